@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.coco import read_coco
-from annotation.formats.faithful_nmn import read_faithful_nmn
+from annotation.formats.faithful_nmn.reader import read_faithful_nmn
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio
 from annotation.formats.registry import WRITERS
+from annotation.formats.source import Source
 from annotation.formats.texts import span_of, tokenize
 from annotation.schemas import ItemRecord
 
@@ -114,16 +115,19 @@ def items(kind: str, count: int, works: int) -> Iterator[ItemRecord]:
 # --- what runs in a process of its own ---------------------------------------------------------------
 
 
-def _read_faithful_nmn(path: Path) -> Iterator[ItemRecord]:
-    return read_faithful_nmn(path / "boxes.csv", path / "programs.tsv", path / "examples.jsonl")
-
-
-READERS: dict[str, Callable[[Path], Iterable[ItemRecord]]] = {
+READERS: dict[str, Callable[[Source], Iterable[ItemRecord]]] = {
     "jsonl": read_jsonl,
     "labelstudio": read_label_studio,
     "coco": read_coco,
-    "faithful-nmn": _read_faithful_nmn,
+    "faithful-nmn": read_faithful_nmn,
 }
+
+
+def _source(name: str, path: Path) -> Source:
+    if name != "faithful-nmn":
+        return Source(path)
+    examples = [path / "examples.jsonl"]
+    return Source(path / "boxes.csv", programs=path / "programs.tsv", examples=examples)
 
 
 def measure(job: str, name: str, kind: str, path: Path) -> dict[str, float]:
@@ -134,7 +138,7 @@ def measure(job: str, name: str, kind: str, path: Path) -> dict[str, float]:
         WRITERS[name](held, path)
         count = len(held)
     else:
-        count = sum(1 for _ in READERS[name](path))
+        count = sum(1 for _ in READERS[name](_source(name, path)))
     seconds, waited = time.process_time() - start, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     return {"items": count, "seconds": seconds, "wall": waited, "peak_mb": peak}

@@ -26,6 +26,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from annotation.formats.source import Source
 from scripts.processes import ROOT
 
 ITEMS = 100_000
@@ -80,7 +81,7 @@ def child(path: Path, count: int) -> None:
     from annotation.queries.export import item_records
 
     started, cpu = time.perf_counter(), time.process_time()
-    report = import_project(workspace=workspace_named(None), slug="items", records=read_jsonl(path))
+    report = import_project(workspace=workspace_named(None), slug="items", records=read_jsonl(Source(path)))
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     assert report.added == count
     # Not getrusage: its peak begins with that of the process that started this one.

@@ -22,6 +22,7 @@ from accounts.queries.workspaces import workspace_named
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project, set_member, write_guideline
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from annotation.models import Project, Role
 from annotation.schemas import ItemRecord
 from jobs.model_gateway import served_names
@@ -92,7 +93,8 @@ def load(say: Callable[[str], object], manager: User) -> None:
                 by=manager,
                 annotators_per_item=2,
             )
-            records = sorted(read_jsonl(items), key=_is_in_another_script)  # visitors see the first one first
+            # Visitors see the first one first.
+            records = sorted(read_jsonl(Source(items)), key=_is_in_another_script)
             import_items(records=records, project=project, by=manager, image_folder=items.parent)
         for module, text in demo.guidelines.items():
             write_guideline(project=project, module=module, text=text, by=manager)

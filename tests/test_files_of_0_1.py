@@ -14,6 +14,7 @@ import pytest
 from analysis.participants.bundle import load_bundle
 from annotation.actions.data import import_items
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from annotation.queries.export import item_records
 from studyapp.definition.freezing import FrozenStudy
 from tests.annotation import factories
@@ -56,7 +57,7 @@ def test_what_0_1_froze_keeps_its_hash(bundle: Path) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(("kind", "items"), [("boxes", 2), ("spans", 1)])
 def test_gold_of_0_1_is_imported(kind: str, items: int) -> None:
-    records = list(read_jsonl(FIXTURES / "gold-0.1" / f"{kind}.jsonl"))
+    records = list(read_jsonl(Source(FIXTURES / "gold-0.1" / f"{kind}.jsonl")))
     project = factories.make_project(kind=kind)
     import_items(records=records, project=project)
     stored = list(item_records(project))

@@ -13,6 +13,7 @@ from django.core.management import call_command
 import analysis.__main__
 import modelserver.__main__
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from modelserver.modular.visual.folder import new_encoder
 from modelserver.training.visual_nmn.command import SceneOptions
 from scripts.processes import ROOT
@@ -133,10 +134,10 @@ def test_the_page_leads_from_released_files_to_the_table(
     for command in commands_of(PAGE):
         run(command, capsys)
 
-    gold = list(read_jsonl(Path("nlvr2-536.jsonl")))
+    gold = list(read_jsonl(Source(Path("nlvr2-536.jsonl"))))
     assert [item.external_id for item in gold] == ["dev-0-0-0", "dev-1-0-0"]
     assert all(item.gold for item in gold)
-    assert len(list(read_jsonl(Path("gqa.jsonl")))) == 2  # the site reads them, too
+    assert len(list(read_jsonl(Source(Path("gqa.jsonl"))))) == 2  # the site reads them, too
     table = json.loads(Path("nlvr2-table/table.json").read_text())
     assert len(table) == 7
     assert table["graph"]["n"] == 2

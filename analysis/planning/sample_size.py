@@ -1,6 +1,6 @@
 """Sample size of a planned study: the design, its power and a sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,11 +46,12 @@ def plan_size(
     unit: str,
     participants: Sequence[int] = (),
     reference: float | None = None,
+    advance: Callable[[float], None] = lambda share: None,
 ) -> Design:
     """Find the smallest design with the target power, and a curve around it.
 
     The curve covers `participants` if they are given. With `reference` participants compare pairs of
-    conditions, see `power`.
+    conditions, see `power`. `advance` gets the share of the simulation that is done.
 
     Raises:
         AnalysisError: Effects, sizes or rates make no design.
@@ -62,10 +63,14 @@ def plan_size(
             rng=streams[0], reference=reference,
         )  # fmt: skip
         largest = smallest.participants or smallest.tried[-1].participants
-        curve = power_curve(
-            population, participants=sorted(set(participants)) or sizes_around(largest), effects=effects,
-            items=items, simulations=simulations, alpha=alpha, rng=streams[1], reference=reference,
-        )  # fmt: skip
+        sizes = sorted(set(participants)) or sizes_around(largest)
+        curve = []
+        for done, size in enumerate(sizes, start=1):
+            advance(done / (len(sizes) + 1))
+            curve += power_curve(
+                population, participants=[size], effects=effects, items=items, simulations=simulations,
+                alpha=alpha, rng=streams[1], reference=reference,
+            )  # fmt: skip
     except ValueError as error:
         raise AnalysisError(str(error)) from None
     is_paired = reference is not None

@@ -37,7 +37,6 @@ BATCH = 1000
 Row = TypeVar("Row")
 # Fields that make two imports of one ID the same item. `extra` belongs to the format.
 SHOWN = ("program", "text", "passage", "tokens", "images", "answer")
-FINISHED = {"submitted", "in review", "returned", "accepted"}  # statuses that count in Item.submitted
 
 ITEM = (
     "project_id", "external_id", "position", "rank", "purpose", "program", "text", "passage", "tokens",
@@ -374,7 +373,7 @@ class _Import:
             self.project.pk, record.external_id, position, self._rank(position), self.purpose,
             record.program, record.text, record.passage, tokens, digest, names, answer, extra,
             max(self.project.annotators_per_item, assigned), assigned,
-            sum(_status(each) in FINISHED for each in record.annotations), None,
+            sum(_status(each) in Annotation.HANDED_IN for each in record.annotations), None,
         )  # fmt: skip
 
     def _rank(self, position: int) -> int:
@@ -414,7 +413,7 @@ class _Import:
     def _annotation(self, item: int, record: ItemRecord, each: AnnotationRecord) -> tuple[Any, ...]:
         status, submitted = _status(each), _aware(each.submitted)
         started = _aware(each.started) or submitted or self.now
-        if status in FINISHED:
+        if status in Annotation.HANDED_IN:
             submitted = submitted or self.now
         document, shown = each.document.model_dump_json(), as_json(each.predictions_shown)
         check_storable(record.external_id, (each.annotator,), (document, shown))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from annotation.comparison import disagreement, letters
 from annotation.models import Annotation, Item, Project
 from annotation.parsed_items import program_of, shown_annotation
-from annotation.queries.review import FINISHED
 
 MOST_AT_ONCE = 2_000  # items that are compared in one request, which takes some milliseconds each
 
@@ -16,7 +15,7 @@ def measure(*, item: int) -> None:
     Call it in a transaction that has changed the row of the item, so that two do not miss each other.
     """
     finished = Annotation.objects.filter(
-        item=item, task=Annotation.Task.ANNOTATION, status__in=FINISHED
+        item=item, task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN
     ).select_related("item", "project")
     columns = ("document", "item__program", "item__tokens", "project__kind")
     Item.objects.filter(pk=item).update(disagreement=_of(list(finished.only(*columns).order_by("pk"))))

@@ -272,11 +272,7 @@ def take_back(*, annotation: int, by: User) -> Annotation:
 def count_submitted(item: int) -> None:
     """Recount the item's submitted annotations, under a lock of its row."""
     Item.objects.select_for_update(no_key=True).only("pk").get(pk=item)
-    finished = (
-        Annotation.Status.SUBMITTED,
-        Annotation.Status.IN_REVIEW,
-        Annotation.Status.RETURNED,
-        Annotation.Status.ACCEPTED,
-    )
-    count = Annotation.objects.filter(item=item, task=Annotation.Task.ANNOTATION, status__in=finished).count()
+    count = Annotation.objects.filter(
+        item=item, task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN
+    ).count()
     Item.objects.filter(pk=item).update(submitted=count)

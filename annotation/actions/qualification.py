@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.models import User
 from annotation.actions import audit
 from annotation.models import Annotation, Item, Membership
-from annotation.queries.qualification import FINISHED, decided_by_a_manager, score_of
+from annotation.queries.qualification import decided_by_a_manager, score_of
 
 
 def judge_if_finished(*, member: Membership) -> bool | None:
@@ -23,7 +23,7 @@ def judge_if_finished(*, member: Membership) -> bool | None:
         project=project,
         annotator=member.user_id,
         item__purpose=Item.Purpose.QUALIFICATION,
-        status__in=FINISHED,
+        status__in=Annotation.HANDED_IN,
     )
     if own.count() < asked:
         return None

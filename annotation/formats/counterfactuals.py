@@ -20,10 +20,10 @@ from analysis.counterfactuals.partitions import words
 from analysis.programs import parse
 from annotation.formats.checks import DRAFT, check_record
 from annotation.formats.jsonl import read_lines
+from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize, tokens_of
 from annotation.formats.writing import written
 from annotation.schemas import Document, ItemRecord, Layer, Span
-from foundation.findings import Findings
 from foundation.messages import at_field, field_error, message_of, say, value_error
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
@@ -86,13 +86,13 @@ def program_text() -> str:
     return PROGRAM.format(*STEPS)
 
 
-def read_reasons(path: Path, *, findings: Findings | None = None) -> Iterator[ItemRecord]:
+def read_reasons(source: Source) -> Iterator[ItemRecord]:
     """Yield an item for each instance of a file.
 
     Raises:
         BadFile: Names file, line and field.
     """
-    findings = findings if findings is not None else Findings()
+    path, findings = source.path, source.findings
     for number, line in read_lines(path, empty=say("holds no instances")):
         name = ""
         try:

@@ -8,31 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.checks import check_record
+from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
 from annotation.formats.writing import written
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.findings import Findings
 from foundation.messages import say, value_error
 
 
-def read_jsonl(
-    path: Path, *, findings: Findings | None = None, on_progress: Callable[[int], None] | None = None
-) -> Iterator[ItemRecord]:
+def read_jsonl(source: Source) -> Iterator[ItemRecord]:
     """Yield the items of a file in order.
 
     Only one line is in memory at a time, and the IDs. A passage without tokens is tokenized.
 
-    Args:
-        path: The file.
-        findings: Collects what is refused.
-        on_progress: Called with the number of bytes read so far.
-
     Raises:
         BadFile: Names file, line and field of the first error, also for a repeated ID.
     """
-    findings = findings if findings is not None else Findings()
-    for number, line in read_lines(path, empty=say("holds no items"), on_progress=on_progress):
+    path, findings = source.path, source.findings
+    for number, line in read_lines(path, empty=say("holds no items"), on_progress=source.on_progress):
         try:
             record = _record(line)
             findings.note_entry(record.external_id, path, line=number, field="external_id")
@@ -68,11 +61,10 @@ def read_lines(
         raise BadFile(path, empty, line=1)
 
 
-def read_objects(
-    path: Path, findings: Findings, on_progress: Callable[[int], None] | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(path: Path, source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and content of each line that is an object."""
-    for number, line in read_lines(path, empty=say("holds no items"), on_progress=on_progress):
+    findings = source.findings
+    for number, line in read_lines(path, empty=say("holds no items"), on_progress=source.on_progress):
         try:
             value = json.loads(line)
             if not isinstance(value, dict):

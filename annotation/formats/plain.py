@@ -5,20 +5,19 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from annotation.formats.checks import check_record
-from annotation.formats.images import ImageFolder
 from annotation.formats.jsonl import read_objects
+from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
-from annotation.schemas import Image, ItemRecord, Kind, Plain
+from annotation.schemas import Image, ItemRecord, Plain
 from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
-from foundation.findings import Findings
 from foundation.messages import field_error, say
 from foundation.text_files import opened
 
@@ -45,15 +44,7 @@ class _Entry(BaseModel):
         return [name for name in names if name]
 
 
-def read_plain(
-    path: Path,
-    *,
-    kind: Kind,
-    program: str,
-    images: ImageFolder | None = None,
-    findings: Findings | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> Iterator[ItemRecord]:
+def read_plain(source: Source) -> Iterator[ItemRecord]:
     """Yield the items of a file in order.
 
     A file that ends in .csv is a table with a line of names. Parquet and Arrow files, and folders of
@@ -61,27 +52,19 @@ def read_plain(
     each line. An item has a ``text`` or an ``image`` (or ``images``), and may have an ``id`` and a ``title``;
     one without an id gets one from its content.
 
-    Args:
-        path: The file.
-        kind: "spans" for texts, "boxes" for images.
-        program: The plain task (`annotation.labels.LabelTask.text`).
-        images: The folder of the images.
-        findings: Collects what is refused.
-        on_progress: Called with the number of bytes read so far.
-
     Raises:
-        BadFile: Names file, line and field of the first error.
+        BadFile: Names file, line and field of the first error, or there is no plain task.
     """
-    findings = findings if findings is not None else Findings()
-    if not program:
+    path, findings = source.path, source.findings
+    if not source.task:
         text = "needs a project with a label configuration; create one, and upload the file there"
         raise BadFile(path, say(text))
-    for number, given in _rows(path, findings, on_progress):
+    for number, given in _rows(source):
         try:
             entry = _Entry.model_validate(given)
             for name in entry.model_extra or ():
                 findings.mend(KEPT, name)
-            record = check_record(_record(entry, kind, program, images))
+            record = check_record(_record(entry, source))
             findings.note_entry(record.external_id, path, line=number, field="id")
         except ValueError as error:
             findings.refuse(error, path, line=number)
@@ -89,23 +72,18 @@ def read_plain(
             yield record
 
 
-def _rows(
-    path: Path, findings: Findings, on_progress: Callable[[int], None] | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    if has_rows(path):
-        yield from _dataset(path, findings, on_progress)
-        return
-    if path.suffix.lower() == ".csv":
-        yield from _table(path)
-        return
-    yield from read_objects(path, findings, on_progress)
+def _rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    if has_rows(source.path):
+        return _dataset(source)
+    if source.path.suffix.lower() == ".csv":
+        return _table(source.path)
+    return read_objects(source.path, source)
 
 
-def _dataset(
-    path: Path, findings: Findings, on_progress: Callable[[int], None] | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def _dataset(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a dataset; empty cells and columns of bytes go."""
-    for row in read_rows(path, on_progress=on_progress):
+    path, findings = source.path, source.findings
+    for row in read_rows(path, on_progress=source.on_progress):
         binary = {name for name, value in row.value.items() if _has_bytes(value)}
         if binary & {"image", "images"}:
             text = "holds the images themselves; pack them into a zip file, and name them here"
@@ -144,13 +122,13 @@ def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise BadFile(path, problem, line=rows.line_num + 1) from error
 
 
-def _record(entry: _Entry, kind: Kind, program: str, folder: ImageFolder | None) -> ItemRecord:
+def _record(entry: _Entry, source: Source) -> ItemRecord:
     """Return the item of an entry.
 
     Raises:
         ValueError: Names the field that is missing or too much.
     """
-    names = entry.names
+    names, kind, folder = entry.names, source.kind, source.images
     if kind == "spans" and not entry.text.strip():
         raise field_error("text", "is missing or empty; this project annotates texts")
     if kind == "spans" and names:
@@ -162,7 +140,7 @@ def _record(entry: _Entry, kind: Kind, program: str, folder: ImageFolder | None)
     return ItemRecord(
         external_id=str(entry.id) or _id_of(entry),
         kind=kind,
-        program=program,
+        program=source.task,
         text=" – ".join(part for part in shown if part),
         passage=entry.text if kind == "spans" else "",
         tokens=tokenize(entry.text) if kind == "spans" else (),

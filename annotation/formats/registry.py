@@ -1,6 +1,6 @@
 """List the formats of items, gold and annotations to read or write."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -18,102 +18,47 @@ from annotation.formats.labelled.label_studio import has_programs
 from annotation.formats.labelled.losses import noted_losses
 from annotation.formats.nlvr import read_nlvr, read_nlvr2
 from annotation.formats.plain import read_plain
+from annotation.formats.programs import read_programs
 from annotation.formats.source import Source
 from annotation.formats.writing import written_folder
 from annotation.labels import is_label_text
-from annotation.schemas import ItemRecord
-from foundation.errors import BadFile
+from annotation.schemas import ItemRecord, Kind
 from foundation.findings import Findings
-from foundation.messages import message_of, say, value_error
+from foundation.messages import message_of, value_error
 
 NO_PROGRAM = "item without a program, left out"
 
 
-def _jsonl(source: Source) -> Iterator[ItemRecord]:
-    return read_jsonl(source.path, findings=source.findings, on_progress=source.on_progress)
-
-
-def _nlvr(source: Source) -> Iterator[ItemRecord]:
-    return read_nlvr(
-        source.path, images=source.images, findings=source.findings, on_progress=source.on_progress
-    )
-
-
-def _nlvr2(source: Source) -> Iterator[ItemRecord]:
-    programs = source.known_programs("boxes")
-    return read_nlvr2(
-        source.path,
-        images=source.images,
-        programs=programs,
-        findings=source.findings,
-        on_progress=source.on_progress,
-    )
-
-
-def _drop(source: Source) -> Iterator[ItemRecord]:
-    programs = source.known_programs("spans")
-    return read_drop(source.path, programs=programs, findings=source.findings, on_progress=source.on_progress)
-
-
-def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
-    if source.programs is None or not source.examples:
-        raise BadFile(
-            source.path,
-            say(
-                "faithful-nmn needs the table of programs (--programs, or .tsv) and NLVR2 files "
-                "(--nlvr2, or .json); upload them together in a zip file"
-            ),
-            line=1,
-        )
-    return read_faithful_nmn(
-        source.path, source.programs, source.examples, images=source.images, findings=source.findings
-    )
-
-
-def _labelled(name: str, source: Source) -> Iterator[ItemRecord]:
-    return read_labelled(source, LABELLED_READERS[name])
+def _with_programs(
+    read: Callable[[Source, Mapping[str, str]], Iterator[ItemRecord]], kind: Kind, source: Source
+) -> Iterator[ItemRecord]:
+    given = source.programs
+    return read(source, read_programs(given, kind=kind, findings=source.findings) if given else {})
 
 
 def _label_studio(source: Source) -> Iterator[ItemRecord]:
     if source.task or not has_programs(source.path):
-        return _labelled("labelstudio", source)
-    return read_label_studio(
-        source.path, images=source.images, findings=source.findings, on_progress=source.on_progress
-    )
+        return read_labelled(LABELLED_READERS["labelstudio"], source)
+    return read_label_studio(source)
 
 
 def _coco(source: Source) -> Iterator[ItemRecord]:
     if source.task or source.plain:
-        return _labelled("coco", source)
-    return read_coco(source.path, images=source.images, findings=source.findings)
-
-
-def _reasons(source: Source) -> Iterator[ItemRecord]:
-    return read_reasons(source.path, findings=source.findings)
-
-
-def _plain(source: Source) -> Iterator[ItemRecord]:
-    return read_plain(
-        source.path,
-        kind=source.kind,
-        program=source.task,
-        images=source.images,
-        findings=source.findings,
-        on_progress=source.on_progress,
-    )
+        return read_labelled(LABELLED_READERS["coco"], source)
+    return read_coco(source)
 
 
 READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
-    **{name: partial(_labelled, name) for name in LABELLED_READERS},
-    "jsonl": _jsonl,
-    "nlvr": _nlvr,
-    "nlvr2": _nlvr2,
-    "drop": _drop,
-    "faithful-nmn": _faithful_nmn,
+    **{name: partial(read_labelled, reader) for name, reader in LABELLED_READERS.items()},
+    "jsonl": read_jsonl,
+    "nlvr": read_nlvr,
+    "nlvr2": partial(_with_programs, read_nlvr2, "boxes"),
+    "drop": partial(_with_programs, read_drop, "spans"),
+    "faithful-nmn": read_faithful_nmn,
     "labelstudio": _label_studio,
     "coco": _coco,
-    "reasons": _reasons,
-    "plain": _plain,
+    "reasons": read_reasons,
+    "plain": read_plain,
 }
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.formats.images import ImageFolder
-from annotation.formats.programs import read_programs
 from annotation.schemas import Kind
 from foundation.findings import Findings
 
@@ -30,9 +29,3 @@ class Source:
     plain: bool = False
     findings: Findings = field(default_factory=Findings)
     on_progress: Callable[[int], None] | None = None
-
-    def known_programs(self, kind: Kind) -> dict[str, str] | None:
-        """Return programs by identifier or sentence, if there is a file of them."""
-        return (
-            None if self.programs is None else read_programs(self.programs, kind=kind, findings=self.findings)
-        )

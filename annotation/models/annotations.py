@@ -52,8 +52,9 @@ class Annotation(models.Model):
         EXPIRED = "expired", _("Expired")
         RELEASED = "released", _("Released")
 
-    # The statuses that count in Item.assigned.
-    HOLDING = (Status.RESERVED, Status.SUBMITTED, Status.IN_REVIEW, Status.RETURNED, Status.ACCEPTED)
+    FINISHED = (Status.SUBMITTED, Status.IN_REVIEW, Status.ACCEPTED)
+    HANDED_IN = (*FINISHED, Status.RETURNED)  # count in Item.submitted
+    HOLDING = (*HANDED_IN, Status.RESERVED)  # count in Item.assigned
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="annotations")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotations")

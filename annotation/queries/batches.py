@@ -8,7 +8,6 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Annotation, Batch, Membership, Project
-from annotation.queries.progress import FINISHED
 
 
 class BatchProgress(NamedTuple):
@@ -39,7 +38,7 @@ def batches(project: Project) -> QuerySet[Batch]:
     rows = Batch.objects.filter(project=project).select_related("annotator", "project")
     return rows.annotate(
         items=Count("annotations"),
-        finished=Count("annotations", filter=Q(annotations__status__in=FINISHED)),
+        finished=Count("annotations", filter=Q(annotations__status__in=Annotation.FINISHED)),
     ).order_by(F("due_on").asc(nulls_last=True), "pk")
 
 
@@ -56,6 +55,6 @@ def progress_of(rows: Iterable[Batch]) -> list[BatchProgress]:
 
 def overdue_batches(project: Project) -> int:
     """Count the batches with work left after their due date."""
-    unfinished = Annotation.objects.filter(batch__project=project).exclude(status__in=FINISHED)
+    unfinished = Annotation.objects.filter(batch__project=project).exclude(status__in=Annotation.FINISHED)
     late = unfinished.filter(batch__due_on__lt=timezone.localdate())
     return late.values("batch").distinct().count()

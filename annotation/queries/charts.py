@@ -11,7 +11,7 @@ from annotation.comparison import steps
 from annotation.models import Annotation, Project
 from annotation.parsed_items import kind_of, program_of
 from annotation.queries.comparison import documents_of
-from annotation.queries.progress import FINISHED, Person, Totals
+from annotation.queries.progress import Person, Totals
 from foundation import charts
 from foundation.counting import number_of
 from foundation.days import day_start
@@ -76,7 +76,7 @@ def agreement_by_week(project: Project) -> charts.Columns | None:
     """
     rows = (
         project.annotations.filter(
-            task=Annotation.Task.ANNOTATION, status__in=FINISHED, item__submitted__gte=2
+            task=Annotation.Task.ANNOTATION, status__in=Annotation.FINISHED, item__submitted__gte=2
         )
         .select_related("item")
         .order_by("-item__position", "pk")

@@ -11,7 +11,7 @@ from analysis.gold_agreement import Agreement, Group, Metrics, agreement
 from annotation.comparison import Step, agreement_item, draft, letters, question_items, relation_item, steps
 from annotation.models import Annotation, Item, Project
 from annotation.parsed_items import kind_of, program_of, shown_annotation
-from annotation.queries.review import FINISHED, finished_annotations
+from annotation.queries.review import finished_annotations
 from annotation.schemas import Document, Kind
 
 MOST_ITEMS = 2_000  # of a project, the newest; more would hardly narrow a confidence interval
@@ -54,7 +54,10 @@ def project_agreement(project: Project) -> tuple[Agreement, int]:
     """
     annotations = (
         Annotation.objects.filter(
-            project=project, task=Annotation.Task.ANNOTATION, status__in=FINISHED, item__submitted__gte=2
+            project=project,
+            task=Annotation.Task.ANNOTATION,
+            status__in=Annotation.HANDED_IN,
+            item__submitted__gte=2,
         )
         .select_related("item", "annotator")
         .order_by("-item__position", "pk")

@@ -36,9 +36,8 @@ def memberships(user: User, workspace: Workspace | None = None) -> list[Membersh
     if workspace is not None:
         visible = visible.filter(workspace=workspace)
     mine = Annotation.objects.filter(project=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
-    done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
     projects = visible.annotate(
-        done=number_of(mine.filter(status__in=done)),
+        done=number_of(mine.filter(status__in=Annotation.FINISHED)),
         returned=number_of(mine.filter(status=Annotation.Status.RETURNED)),
     ).order_by("-created_at")
     return as_members(user, list(projects))

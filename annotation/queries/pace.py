@@ -16,12 +16,6 @@ from annotation.models import Annotation, Project
 from foundation.days import day_start
 
 LONGEST_DAYS = 366
-SUBMITTED = (
-    Annotation.Status.SUBMITTED,
-    Annotation.Status.IN_REVIEW,
-    Annotation.Status.RETURNED,
-    Annotation.Status.ACCEPTED,
-)
 # The upper ends of the classes of seconds per item, roughly doubling; the last class has none.
 ENDS = (5, 10, 20, 40, 60, 120, 300, 600)
 
@@ -69,7 +63,7 @@ def pace(project: Project, number: int) -> Pace:
     submitted = Annotation.objects.filter(
         project=project,
         task=Annotation.Task.ANNOTATION,
-        status__in=SUBMITTED,
+        status__in=Annotation.HANDED_IN,
         submitted_at__gte=day_start(days[0]),
     )
     by_person: dict[str, dict[date, list[float]]] = defaultdict(lambda: defaultdict(list))

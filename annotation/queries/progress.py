@@ -11,8 +11,6 @@ from annotation.policies import roles_here
 from annotation.queries import records
 from annotation.queries.qualification import KnownScore, scores
 
-FINISHED = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
-
 
 class Totals(NamedTuple):
     """Counts of ordinary items, and of the annotations that they want.
@@ -132,11 +130,11 @@ def people(project: Project) -> list[Person]:
         project.annotations.filter(task=Annotation.Task.ANNOTATION)
         .values("annotator")
         .annotate(
-            finished=Count("annotator", filter=Q(status__in=FINISHED)),
+            finished=Count("annotator", filter=Q(status__in=Annotation.FINISHED)),
             under_way=Count("annotator", filter=Q(status=Annotation.Status.RESERVED)),
             returned=Count("annotator", filter=Q(status=Annotation.Status.RETURNED)),
-            last_week=Count("annotator", filter=Q(status__in=FINISHED, submitted_at__gte=week)),
-            seconds=Avg("active_seconds", filter=Q(status__in=FINISHED)),
+            last_week=Count("annotator", filter=Q(status__in=Annotation.FINISHED, submitted_at__gte=week)),
+            seconds=Avg("active_seconds", filter=Q(status__in=Annotation.FINISHED)),
             last_saved=Max("saved_at"),
         )
     )

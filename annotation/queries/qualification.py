@@ -6,7 +6,6 @@ from typing import NamedTuple
 from annotation.comparison import likeness
 from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import document_of, kind_of, program_of, shown_annotation, shown_document
-from annotation.queries.review import FINISHED
 
 KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
 
@@ -40,7 +39,7 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         project.items.filter(purpose__in=purposes or KNOWN).order_by().values_list("pk", flat=True)
     )
     annotations = Annotation.objects.filter(
-        item__in=item_keys, task=Annotation.Task.ANNOTATION, status__in=FINISHED
+        item__in=item_keys, task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN
     ).select_related("item", "annotator")
     golds = {
         gold.item_id: document_of(gold.document)

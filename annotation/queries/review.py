@@ -4,14 +4,6 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Annotation, Gold, Item, Project
 
-FINISHED = (
-    Annotation.Status.SUBMITTED,
-    Annotation.Status.IN_REVIEW,
-    Annotation.Status.RETURNED,
-    Annotation.Status.ACCEPTED,
-)
-
-
 _RETURNED = Annotation.objects.filter(
     item=OuterRef("pk"), task=Annotation.Task.ANNOTATION, status=Annotation.Status.RETURNED
 )
@@ -60,7 +52,7 @@ def next_to_settle(item: Item) -> Item | None:
 
 def finished_annotations(item: Item) -> list[Annotation]:
     """Return the finished annotations of an item, in order of their start."""
-    annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION, status__in=FINISHED)
+    annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN)
     return list(annotations.select_related("annotator", "project", "item").order_by("pk"))
 
 

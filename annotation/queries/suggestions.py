@@ -10,7 +10,6 @@ from django.db.models import Exists, OuterRef
 from annotation.comparison import likeness
 from annotation.models import Annotation, Project, SystemOutput
 from annotation.parsed_items import kind_of, program_of, shown_annotation, subject_of, suggestions_of
-from annotation.queries.review import FINISHED
 from annotation.schemas import Document, Layer, Object, Relation
 from annotation.suggestions import Suggestions
 
@@ -62,7 +61,7 @@ def acceptance(project: Project) -> list[Acceptance]:
         project.annotations.filter(
             Exists(SystemOutput.objects.filter(item=OuterRef("item"))),
             task=Annotation.Task.ANNOTATION,
-            status__in=FINISHED,
+            status__in=Annotation.HANDED_IN,
         )
         .select_related("item")
         .order_by("-pk")[:MOST_ANNOTATIONS]

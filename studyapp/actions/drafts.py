@@ -1,7 +1,7 @@
 """Write drafts of the studio: start, change, undo and redo."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,46 +105,35 @@ def save_draft(
     return _store(study, _based(study, now, by), content, changed, by)
 
 
-@transaction.atomic
 def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
     """Go back to the previous revision.
 
     Raises:
         NothingToDo: there is no change to undo.
     """
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    revision = undoable(study, edited(study))
-    if revision is None:
-        raise NothingToDo(_("There is nothing to undo."))
-    return _go(study, revision, "undo", by)
+    return _go(study, undoable, "undo", _("There is nothing to undo."), by)
 
 
-@transaction.atomic
 def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
     """Redo the last change that was undone.
 
     Raises:
         NothingToDo: there is no change to redo.
     """
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    revision = redoable(study, edited(study))
-    if revision is None:
-        raise NothingToDo(_("There is nothing to redo."))
-    return _go(study, revision, "redo", by)
+    return _go(study, redoable, "redo", _("There is nothing to redo."), by)
 
 
-@transaction.atomic
 def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevision:
     """Make an earlier or later revision the current one.
 
     Raises:
         NothingToDo: there is no such revision.
     """
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    revision = study.revisions.filter(number=number).first()
-    if revision is None:
-        raise NothingToDo(_("There is no such revision."))
-    return _go(study, revision, "go to", by)
+
+    def numbered(study: Study, _now: Edited) -> DraftRevision | None:
+        return study.revisions.filter(number=number).first()
+
+    return _go(study, numbered, "go to", _("There is no such revision."), by)
 
 
 def _based(study: Study, now: Edited, by: User | None) -> int:
@@ -171,25 +160,34 @@ def _store(study: Study, before: int | None, content: Draft, changed: str, by: U
     revision = DraftRevision.objects.create(
         study=study, number=last + 1, before=before, content=content, changed=changed, made_by=by
     )
-    _count(study, revision)
-    events.record(
-        kind="study_edited", study=study, by=by, data={"revision": revision.number, "changed": changed}
-    )
+    _make_current(study, revision, changed, by)
     return revision
 
 
-def _go(study: Study, revision: DraftRevision, act: str, by: User | None) -> DraftRevision:
-    _count(study, revision)
-    events.record(kind="study_edited", study=study, by=by, data={"revision": revision.number, "changed": act})
+@transaction.atomic
+def _go(
+    study: Study,
+    find: Callable[[Study, Edited], DraftRevision | None],
+    act: str,
+    refusal: str,
+    by: User | None,
+) -> DraftRevision:
+    """Make the revision that is found current; refuse without one."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    revision = find(study, edited(study))
+    if revision is None:
+        raise NothingToDo(refusal)
+    _make_current(study, revision, act, by)
     return revision
 
 
-def _count(study: Study, revision: DraftRevision) -> None:
-    """Make a revision the current one."""
+def _make_current(study: Study, revision: DraftRevision, changed: str, by: User | None) -> None:
     study.draft_number = revision.number
     study.definition = stored(revision.content)
     study.title = _title(study.slug, revision.content)
     study.save(update_fields=["draft_number", "definition", "title"])
+    data = {"revision": revision.number, "changed": changed}
+    events.record(kind="study_edited", study=study, by=by, data=data)
 
 
 def _title(slug: str, content: Mapping[str, Any]) -> str:

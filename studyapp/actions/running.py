@@ -1,4 +1,4 @@
-"""Write changes of running studies: pauses, quotas, notes, archiving."""
+"""Write changes of running studies: quotas, notes, archiving."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 from accounts.models import User, Workspace
 from studyapp.actions import events
 from studyapp.actions.drafts import start_draft
-from studyapp.actions.studies import change_status
 from studyapp.errors import StudyappError
 from studyapp.models import Condition, Event, Study
 from studyapp.queries.drafts import edited
@@ -20,26 +19,6 @@ class CannotRun(StudyappError):
     """
 
     status = 409
-
-
-@transaction.atomic
-def pause_study(*, study: Study, by: User | None) -> Study:
-    """Admit no new participants for a while; those in progress may finish.
-
-    Raises:
-        ForbiddenTransition: the study is not open.
-    """
-    return change_status(study, "pause", "study_paused", by)
-
-
-@transaction.atomic
-def resume_study(*, study: Study, by: User | None) -> Study:
-    """Admit participants again after a pause.
-
-    Raises:
-        ForbiddenTransition: the study is not paused.
-    """
-    return change_status(study, "resume", "study_resumed", by)
 
 
 @transaction.atomic

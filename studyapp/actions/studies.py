@@ -1,6 +1,7 @@
-"""Write studies: definitions, launches that freeze a version, closing."""
+"""Write studies: definitions, launches that freeze a version, status."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -150,35 +151,28 @@ def decide(*, study: Study, plan: Design, check: str, reason: str, by: User | No
 
 
 @transaction.atomic
-def close_study(*, study: Study, by: User | None) -> Study:
-    """Close a study; participants in progress may finish.
+def change_status(*, study: Study, act: str, by: User | None) -> Study:
+    """Change the status of a study by an act of `STATUS_EVENTS`, and log it.
 
-    Raises:
-        ForbiddenTransition: the study is not open.
-    """
-    return change_status(study, "close", "study_closed", by)
-
-
-@transaction.atomic
-def reopen_study(*, study: Study, by: User | None) -> Study:
-    """Admit participants again.
-
-    Raises:
-        ForbiddenTransition: the study is not closed.
-    """
-    return change_status(study, "reopen", "study_reopened", by)
-
-
-def change_status(study: Study, act: str, kind: str, by: User | None) -> Study:
-    """Change the status of a study by an act, and log it as an event.
+    While a study is paused or closed, nobody new is admitted; participants in progress may finish.
 
     Raises:
         ForbiddenTransition: the act does not fit the present status.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     _move(study, act)
-    events.record(kind=kind, study=study, by=by)
+    events.record(kind=STATUS_EVENTS[act], study=study, by=by)
     return study
+
+
+STATUS_EVENTS = {
+    "pause": "study_paused",
+    "resume": "study_resumed",
+    "close": "study_closed",
+    "reopen": "study_reopened",
+}
+pause_study, resume_study = partial(change_status, act="pause"), partial(change_status, act="resume")
+close_study, reopen_study = partial(change_status, act="close"), partial(change_status, act="reopen")
 
 
 def _move(study: Study, act: str) -> None:

@@ -14,11 +14,8 @@ from studyapp.definition import freezing
 from studyapp.definition.conditions import Name
 from studyapp.definition.freezing import Clock
 from studyapp.definition.questionnaires import Questionnaire, asked_by
-from studyapp.definition.suspicion_flags import FLAGS, Flag
 
 _FROZEN_RULE: TypeAdapter[freezing.Rule] = TypeAdapter(freezing.Rule)
-
-Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
 
 
 class _Definition(FrozenModel):
@@ -59,23 +56,12 @@ class MaxTimeDefinition(_Time):
     kind: Literal["max_time"] = Field(description="`max_time`")
 
 
-class AnsweredDefinition(_Definition):
+class AnsweredDefinition(_Definition, freezing.AnsweredRule):
     """Excludes a trial by the answer to an item question."""
 
-    kind: Literal["answered"] = Field(description="`answered`")
-    question: str = Field(description="key of the item question")
-    value: bool | int | float | str = Field(
-        description="the answer that excludes: true, false, a scale point, a choice or a number"
-    )
 
-
-class AnsweredNumberDefinition(_Definition):
+class AnsweredNumberDefinition(_Definition, freezing.AnsweredNumberRule):
     """Excludes a trial by a number answered, within bounds (included)."""
-
-    kind: Literal["answered_number"] = Field(description="`answered_number`")
-    question: str = Field(description="key of an item question that is answered by a number")
-    at_least: Bound = Field(default=None, description="the smallest number that excludes")
-    at_most: Bound = Field(default=None, description="the largest number that excludes")
 
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
@@ -88,18 +74,12 @@ class AnsweredNumberDefinition(_Definition):
         return self
 
 
-class ItemDefinition(_Definition):
+class ItemDefinition(_Definition, freezing.ItemRule):
     """Excludes every trial of one item."""
 
-    kind: Literal["item"] = Field(description="`item`")
-    item_id: str = Field(description="ID of an item of the study")
 
-
-class FlaggedDefinition(_Definition):
+class FlaggedDefinition(_Definition, freezing.FlaggedRule):
     """Excludes every trial of a participant who has a flag."""
-
-    kind: Literal["flagged"] = Field(description="`flagged`")
-    flag: Flag = Field(description=", ".join(f"`{flag}`" for flag in FLAGS))
 
 
 class FailedAttentionDefinition(_Definition, freezing.FailedAttentionRule):

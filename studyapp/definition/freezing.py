@@ -22,101 +22,98 @@ from studyapp.definition.question_flow import Viewer
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import Recruitment
 from studyapp.definition.scale_scores import ScaleKey
-from studyapp.definition.suspicion_flags import Flag
+from studyapp.definition.suspicion_flags import FLAGS, Flag
 from studyapp.definition.tasks import Preference, Task, Verification
 from studyapp.definition.translations import PARTS, Language, Translation, translate
 
 Clock = Literal["server", "client_total", "client_visible"]
 
 
-class MinTimeRule(FrozenModel):
+Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
+
+
+class _Rule(FrozenModel):
+    name: str
+
+
+class _TimeRule(_Rule):
+    clock: Clock
+    milliseconds: int
+
+
+class MinTimeRule(_TimeRule):
     """Excludes a trial that took less than ``milliseconds`` on ``clock``."""
 
-    name: str
     kind: Literal["min_time"] = "min_time"
-    clock: Clock
-    milliseconds: int
 
 
-class MaxTimeRule(FrozenModel):
+class MaxTimeRule(_TimeRule):
     """Excludes a trial that took more than ``milliseconds`` on ``clock``."""
 
-    name: str
     kind: Literal["max_time"] = "max_time"
-    clock: Clock
-    milliseconds: int
 
 
-class AnsweredRule(FrozenModel):
-    """Excludes a trial whose answer to ``question`` is ``value``."""
+class AnsweredRule(_Rule):
+    """Excludes a trial by the answer to an item question."""
 
-    name: str
-    kind: Literal["answered"] = "answered"
-    question: str
-    value: bool | int | float | str
-
-
-class AnsweredNumberRule(FrozenModel):
-    """Excludes a trial by a number within bounds (included).
-
-    None is no bound.
-    """
-
-    name: str
-    kind: Literal["answered_number"] = "answered_number"
-    question: str
-    at_least: float | None = None
-    at_most: float | None = None
+    kind: Literal["answered"] = Field(description="`answered`")
+    question: str = Field(description="key of the item question")
+    value: bool | int | float | str = Field(
+        description="the answer that excludes: true, false, a scale point, a choice or a number"
+    )
 
 
-class ItemRule(FrozenModel):
+class AnsweredNumberRule(_Rule):
+    """Excludes a trial by a number answered, within bounds (included)."""
+
+    kind: Literal["answered_number"] = Field(description="`answered_number`")
+    question: str = Field(description="key of an item question that is answered by a number")
+    at_least: Bound = Field(default=None, description="the smallest number that excludes")
+    at_most: Bound = Field(default=None, description="the largest number that excludes")
+
+
+class ItemRule(_Rule):
     """Excludes every trial of one item."""
 
-    name: str
-    kind: Literal["item"] = "item"
-    item_id: str
+    kind: Literal["item"] = Field(description="`item`")
+    item_id: str = Field(description="ID of an item of the study")
 
 
-class FlaggedRule(FrozenModel):
-    """Excludes every trial of a participant who has the flag."""
+class FlaggedRule(_Rule):
+    """Excludes every trial of a participant who has a flag."""
 
-    name: str
-    kind: Literal["flagged"] = "flagged"
-    flag: Flag
+    kind: Literal["flagged"] = Field(description="`flagged`")
+    flag: Flag = Field(description=", ".join(f"`{flag}`" for flag in FLAGS))
 
 
-class FailedAttentionRule(FrozenModel):
+class FailedAttentionRule(_Rule):
     """Excludes participants who failed at least so many attention items."""
 
-    name: str
     kind: Literal["failed_attention"] = Field(description="`failed_attention`")
     at_least_failed: Annotated[int, Field(ge=1, le=100)] = Field(
         description="the fewest failed items that exclude"
     )
 
 
-class ExcludedTrialsRule(FrozenModel):
+class ExcludedTrialsRule(_Rule):
     """Excludes participants of whose trials other rules exclude too many."""
 
-    name: str
     kind: Literal["excluded_trials"] = Field(description="`excluded_trials`")
     more_than_percent: Annotated[float, Field(ge=0, lt=100, allow_inf_nan=False)] = Field(
         description="the percentage of excluded trials above which the participant is excluded"
     )
 
 
-class ComprehensionTriesRule(FrozenModel):
+class ComprehensionTriesRule(_Rule):
     """Excludes participants who used many tries of the comprehension check."""
 
-    name: str
     kind: Literal["comprehension_tries"] = Field(description="`comprehension_tries`")
     at_least_tries: Annotated[int, Field(ge=1, le=100)] = Field(description="the fewest tries that exclude")
 
 
-class StraightLiningRule(FrozenModel):
+class StraightLiningRule(_Rule):
     """Excludes participants who answer the scales of many items alike."""
 
-    name: str
     kind: Literal["straight_lining"] = Field(description="`straight_lining`")
     at_least_items: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
         default=None, description="the fewest items with the same answers to all rating scales"
@@ -132,10 +129,9 @@ class StraightLiningRule(FrozenModel):
         return self
 
 
-class DuplicateAnswersRule(FrozenModel):
+class DuplicateAnswersRule(_Rule):
     """Excludes participants with the same answers as another one."""
 
-    name: str
     kind: Literal["duplicate_answers"] = Field(description="`duplicate_answers`")
     of: Literal["all", "text"] = Field(
         description="`all` answers to at least 5 items, or the same free `text` anywhere"

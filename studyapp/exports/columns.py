@@ -6,6 +6,7 @@ Pure: no Django.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 from analysis.scores import hotpotqa
@@ -54,6 +55,24 @@ class Table(NamedTuple):
 
 _MODES = "live; pilot; bot"
 _CONDITION = "name of the condition; empty for a participant before the assignment or with several conditions"
+
+
+def _field(
+    model: str,
+    name: str,
+    type: ColumnType,
+    meaning: str,
+    unit: str = "",
+    values: str = "",
+    public: Public = "as is",
+) -> Column:
+    """Return a column with the name of the model's field that it comes from."""
+    return Column(name, type, meaning, f"{model}.{name}", unit, values, public)
+
+
+_participant, _stage = partial(_field, "Participant"), partial(_field, "StageResponse")
+_item, _stimulus = partial(_field, "Item"), partial(_field, "Stimulus")
+_judgement = partial(_field, "Judgement")
 _WHO = (
     Column(
         "participant_id",
@@ -62,14 +81,14 @@ _WHO = (
         "Participant.public_id",
         public="pseudonym",
     ),
-    Column("mode", "string", "how the participant came", "Participant.mode", values=_MODES),
+    _participant("mode", "string", "how the participant came", values=_MODES),
     Column("version", "integer", "version of the study", "StudyVersion.number"),
     Column("condition", "string", _CONDITION, "Condition.name"),
 )
 
 
 def _moment(name: str, meaning: str, model: str = "Participant") -> Column:
-    return Column(name, "time", meaning, f"{model}.{name}", "UTC", public="date")
+    return _field(model, name, "time", meaning, "UTC", public="date")
 
 
 def _clocks(model: str) -> tuple[Column, ...]:
@@ -77,10 +96,7 @@ def _clocks(model: str) -> tuple[Column, ...]:
 
     The browser's columns are empty without JavaScript.
     """
-
-    def client(name: str, meaning: str, unit: str = "ms") -> Column:
-        return Column(name, "integer", meaning, f"{model}.{name}", unit)
-
+    client = partial(_field, model)
     return (
         _moment("shown_at", "server clock when first shown", model),
         _moment("submitted_at", "server clock when submitted", model),
@@ -91,11 +107,11 @@ def _clocks(model: str) -> tuple[Column, ...]:
             "",
             "ms",
         ),
-        client("client_total_ms", "time on the page, browser clock"),
-        client("client_visible_ms", "time with the page visible, browser clock"),
-        client("client_hidden_ms", "time with the page hidden, browser clock"),
-        client("hidden_count", "how often the page was hidden", "count"),
-        client("first_interaction_ms", "from page ready to the first input, browser clock"),
+        client("client_total_ms", "integer", "time on the page, browser clock", "ms"),
+        client("client_visible_ms", "integer", "time with the page visible, browser clock", "ms"),
+        client("client_hidden_ms", "integer", "time with the page hidden, browser clock", "ms"),
+        client("hidden_count", "integer", "how often the page was hidden", "count"),
+        client("first_interaction_ms", "integer", "from page ready to the first input, browser clock", "ms"),
     )
 
 
@@ -152,11 +168,10 @@ TABLES: dict[str, Table] = {
                 "each opening, a JSON list of [name, ms from page ready to the opening, ms open]",
                 "Trial.articles",
             ),
-            Column(
+            _stimulus(
                 "system_correct",
                 "boolean",
                 "whether the shown answer is correct: as judges decided, else by exact match",
-                "Stimulus.system_correct",
             ),
             _FLAGS,
             Column(
@@ -170,55 +185,43 @@ TABLES: dict[str, Table] = {
         "participant",
         before=(
             *_WHO,
-            Column(
-                "status",
-                "string",
-                "status of the participant",
-                "Participant.status",
-                values="active; completed; ended; withdrawn",
+            _participant(
+                "status", "string", "status of the participant", values="active; completed; ended; withdrawn"
             ),
-            Column(
+            _participant(
                 "outcome",
                 "string",
                 "outcome of the participant; empty while in progress",
-                "Participant.outcome",
                 values="done; screened_out; failed_comprehension; full",
             ),
-            Column(
+            _participant(
                 "stage",
                 "string",
                 "the last stage that the participant reached",
-                "Participant.stage",
                 values="screening; instructions; comprehension; pre_survey; items",
             ),
-            Column("language", "string", "language of the pages", "Participant.language"),
-            Column(
+            _participant("language", "string", "language of the pages"),
+            _participant(
                 "device",
                 "string",
                 "coarse class of the device at consent, from the kind of pointer and the width of the "
                 "screen; empty without JavaScript",
-                "Participant.device",
                 values="phone; tablet; desktop",
             ),
-            Column(
-                "group",
-                "string",
-                "the participant's assignment: the condition, or a group of several",
-                "Participant.group",
+            _participant(
+                "group", "string", "the participant's assignment: the condition, or a group of several"
             ),
-            Column(
+            _participant(
                 "order_row",
                 "integer",
                 "row of the Latin square that orders the conditions, 0-based; in a preference study the way "
                 "to begin with the sides, 0 or 1; empty for one condition",
-                "Participant.order_row",
             ),
-            Column(
+            _participant(
                 "rotation",
                 "integer",
                 "rotation of the blocks of items over the conditions, or of the items over the pairs, "
                 "0-based; empty for one condition",
-                "Participant.rotation",
             ),
             Column(
                 "link_label",
@@ -241,9 +244,7 @@ TABLES: dict[str, Table] = {
             _moment("ended_at", "server clock when the participant ended, completed or not"),
             _moment("returned_at", "server clock when the platform reported the submission as returned"),
             Column("finished_late", "boolean", "whether the participant completed after returned_at"),
-            Column(
-                "items_submitted", "integer", "items submitted", "Participant.items_submitted", unit="count"
-            ),
+            _participant("items_submitted", "integer", "items submitted", unit="count"),
             Column("attention_failed", "integer", "attention items not answered as instructed", unit="count"),
             Column("comprehension_tries", "integer", "tries of the comprehension check", unit="count"),
             Column(
@@ -333,25 +334,12 @@ TABLES: dict[str, Table] = {
         "check",
         before=(
             *_WHO,
-            Column(
-                "stage",
-                "string",
-                "which page",
-                "StageResponse.stage",
-                values="screening; instructions; comprehension",
-            ),
-            Column("attempt", "integer", "1-based try", "StageResponse.attempt"),
+            _stage("stage", "string", "which page", values="screening; instructions; comprehension"),
+            _stage("attempt", "integer", "1-based try"),
             *_clocks("StageResponse"),
         ),
         questionnaire="stages",
-        after=(
-            Column(
-                "passed",
-                "boolean",
-                "whether the answers passed; empty if there is nothing to pass",
-                "StageResponse.passed",
-            ),
-        ),
+        after=(_stage("passed", "boolean", "whether the answers passed; empty if there is nothing to pass"),),
     ),
     "pre_survey": Table(
         "participant who submitted the survey before the items, or some of its pages: then submitted_at is "
@@ -387,43 +375,31 @@ TABLES: dict[str, Table] = {
             Column("condition", "string", "name of the condition", "Condition.name"),
             Column("system", "string", "name of the system; empty for ground truth", "Condition.system"),
             Column("item_id", "string", "external id of the question", "Item.external_id"),
-            Column(
-                "kind", "string", "whether it counts or is for practice", "Item.kind", values="item; practice"
-            ),
-            Column("position", "integer", "1-based position in the definition", "Item.position"),
+            _item("kind", "string", "whether it counts or is for practice", values="item; practice"),
+            _item("position", "integer", "1-based position in the definition"),
             Column("question", "string", "the question as shown", "Item.text"),
-            Column("gold_answer", "string", "the annotated answer", "Item.gold_answer"),
-            Column("shown_answer", "string", "the answer that participants saw", "Stimulus.shown_answer"),
-            Column(
-                "facts",
-                "json",
-                "the facts shown as explanation, a JSON list of [title, sentence index]",
-                "Stimulus.facts",
+            _item("gold_answer", "string", "the annotated answer"),
+            _stimulus("shown_answer", "string", "the answer that participants saw"),
+            _stimulus(
+                "facts", "json", "the facts shown as explanation, a JSON list of [title, sentence index]"
             ),
             Column(
                 "rationale",
                 "string",
                 "the explanation that the system wrote, as participants saw it; empty if they saw none",
             ),
-            Column(
-                "exact_match",
-                "boolean",
-                "shown answer equals the gold answer after normalisation",
-                "Stimulus.exact_match",
-            ),
-            Column("answer_f1", "number", "token F1 of the shown answer", "Stimulus.answer_f1", "fraction"),
-            Column(
+            _stimulus("exact_match", "boolean", "shown answer equals the gold answer after normalisation"),
+            _stimulus("answer_f1", "number", "token F1 of the shown answer", unit="fraction"),
+            _stimulus(
                 "system_correct",
                 "boolean",
                 "whether the shown answer is correct: as two judges decided, else by exact match",
-                "Stimulus.system_correct",
             ),
-            Column(
+            _stimulus(
                 "judged_by",
                 "string",
                 "source of system_correct: exact match, gold, one judge, two judges, third judge, "
                 "discussion; imported data may say more, which the public variant leaves out",
-                "Stimulus.judged_by",
             ),
             Column(
                 "settled_how",
@@ -455,10 +431,10 @@ TABLES: dict[str, Table] = {
             Column("version", "integer", "version of the study", "StudyVersion.number"),
             Column("condition", "string", "name of the condition", "Condition.name"),
             Column("item_id", "string", "external id of the question", "Item.external_id"),
-            Column("place", "integer", "1 for the first judge, 2 for the second", "Judgement.place"),
-            Column("judge", "string", "user name of the judge", "Judgement.judge", public="withheld"),
-            Column("is_correct", "boolean", "the judge's decision", "Judgement.is_correct"),
-            Column("note", "string", "the judge's note", "Judgement.note", public="withheld"),
+            _judgement("place", "integer", "1 for the first judge, 2 for the second"),
+            _judgement("judge", "string", "user name of the judge", public="withheld"),
+            _judgement("is_correct", "boolean", "the judge's decision"),
+            _judgement("note", "string", "the judge's note", public="withheld"),
             _moment("at", "server clock", "Judgement"),
         ),
     ),

@@ -32,7 +32,6 @@ from studyapp.actions.drafts import save_draft, start_draft
 from studyapp.actions.links import create_link
 from studyapp.actions.participants import revoke_links
 from studyapp.actions.privacy import delete_participant, withdraw
-from studyapp.actions.running import pause_study, resume_study
 from studyapp.downloads import BundleOptions, ReportOptions
 from studyapp.exports.bundle import table_rows
 from studyapp.exports.codebook import table_columns
@@ -126,16 +125,21 @@ class Draft(StudyView):
         return _draft(self.study(slug, Act.STUDY_EDIT))
 
 
-class Revoke(StudyView):
-    """Ends the cookies and personal links of a participant."""
+def _on_person(act: Callable[..., Any], summary: str) -> type[StudyView]:
+    """Return the endpoint of an act on a participant, for a reason."""
 
-    @described(takes=shapes.Revocation, status=204)
-    def post(self, request: Request, slug: str, person: str) -> HttpResponse:
-        """End the personal links of a participant."""
+    def post(self: StudyView, request: Request, slug: str, person: str) -> HttpResponse:
         study = self.study(slug, Act.STUDY_PERSONAL)
         reason = read_body(request, shapes.Revocation).reason
-        revoke_links(participant=person_named(study, person).row, reason=reason, by=self.user)
+        act(participant=person_named(study, person).row, reason=reason, by=self.user)
         return HttpResponse(status=204)
+
+    post.__doc__ = summary
+    return type("OnPerson", (StudyView,), {"post": described(takes=shapes.Revocation, status=204)(post)})
+
+
+Revoke = _on_person(revoke_links, "End the personal links of a participant.")
+Withdraw = _on_person(withdraw, "Withdraw a participant as the study promised.")
 
 
 class PersonFile(StudyView):
@@ -155,24 +159,12 @@ class PersonFile(StudyView):
 class OnePerson(StudyView):
     """A participant."""
 
-    @described(query=shapes.RemovalQuery, status=204)
+    @described(query=shapes.Revocation, status=204)
     def delete(self, request: Request, slug: str, person: str) -> HttpResponse:
         """Delete a participant with all answers."""
         study = self.study(slug, Act.STUDY_PERSONAL)
-        reason = read_query(request, shapes.RemovalQuery).reason
+        reason = read_query(request, shapes.Revocation).reason
         delete_participant(participant=person_named(study, person).row, reason=reason, by=self.user)
-        return HttpResponse(status=204)
-
-
-class Withdraw(StudyView):
-    """Withdraws a participant who asked for it."""
-
-    @described(takes=shapes.Revocation, status=204)
-    def post(self, request: Request, slug: str, person: str) -> HttpResponse:
-        """Withdraw a participant as the study promised."""
-        study = self.study(slug, Act.STUDY_PERSONAL)
-        reason = read_body(request, shapes.Revocation).reason
-        withdraw(participant=person_named(study, person).row, reason=reason, by=self.user)
         return HttpResponse(status=204)
 
 
@@ -203,8 +195,8 @@ def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
     return type("LifeCycle", (StudyView,), {"post": described(answers=shapes.StudyRow, errors=(409,))(post)})
 
 
-Pause = _life_cycle(pause_study, "Pause a study.")
-Resume = _life_cycle(resume_study, "Resume a study.")
+Pause = _life_cycle(life.pause_study, "Pause a study.")
+Resume = _life_cycle(life.resume_study, "Resume a study.")
 Close = _life_cycle(life.close_study, "Close a study.")
 Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
 

@@ -98,12 +98,6 @@ class Revocation(Payload):
     reason: Reason
 
 
-class RemovalQuery(Payload):
-    """Reason of a deletion for the log, without names or IDs."""
-
-    reason: Reason
-
-
 class DecisionRow(Payload):
     """A decision to launch although a check was open."""
 

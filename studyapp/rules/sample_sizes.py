@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from analysis.io.errors import AnalysisError
-from analysis.planning.power import Population, power_curve, smallest_design
-from analysis.planning.sample_size import HALF, Design, against_first, assumed, design_sentence, sizes_around
+from analysis.planning.power import Population
+from analysis.planning.sample_size import HALF, assumed, design_sentence, plan_size
 from analysis.stats.arrays import Array
 from foundation.frozen_model import FrozenModel
 from foundation.messages import value_error
@@ -129,30 +128,10 @@ def simulate(
         settings.mean if settings.reference is None else settings.reference,
         change=settings.measure == "change",
     )  # fmt: skip
-    watched = _Watched(population, drawn)
-    streams = np.random.default_rng(SEED).spawn(2)
-    reference = settings.reference
-    contrasts = against_first(settings.effects) if reference is None else None
-    try:
-        smallest = smallest_design(
-            watched, effects=settings.effects, items=settings.items, simulations=settings.simulations,
-            rng=streams[0], target=settings.target, alpha=settings.alpha, contrasts=contrasts,
-            reference=reference,
-        )  # fmt: skip
-        sizes = sizes_around(smallest.participants or smallest.tried[-1].participants)
-        curve = []
-        for done, size in enumerate(sizes, start=1):
-            advance(done / (len(sizes) + 1))
-            curve += power_curve(
-                watched, effects=settings.effects, participants=[size], items=settings.items,
-                simulations=settings.simulations, rng=streams[1], alpha=settings.alpha, contrasts=contrasts,
-                reference=reference,
-            )  # fmt: skip
-    except ValueError as error:
-        raise AnalysisError(str(error)) from None
-    design = Design(
-        tuple(settings.effects), settings.items, settings.alpha, settings.simulations, source,
-        "in the unit of the measure", smallest, tuple(curve), reference is not None,
+    design = plan_size(
+        _Watched(population, drawn), effects=settings.effects, items=settings.items, target=settings.target,
+        alpha=settings.alpha, simulations=settings.simulations, seed=SEED, source=source,
+        unit="in the unit of the measure", reference=settings.reference, advance=advance,
     )  # fmt: skip
     points = [
         SizePoint(
@@ -161,7 +140,9 @@ def simulate(
             low=one.all.interval[0],
             high=one.all.interval[1],
         )
-        for one in curve
+        for one in design.curve
         if one.all
     ]
-    return SizeResult(sentence=design_sentence(design), participants=smallest.participants, curve=points)
+    return SizeResult(
+        sentence=design_sentence(design), participants=design.smallest.participants, curve=points
+    )

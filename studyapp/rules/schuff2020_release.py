@@ -27,7 +27,7 @@ _EXPLAINED = [NamedCondition(name, is_explained=True) for name in CONDITIONS]
 RULES: list[Rule] = [
     MinTimeRule(name="too-fast", clock="client_total", milliseconds=15_000),
     MaxTimeRule(name="too-slow", clock="client_total", milliseconds=300_000),
-    AnsweredRule(name="known-before", question="known_before", value=True),
+    AnsweredRule(name="known-before", kind="answered", question="known_before", value=True),
 ]
 SCORES_SOURCE = "Schuff et al. 2020, Table 2"
 SCORES_DATASET = "HotpotQA dev (distractor)"

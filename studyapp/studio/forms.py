@@ -7,7 +7,7 @@ cannot say has a builder of its own: the scale of a question, and the answers th
 """
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from studyapp.definition.analysis_plan import Contrast, Margin
 from studyapp.definition.checks import AttentionDefinition
-from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, PracticeDefinition
+from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition
 from studyapp.definition.exclusion_rules import KINDS as RULES
 from studyapp.definition.exclusion_rules import MinTimeDefinition
 from studyapp.definition.question_display import EXPLAINED, UNEXPLAINED, InstructionPart, allows
@@ -29,6 +29,7 @@ from studyapp.definition.tasks import KINDS, Criterion, Verification, written_ta
 from studyapp.definition.yaml_document import Location
 from studyapp.studio import answers, scale_fields, steps
 from studyapp.studio.drafts import Draft, Problem
+from studyapp.studio.edits import QUESTIONS
 from studyapp.studio.steps import Step
 from studyapp.studio.translating import translations
 from studyapp.studio.widgets import Widget, shown
@@ -224,10 +225,9 @@ class _Builder:
         return widget
 
     def language(self, widget: Widget, value: Any) -> Widget:
-        widget = self._named(widget, [code for code, _name in self.names.languages], value or "en")
-        names = dict(self.names.languages)
-        widget.options = [(code, names.get(code, code)) for code, _label in widget.options[1:]]
-        widget.is_worded = True
+        labels = dict(self.names.languages)
+        widget = self._named(widget, labels, value or "en", labels)
+        del widget.options[0]  # every study has a language
         return widget
 
     def dataset(self, widget: Widget, value: Any) -> Widget:
@@ -238,20 +238,19 @@ class _Builder:
 
     def measure(self, widget: Widget, value: Any) -> Widget:
         labels = answers.measure_labels(self.draft)
-        widget = self._named(widget, [*labels], value)
-        widget.options = [(key, labels.get(key, label)) for key, label in widget.options]
-        widget.is_worded = True
-        return widget
+        return self._named(widget, labels, value, labels)
 
     def system(self, widget: Widget, value: Any) -> Widget:
         return self._named(widget, self.names.systems, value)
 
-    def _named(self, widget: Widget, names: Sequence[str], value: Any) -> Widget:
+    def _named(
+        self, widget: Widget, names: Collection[str], value: Any, labels: Mapping[str, str] | None = None
+    ) -> Widget:
         """Return a selection of the known names and the present value."""
         chosen = "" if value is None else str(value)
         names = [*names, *([chosen] if chosen and chosen not in names else [])]
-        widget.kind, widget.value = "select", chosen
-        widget.options = [("", "–"), *((name, name) for name in names)]
+        widget.kind, widget.value, widget.is_worded = "select", chosen, labels is not None
+        widget.options = [("", "–"), *((name, (labels or {}).get(name, name)) for name in names)]
         return widget
 
     def source(self, widget: Widget, value: Any) -> Widget:
@@ -303,9 +302,6 @@ class _Builder:
         widget.children = [choice, *(option for option in options if option.name != "kind")]
         return widget
 
-    def practice(self, widget: Widget, value: Any) -> Widget:
-        return self._group(widget, PracticeDefinition, value, is_optional=True)
-
     def conditions(self, widget: Widget, value: Any) -> Widget:
         """Return a box for every condition, and for those with explanations."""
         chosen = [str(name) for name in (value if isinstance(value, list) else [value] if value else [])]
@@ -322,9 +318,6 @@ class _Builder:
     def image(self, widget: Widget, _value: Any) -> Widget:
         widget.kind = "image"
         return widget
-
-    def show_if(self, widget: Widget, value: Any) -> Widget:
-        return answers.show_if(self.draft, widget, value)
 
     def random_order(self, widget: Widget, value: Any) -> Widget:
         """Return a box for each part whose questions can be shuffled."""
@@ -363,27 +356,19 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("task", "source"): _Builder.dataset,
     ("items",): _Builder.items,
     ("items", "stratify", "system"): _Builder.system,
-    ("practice",): _Builder.practice,
     ("attention", "*", "kind"): _Builder.fixed,
     ("exclusions", "*", "kind"): _Builder.fixed,
     ("exclusions", "*", "value"): _Builder.nothing,
     ("translations",): _Builder.translations,
     **{
         (*place, "*", *rest): method
-        for place in (
-            ("questionnaire", "item"),
-            ("questionnaire", "pre_survey"),
-            ("questionnaire", "post_survey"),
-            ("screening",),
-            ("comprehension", "questions"),
-        )
+        for place in QUESTIONS
         for rest, method in (
             (("scale",), scale_fields.scale),
             (("scale", "choices"), scale_fields.choices),
             (("scale", "rows"), scale_fields.rows),
             (("only",), _Builder.conditions),
             (("except",), _Builder.conditions),
-            (("show_if",), _Builder.show_if),
             (("image", "file"), _Builder.image),
         )
     },
@@ -404,6 +389,7 @@ _ANSWERS = {
     ("screening", "*", "accept"): answers.accept,
     ("screening", "*", "quotas"): answers.quotas,
     ("comprehension", "questions", "*", "correct"): answers.correct,
+    **{(*place, "*", "show_if"): answers.show_if for place in QUESTIONS},
 }
 _OPTIONS: dict[str, dict[str, str]] = {
     **steps.OPTIONS,

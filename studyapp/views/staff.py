@@ -20,7 +20,7 @@ from foundation import charts
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import errors_shown
 from studyapp.actions import studies as actions
-from studyapp.actions.running import pause_study, restore_study, resume_study
+from studyapp.actions.running import restore_study
 from studyapp.models import Study
 from studyapp.queries import overview
 from studyapp.queries.answer_quotas import answer_quotas
@@ -132,8 +132,8 @@ def act_page(action: Callable[..., Any], done: str | Promise) -> Callable[..., H
     return page
 
 
-pause = act_page(pause_study, gettext_lazy("Study paused. Participants in progress can finish."))
-resume = act_page(resume_study, gettext_lazy("The study is open again."))
+pause = act_page(actions.pause_study, gettext_lazy("Study paused. Participants in progress can finish."))
+resume = act_page(actions.resume_study, gettext_lazy("The study is open again."))
 close = act_page(actions.close_study, gettext_lazy("Study closed. Participants in progress can finish."))
 reopen = act_page(actions.reopen_study, gettext_lazy("The study is open again."))
 restore = act_page(restore_study, gettext_lazy("Study restored from the archive."))

@@ -29,8 +29,7 @@ from jobs.ml_backend import Backend
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
 from predictions.models import Dataset, PredictionFailure, PredictionRun, Score
-from studyapp.actions.running import pause_study
-from studyapp.actions.studies import close_study
+from studyapp.actions.studies import close_study, pause_study
 from studyapp.actions.webhooks import add_webhook
 from studyapp.models import Participant, Payment, Study
 from tests import workspaces

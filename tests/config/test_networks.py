@@ -8,6 +8,7 @@ from django.core.management import call_command
 
 from annotation.actions.data import import_items
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from annotation.models import OutputRun, SystemOutput
 from annotation.queries.node_outputs import steps
 from annotation.queries.outputs import faithfulness
@@ -56,7 +57,7 @@ def test_it_works(slug, server, eager, tmp_path, settings) -> None:
     settings.VAR_DIR = tmp_path / "var"
     project = make_project(slug=slug, kind=PROJECTS[slug].kind)
     path = generated(slug, tmp_path / "items")
-    import_items(records=read_jsonl(path), project=project, image_folder=path.parent)
+    import_items(records=read_jsonl(Source(path)), project=project, image_folder=path.parent)
     call_command("execute_programs", slug, "--system", NETWORKS[slug], "--wait")
     run = OutputRun.objects.get()
     assert [(one.item.external_id, one.message) for one in run.failures.all()] == []

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotation.formats.plain import read_plain
+from annotation.formats.source import Source
 from annotation.labels import TEMPLATES, LabelTask
 from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
@@ -150,7 +151,7 @@ def test_texts_of_a_saved_dataset_are_items_to_annotate(tmp_path: Path):
     program = LabelTask.model_validate({"layers": TEMPLATES["classification"]}).text
     findings = Findings(collect=True)
     folder = saved(tmp_path / "train", rows)
-    first, second = read_plain(folder, kind="spans", program=program, findings=findings)
+    first, second = read_plain(Source(folder, kind="spans", task=program, findings=findings))
     assert (first.external_id, first.passage, first.extra) == ("a", "Text 0.", {"fields": {"label": "neg"}})
     assert second.extra == {"fields": {"label": "pos", "note": "x"}}
     assert findings.mended["column of bytes, left out"].count == 2
@@ -160,4 +161,4 @@ def test_images_in_a_dataset_are_refused_in_words(tmp_path: Path):
     folder = saved(tmp_path / "train", [{"image": {"bytes": b"\x89PNG", "path": None}}])
     program = LabelTask.model_validate({"layers": TEMPLATES["boxes"]}).text
     with pytest.raises(BadFile, match="holds the images themselves; pack them into a zip file"):
-        list(read_plain(folder, kind="boxes", program=program))
+        list(read_plain(Source(folder, kind="boxes", task=program)))

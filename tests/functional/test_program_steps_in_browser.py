@@ -16,6 +16,7 @@ FILL = """
 from pathlib import Path
 from django.core.management import call_command
 from accounts.models import User, Workspace
+from annotation.formats.source import Source
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.actions.runs import _requests, _store, start_run
@@ -29,7 +30,7 @@ network = FakeModularSystem("net")
 for slug, kind in (("scenes", "boxes"), ("games", "spans")):
     path = Path({folder!r}) / slug / "test.jsonl"
     project = create_project(workspace=Workspace.objects.get(), slug=slug, title=slug, kind=kind, by=boss)
-    import_items(records=read_jsonl(path), project=project, by=boss, image_folder=path.parent)
+    import_items(records=read_jsonl(Source(path)), project=project, by=boss, image_folder=path.parent)
     run = start_run(project=project, system="net", revision=network.revision, by=boss)
     items = list(project.items.all())
     requests, _refused = _requests(project, items)

@@ -15,6 +15,7 @@ from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.coco.keys import EXTRA, Id
 from annotation.formats.images import ImageFolder, image_size
 from annotation.formats.references import document_of
+from annotation.formats.source import Source
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, Image, ItemRecord, Object
 from foundation.errors import BadFile
 from foundation.findings import Findings, Part
@@ -88,20 +89,16 @@ class _File(BaseModel):
     works: list[Any] = []
 
 
-def read_coco(
-    path: Path, *, images: ImageFolder | None = None, findings: Findings | None = None
-) -> Iterator[ItemRecord]:
+def read_coco(source: Source) -> Iterator[ItemRecord]:
     """Yield the items of a file, which is held in memory whole.
 
-    Args:
-        path: The file. Boxes stand apart from their images, so it cannot be streamed.
-        images: The folder of the images. Their sizes after EXIF must equal those in the file.
-        findings: Collects repairs.
+    Boxes stand apart from their images, so it cannot be streamed. The sizes of the images after EXIF must
+    equal those in the file.
 
     Raises:
         BadFile: Names the part, its position and the field.
     """
-    findings = findings if findings is not None else Findings()
+    path, images, findings = source.path, source.images, source.findings
     element = read_document(path)
     for _field, content in findings.each_of(_File, [element.value], path, element, ""):
         yield from _Reading(path, element, content, images, findings).records()

@@ -7,7 +7,7 @@ characters index ``cleaned_passage``, which is the passage here; `module_outputs
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.drop.module_outputs import Lists, Question
+from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
 from annotation.formats.writing import written
 from annotation.schemas import ItemRecord
@@ -36,28 +37,17 @@ class _Passage(BaseModel):
     passage_charidxs: list[int] = Field(default=[])
 
 
-def read_drop(
-    path: Path,
-    *,
-    programs: Mapping[str, str] | None = None,
-    findings: Findings | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> Iterator[ItemRecord]:
+def read_drop(source: Source, programs: Mapping[str, str] | None = None) -> Iterator[ItemRecord]:
     """Yield an item for each question, with outputs of modules as gold.
 
-    Only one passage is in memory at a time, and the IDs.
-
-    Args:
-        path: The file.
-        programs: Nested text by ``query_id``, for questions without a type.
-        findings: Collects repairs.
-        on_progress: Called with the number of bytes read so far.
+    Only one passage is in memory at a time, and the IDs. ``programs`` has nested texts by ``query_id``, for
+    questions without a type.
 
     Raises:
         BadFile: Names line, passage and field.
     """
-    findings = findings if findings is not None else Findings()
-    for identifier, element in read_members(path, on_progress=on_progress):
+    path, findings = source.path, source.findings
+    for identifier, element in read_members(path, on_progress=source.on_progress):
         try:
             passage = _Passage.model_validate(element.value)
             tokens = _tokens(passage)

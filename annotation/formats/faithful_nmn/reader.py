@@ -15,8 +15,8 @@ from analysis.programs import Program, ProgramError
 from annotation.formats.checks import check_record
 from annotation.formats.faithful_nmn.gold import content, gold_of
 from annotation.formats.faithful_nmn.tables import BoxRow, ProgramRow, read_box_rows, read_program_rows
-from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr.nlvr2 import Example, read_examples
+from annotation.formats.source import Source
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -31,31 +31,24 @@ WIDE = "row with more columns than the header"
 BLANK = "row that names no cell"
 
 
-def read_faithful_nmn(
-    boxes: Path,
-    programs: Path,
-    examples: Path | Sequence[Path],
-    *,
-    images: ImageFolder | None = None,
-    findings: Findings | None = None,
-) -> Iterator[ItemRecord]:
+def read_faithful_nmn(source: Source) -> Iterator[ItemRecord]:
     """Yield the usable examples of a box CSV in order, with gold.
 
-    The CSV is held in memory, because an example's rows may be apart.
-
-    Args:
-        boxes: The CSV.
-        programs: The TSV.
-        examples: NLVR2 files with the sentences.
-        images: The folder of the images.
-        findings: Collects repairs.
+    The CSV is held in memory, because an example's rows may be apart. The programs are a TSV, and the
+    sentences stand in NLVR2 files.
 
     Raises:
         BadFile: Names file, line and column of a bad row, or a row without its example or program.
     """
-    findings = findings if findings is not None else Findings()
+    boxes, programs, findings = source.path, source.programs, source.findings
+    if programs is None or not source.examples:
+        text = (
+            "faithful-nmn needs the table of programs (--programs, or .tsv) and NLVR2 files "
+            "(--nlvr2, or .json); upload them together in a zip file"
+        )
+        raise BadFile(boxes, say(text), line=1)
     grouped = _grouped(boxes, findings)
-    by_id = _examples([examples] if isinstance(examples, Path) else examples, grouped, findings)
+    by_id = _examples(source.examples, grouped, findings)
     table = _programs(programs, by_id.values(), findings)
     usable: dict[str, tuple[Program, list[BoxRow]]] = {}
     for identifier, rows in list(grouped.items()):
@@ -75,7 +68,7 @@ def read_faithful_nmn(
                 kind="boxes",
                 program=str(program),
                 text=example.sentence,
-                images=example.images(images),
+                images=example.images(source.images),
                 answer=example.label,
                 gold=gold_of(program, rows, findings),
                 extra={NAME: extra, "nlvr2": example.rest()},

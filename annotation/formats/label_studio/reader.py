@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +16,7 @@ from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import BOXES, SPANS, box_of, span_of_result
 from annotation.formats.references import document_of
+from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
 from annotation.schemas import (
     AnnotationRecord,
@@ -109,34 +109,21 @@ class Task(BaseModel):
     annotations: list[TaskAnnotation] = []
 
 
-def read_label_studio(
-    path: Path,
-    *,
-    fields: TaskFields | None = None,
-    images: ImageFolder | None = None,
-    findings: Findings | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> Iterator[ItemRecord]:
+def read_label_studio(source: Source, *, fields: TaskFields | None = None) -> Iterator[ItemRecord]:
     """Yield the items of a JSON export, one task in memory at a time.
 
-    The ground truth becomes the gold; the others are people's annotations.
-
-    Args:
-        path: A list of tasks, or one a line.
-        fields: The keys of the tasks' data.
-        images: The folder of the images; without it the results tell their sizes.
-        findings: Collects repairs.
-        on_progress: Called with the number of bytes read so far.
+    The export is a list of tasks, or has one a line; ``fields`` has the keys of their data. The ground truth
+    becomes the gold; the others are people's annotations. Without images the results tell their sizes.
 
     Raises:
         BadFile: Names line and field.
     """
-    findings = findings if findings is not None else Findings()
-    elements = read_values(path, on_progress=on_progress, on_error=findings.on_error)
+    path, findings = source.path, source.findings
+    elements = read_values(path, on_progress=source.on_progress, on_error=findings.on_error)
     for number, element in enumerate(elements):
         try:
             task = Task.model_validate(element.value)
-            record = _Reading(task, number, fields or TaskFields(), images, findings).record()
+            record = _Reading(task, number, fields or TaskFields(), source.images, findings).record()
             findings.note_entry(record.external_id, path, line=element.line, field="data.external_id")
         except (ValueError, BadFile) as error:  # BadFile of an image
             findings.refuse(error, path, element=element, entry=f"task {number}")

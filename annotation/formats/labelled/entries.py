@@ -146,7 +146,7 @@ class Entry:
 Reader = Callable[[Source], Iterator[Entry]]
 
 
-def read_labelled(source: Source, reader: Reader) -> Iterator[ItemRecord]:
+def read_labelled(reader: Reader, source: Source) -> Iterator[ItemRecord]:
     """Yield the items of a file of another tool.
 
     Without a task of the project, the file is read twice: first for its labels.

@@ -55,7 +55,7 @@ Line = dict[str, Any]
 
 def _read_each(source: Source, make: Callable[[Source, Line], Entry]) -> Iterator[Entry]:
     for path in files_of(source, ".jsonl", ".json"):
-        for number, line in read_objects(path, source.findings, source.on_progress):
+        for number, line in read_objects(path, source):
             yield from guarded(
                 source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
             )
@@ -169,7 +169,7 @@ def read_prodigy(source: Source) -> Iterator[Entry]:
     """
     entries: dict[str, Entry] = {}
     for path in files_of(source, ".jsonl"):
-        for number, line in read_objects(path, source.findings, source.on_progress):
+        for number, line in read_objects(path, source):
             place = {"path": path, "line": number}
             for entry in guarded(source, place, partial(_entry_of_line, _prodigy, source, line)):
                 labelling = entry.labellings
@@ -327,7 +327,7 @@ def read_eraser(source: Source) -> Iterator[Entry]:
         raise BadFile(source.path, say(text))
     texts = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     for path in files_of(source, ".jsonl"):
-        for number, line in read_objects(path, source.findings, source.on_progress):
+        for number, line in read_objects(path, source):
             make = partial(_eraser, texts)
             yield from guarded(
                 source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)

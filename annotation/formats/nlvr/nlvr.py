@@ -7,9 +7,8 @@ is an item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import permutations
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +17,7 @@ from annotation.formats.boxes import fitted
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr.nlvr2 import Label
+from annotation.formats.source import Source
 from annotation.schemas import Box, Document, Image, ItemRecord, Layer
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -54,38 +54,23 @@ class _Example(BaseModel):
     structured_rep: tuple[tuple[_Shape, ...], tuple[_Shape, ...], tuple[_Shape, ...]]
 
 
-def read_nlvr(
-    path: Path,
-    *,
-    images: ImageFolder | None = None,
-    drawings: Sequence[int] = (0,),
-    split: str = "dev",
-    findings: Findings | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> Iterator[ItemRecord]:
+def read_nlvr(source: Source, *, drawings: Sequence[int] = (0,), split: str = "dev") -> Iterator[ItemRecord]:
     """Yield an item with gold for each example and drawing (0 to 5).
 
-    Drawings that are missing are reported, but each example needs at least one.
-
-    Args:
-        path: The file.
-        images: The folder of images called ``split-identifier-drawing.png``.
-        drawings: The drawings to read.
-        split: The split in the names of images.
-        findings: Collects repairs.
-        on_progress: Called with the number of bytes read so far.
+    Drawings that are missing are reported, but each example needs at least one. Images are called
+    ``split-identifier-drawing.png``.
 
     Raises:
         BadFile: Names line and field.
     """
-    findings = findings if findings is not None else Findings()
-    for element in read_values(path, on_progress=on_progress, on_error=findings.on_error):
+    path, findings = source.path, source.findings
+    for element in read_values(path, on_progress=source.on_progress, on_error=findings.on_error):
         name = ""
         try:
             example = _Example.model_validate(element.value)
             findings.note_entry(example.identifier, path, line=element.line, field="identifier")
             name = example.identifier
-            records = list(_records(example, images, drawings, split, findings))
+            records = list(_records(example, source.images, drawings, split, findings))
             if not records:
                 raise value_error("none of its drawings is in the folder")
             for record in records:

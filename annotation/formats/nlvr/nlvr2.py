@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
+from annotation.formats.source import Source
 from annotation.schemas import Image, ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -88,33 +89,22 @@ def read_examples(
             yield element.line, example
 
 
-def read_nlvr2(
-    path: Path,
-    *,
-    images: ImageFolder | None = None,
-    programs: Mapping[str, str] | None = None,
-    findings: Findings | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> Iterator[ItemRecord]:
+def read_nlvr2(source: Source, programs: Mapping[str, str] | None = None) -> Iterator[ItemRecord]:
     """Yield an item for each example, without gold.
 
-    Args:
-        path: The file.
-        images: The folder of the images; without it their sizes stay unknown.
-        programs: Nested text by identifier or by sentence in lower case (`programs.read_programs`).
-        findings: Collects what is refused.
-        on_progress: Called with the number of bytes read so far.
+    ``programs`` has nested texts by identifier or by sentence in lower case (`programs.read_programs`).
+    Without images their sizes stay unknown.
 
     Raises:
         BadFile: Names line and field.
     """
     by_key = programs or {}
-    findings = findings if findings is not None else Findings()
-    for line, example in read_examples(path, findings=findings, on_progress=on_progress):
+    path, findings = source.path, source.findings
+    for line, example in read_examples(path, findings=findings, on_progress=source.on_progress):
         program = by_key.get(example.identifier) or by_key.get(example.sentence.strip().lower(), "")
         try:
             findings.note_entry(example.identifier, path, line=line, field="identifier")
-            pair = example.images(images)
+            pair = example.images(source.images)
             record = check_record(
                 ItemRecord(
                     external_id=example.identifier,

@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.policy import Act
 from annotation.bots import BEHAVIOURS
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from annotation.queries.bots import project_named
 from annotation.simulation import Simulation, simulate
 from jobs.base_command import check_right, count, slug
@@ -82,5 +83,5 @@ class Command(SimulationCommand):
 
 
 def _gold_of(path: Path) -> dict[str, str]:
-    records = read_jsonl(path)
+    records = read_jsonl(Source(path))
     return {one.external_id: one.gold.model_dump_json() for one in records if one.gold is not None}

@@ -19,6 +19,7 @@ from annotation.actions.labels import Uses, remove_label, rename_label
 from annotation.actions.projects import change_labels, create_project
 from annotation.errors import Conflict, StaleBase
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from annotation.labels import read_label_task
 from annotation.models import Annotation, Gold, Membership, Project, Role, SystemOutput
 from annotation.parsed_items import task_of
@@ -202,7 +203,7 @@ def test_a_file_exported_before_can_be_imported_again(annotation: Annotation, tm
     rename_label(project=project, layer="Entities", label="Town", new_name="City", by=None)
     text = (tmp_path / "old.jsonl").read_text().replace('"external_id":"i"', '"external_id":"j"')
     (tmp_path / "new.jsonl").write_text(text)
-    report = import_items(records=read_jsonl(tmp_path / "new.jsonl"), project=Project.objects.get())
+    report = import_items(records=read_jsonl(Source(tmp_path / "new.jsonl")), project=Project.objects.get())
     assert (report.added, report.unchanged) == (1, 0)
     gold = Gold.objects.get(item__external_id="j").document
     assert [each["label"] for each in gold["layers"]["1"]["objects"]] == ["Place", "City"]

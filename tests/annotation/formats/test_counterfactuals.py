@@ -17,6 +17,7 @@ from annotation.formats.counterfactuals import (
     verdict,
     write_reasons,
 )
+from annotation.formats.source import Source
 from annotation.formats.texts import tokens_of
 from annotation.schemas import AnnotationRecord, Document, ItemRecord, Problem, Span
 from foundation.errors import BadFile
@@ -184,7 +185,7 @@ def test_every_verdict_is_kept(swapped: Instance):
 def test_files_go_in_and_out(tmp_path: Path):
     found = draft([OLDER, SANG]).instances
     (tmp_path / "in.jsonl").write_text(instances_text(found), encoding="utf-8")
-    records = list(read_reasons(tmp_path / "in.jsonl"))
+    records = list(read_reasons(Source(tmp_path / "in.jsonl")))
     write_reasons(records, tmp_path / "out.jsonl")
     assert read_instances(tmp_path / "out.jsonl") == found
 
@@ -194,10 +195,10 @@ def test_what_cannot_be_shown_or_written_is_told(tmp_path: Path, swapped: Instan
     text = instances_text([swapped.model_copy(update={"counterfactual": other})])
     (tmp_path / "in.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(BadFile, match="the article 'Ann Lee' differs by more than new sentences"):
-        list(read_reasons(tmp_path / "in.jsonl"))
+        list(read_reasons(Source(tmp_path / "in.jsonl")))
     (tmp_path / "in.jsonl").write_text("{}", encoding="utf-8")
     with pytest.raises(BadFile, match=r"in\.jsonl:1: id: is missing"):
-        list(read_reasons(tmp_path / "in.jsonl"))
+        list(read_reasons(Source(tmp_path / "in.jsonl")))
     with pytest.raises(ValueError, match="has another format"):
         instance_of(ItemRecord(external_id="x", kind="spans", program="", text="", passage="a"))
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from annotation.formats.jsonl import read_jsonl, write_jsonl
+from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
@@ -20,7 +21,7 @@ from tests.annotation.formats.records import box_item, box_items, passages, span
 def test_it_works(tmp_path: Path):
     items = [box_item(), span_item()]
     write_jsonl(items, tmp_path / "items.jsonl")
-    assert list(read_jsonl(tmp_path / "items.jsonl")) == items
+    assert list(read_jsonl(Source(tmp_path / "items.jsonl"))) == items
 
 
 @unhurried
@@ -28,7 +29,7 @@ def test_it_works(tmp_path: Path):
 def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
     path = tmp_path_factory.mktemp("jsonl") / "items.jsonl"
     write_jsonl([item], path)
-    assert list(read_jsonl(path)) == [item]
+    assert list(read_jsonl(Source(path))) == [item]
 
 
 @unhurried
@@ -37,14 +38,14 @@ def test_any_passage_comes_back(tmp_path_factory: pytest.TempPathFactory, passag
     path = tmp_path_factory.mktemp("jsonl") / "items.jsonl"
     item = span_item(passage=passage)
     write_jsonl([item], path)
-    assert list(read_jsonl(path)) == [item]
+    assert list(read_jsonl(Source(path))) == [item]
 
 
 def test_a_passage_without_tokens_is_tokenized(tmp_path: Path):
     path = tmp_path / "items.jsonl"
     line = {"external_id": "1", "kind": "spans", "program": "find[a]", "text": "?", "passage": "don't 👍🏽"}
     path.write_text(f"\ufeff{json.dumps(line)}\n\n", encoding="utf-8")
-    assert [item.tokens for item in read_jsonl(path)] == [tokenize("don't 👍🏽")]
+    assert [item.tokens for item in read_jsonl(Source(path))] == [tokenize("don't 👍🏽")]
 
 
 def spoilt(place: str, value: Any, *, of: Callable[[], ItemRecord] = box_item) -> str:
@@ -106,7 +107,7 @@ def test_a_mistake_is_told_with_file_line_and_field(tmp_path: Path, line: str, m
     path = tmp_path / "items.jsonl"
     path.write_text(box_item("first").model_dump_json() + "\n" + line + "\n", encoding="utf-8")
     with pytest.raises(BadFile) as error:
-        list(read_jsonl(path))
+        list(read_jsonl(Source(path)))
     assert str(error.value).startswith(f"{path}:2: ")
     assert message in str(error.value)
 
@@ -122,7 +123,7 @@ def test_an_answer_of_no_kind_is_one_mistake(tmp_path: Path, answer: object, mes
     path = tmp_path / "items.jsonl"
     path.write_text(spoilt("answer", answer), encoding="utf-8")
     findings = Findings(collect=True)
-    list(read_jsonl(path, findings=findings))
+    list(read_jsonl(Source(path, findings=findings)))
     [refused] = findings.refused
     assert f"{refused.field}: {refused.reason}".startswith(message)
 
@@ -131,18 +132,18 @@ def test_an_id_that_came_before_is_refused(tmp_path: Path):
     path = tmp_path / "items.jsonl"
     write_jsonl([box_item("1"), box_item("2"), box_item("1")], path)
     with pytest.raises(BadFile, match=r":3: external_id: '1' is already on line 1"):
-        list(read_jsonl(path))
+        list(read_jsonl(Source(path)))
 
 
 def test_files_without_items_are_refused(tmp_path: Path):
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(BadFile, match="holds no items"):
-        list(read_jsonl(tmp_path / "empty.jsonl"))
+        list(read_jsonl(Source(tmp_path / "empty.jsonl")))
     with pytest.raises(BadFile, match="No such file"):
-        list(read_jsonl(tmp_path / "none.jsonl"))
+        list(read_jsonl(Source(tmp_path / "none.jsonl")))
     (tmp_path / "latin.jsonl").write_bytes('{"external_id": "é"}'.encode("latin-1"))
     with pytest.raises(BadFile, match=r"latin\.jsonl:1: "):
-        list(read_jsonl(tmp_path / "latin.jsonl"))
+        list(read_jsonl(Source(tmp_path / "latin.jsonl")))
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path):
@@ -165,7 +166,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path):
         path = tmp_path / f"{count}.jsonl"
         write_jsonl((box_item(f"item-{number}") for number in range(count)), path)
         tracemalloc.start()
-        for _ in read_jsonl(path):
+        for _ in read_jsonl(Source(path)):
             pass
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()

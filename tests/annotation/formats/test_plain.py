@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotation.formats.plain import KEPT, read_plain
+from annotation.formats.source import Source
 from annotation.labels import read_label_task
 from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
@@ -18,7 +19,7 @@ def items(
 ) -> list[ItemRecord]:
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    return list(read_plain(path, kind=kind, program=PROGRAM, findings=findings))
+    return list(read_plain(Source(path, kind=kind, task=PROGRAM, findings=findings or Findings())))
 
 
 def test_it_works(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_an_id_follows_from_the_content(tmp_path: Path) -> None:
 def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
     table = 'id,text,source\n1,"Two\nlines, and a comma",x\n2,Bo,\n'
     findings = Findings()
-    first, second = items(tmp_path, "\ufeff" + table, "items.csv", findings=findings)
+    first, second = items(tmp_path, "\ufeff" + table, "items.csv", findings=findings or Findings())
     assert first.passage == "Two\nlines, and a comma"
     assert second.extra == {}
     assert (findings.count(KEPT), findings.mended[KEPT].examples) == (1, ["source"])
@@ -102,4 +103,4 @@ def test_without_a_label_configuration_nothing_is_read(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     path.write_text('{"text": "a"}')
     with pytest.raises(BadFile, match="needs a project with a label configuration"):
-        list(read_plain(path, kind="spans", program=""))
+        list(read_plain(Source(path, kind="spans", task="")))

@@ -17,6 +17,7 @@ from annotation.actions.projects import set_member
 from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from annotation.formats.uploads import LEFT_OUT
 from annotation.labels import read_label_task
 from annotation.models import Annotation, AuditEvent, Gold, ImageFile, Item, ItemImport, Project, Role
@@ -272,7 +273,7 @@ def test_a_plain_task_is_exported_and_imported_again(tmp_path: Path) -> None:
     gold = Document.model_validate({"layers": {1: {"state": "done", "objects": [mark]}}})
     import_items(records=[make_record("one", kind="spans", program=task.text, gold=gold)], project=project)
     registry.write("jsonl", item_records(project), tmp_path / "out.jsonl")
-    [record] = read_jsonl(tmp_path / "out.jsonl")
+    [record] = read_jsonl(Source(tmp_path / "out.jsonl"))
     import_project(slug="again", workspace=project.workspace, records=[record])
     again = Project.objects.get(slug="again")
     assert again.labels["layers"][0]["labels"][0]["name"] == "Person"

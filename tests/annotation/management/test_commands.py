@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import Role
 from annotation.actions.editing import save_operations
 from annotation.formats.jsonl import read_jsonl, write_jsonl
+from annotation.formats.source import Source
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_storage
@@ -68,7 +69,7 @@ def test_it_works(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     told = run("export_gold", "dogs", "--out", out, "--format", "jsonl")
     assert told == f"{out}: 3 items, 3 with gold\n"
-    for before, after in zip(read_jsonl(file), read_jsonl(out), strict=True):
+    for before, after in zip(read_jsonl(Source(file)), read_jsonl(Source(out)), strict=True):
         assert after.model_copy(update={"extra": {}}) == before
         assert after.extra["touchstone"]["gold"]["version"] == 1
 
@@ -180,7 +181,7 @@ def test_annotations_of_earlier_people_come_with_their_times(tmp_path: Path) -> 
     assert not Membership.objects.filter(active=True).exists()
     out = tmp_path / "out.jsonl"
     run("export_gold", "dogs", "--out", out, "--format", "jsonl")
-    assert next(read_jsonl(out)).annotations == tuple(drawn)
+    assert next(read_jsonl(Source(out))).annotations == tuple(drawn)
 
 
 def test_somebody_who_annotated_twice_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations
 from annotation.errors import Conflict
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.source import Source
 from annotation.labels import label_yaml, read_label_task
 from annotation.models import Membership, Project, Role
 from annotation.parsed_items import task_of
@@ -77,7 +78,7 @@ def test_items_exported_before_a_label_was_added_can_be_imported_again(tmp_path:
     ask(manager, "put", {"layers": layers})
     project.refresh_from_db()
     project.items.filter(external_id="i2").delete()
-    report = import_items(records=read_jsonl(tmp_path / "old.jsonl"), project=project)
+    report = import_items(records=read_jsonl(Source(tmp_path / "old.jsonl")), project=project)
     assert (report.added, report.unchanged) == (1, 1)
     [program] = set(project.items.values_list("program", flat=True))
     assert "History" in program
@@ -85,7 +86,7 @@ def test_items_exported_before_a_label_was_added_can_be_imported_again(tmp_path:
     write_items(project, "jsonl", tmp_path / "new.jsonl")
     other = labelled(slug="other")
     with pytest.raises(Conflict, match="differs from the label configuration"):
-        import_items(records=read_jsonl(tmp_path / "new.jsonl"), project=other)
+        import_items(records=read_jsonl(Source(tmp_path / "new.jsonl")), project=other)
 
 
 def test_labels_and_layers_that_items_may_use_stay() -> None:

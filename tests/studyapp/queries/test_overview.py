@@ -9,7 +9,7 @@ from accounts.models import User
 from predictions.models import PredictionRun
 from studyapp.actions.correctness import judge, queue_answers, settle
 from studyapp.actions.exclusions import exclude_participant
-from studyapp.actions.running import pause_study
+from studyapp.actions.studies import pause_study
 from studyapp.models import Condition, JudgedAnswer, Participant, Study
 from studyapp.queries import overview
 from studyapp.queries.correctness import count_waiting, missed_answers

@@ -14,7 +14,8 @@ from analysis.participants.bundle import load_bundle
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.actions.participants import consent
-from studyapp.actions.running import CannotRun, archive_study, duplicate_study, pause_study, set_condition
+from studyapp.actions.running import CannotRun, archive_study, duplicate_study, set_condition
+from studyapp.actions.studies import pause_study
 from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Event, Participant, Stimulus, Study, Trial
 from studyapp.policies import NotAdmitted

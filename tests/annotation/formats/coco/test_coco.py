@@ -12,6 +12,7 @@ from annotation.actions.data import import_items
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.coco import read_coco, reader, write_coco
 from annotation.formats.images import ImageFolder
+from annotation.formats.source import Source
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile, TouchstoneError
 from foundation.findings import Findings
@@ -22,7 +23,7 @@ from tests.annotation.formats.records import box_item, box_items, picture, span_
 
 def again(folder: Path, items: list[ItemRecord]) -> list[ItemRecord]:
     write_coco(items, folder / "coco.json")
-    return list(read_coco(folder / "coco.json"))
+    return list(read_coco(Source(folder / "coco.json")))
 
 
 def test_it_works(tmp_path: Path):
@@ -87,7 +88,7 @@ def others(*outlines: dict[str, Any], **parts: Any) -> dict[str, Any]:
 
 def read(folder: Path, content: Any, findings: Findings | None = None, **options: Any) -> list[ItemRecord]:
     (folder / "in.json").write_text(json.dumps(content))
-    return list(read_coco(folder / "in.json", findings=findings, **options))
+    return list(read_coco(Source(folder / "in.json", findings=findings or Findings(), **options)))
 
 
 def test_an_image_of_others_becomes_a_program_over_its_categories(tmp_path: Path):
@@ -111,7 +112,7 @@ def test_half_a_surrogate_pair_is_one_sentence(tmp_path: Path, parts: dict[str, 
     project = make_project()
     (tmp_path / "in.json").write_text(json.dumps(others(outline(7, bbox=[1, 1, 2, 2]), **parts)))
     with pytest.raises(TouchstoneError, match="half of a surrogate pair") as refused:
-        import_items(project=project, records=read_coco(tmp_path / "in.json"))
+        import_items(project=project, records=read_coco(Source(tmp_path / "in.json")))
     assert "\n" not in str(refused.value)
     assert not project.items.exists()
 
@@ -187,7 +188,7 @@ def test_ids_that_clash_are_given_anew(tmp_path: Path):
     first = read(tmp_path, others(outline(7)))
     second = read(tmp_path, others(outline(7), images=[image(name="b.jpg")]))
     write_coco(first + second, tmp_path / "out.json")
-    found = list(read_coco(tmp_path / "out.json"))
+    found = list(read_coco(Source(tmp_path / "out.json")))
     assert [item.external_id for item in found] == ["a.jpg", "b.jpg"]
     out = json.loads((tmp_path / "out.json").read_text())
     assert [one["id"] for one in out["annotations"]] == [7, 8]
@@ -251,6 +252,6 @@ def test_mistakes_are_told(tmp_path: Path, content: Any, message: str):
 def test_what_is_no_json_is_told_with_its_line(tmp_path: Path):
     (tmp_path / "in.json").write_text('{"images":\n[}')
     with pytest.raises(BadFile, match=r"in\.json:2: not JSON"):
-        list(read_coco(tmp_path / "in.json"))
+        list(read_coco(Source(tmp_path / "in.json")))
     with pytest.raises(BadFile, match="No such file"):
-        list(read_coco(tmp_path / "none.json"))
+        list(read_coco(Source(tmp_path / "none.json")))

@@ -10,6 +10,7 @@ from analysis.programs import agrees
 from annotation.formats.checks import check_record, record_program
 from annotation.formats.drop import module_outputs, read_drop, write_drop
 from annotation.formats.jsonl import read_jsonl, write_jsonl
+from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
 from annotation.operations import executed
 from annotation.schemas import Chosen, Document, ItemRecord, Layer, Span
@@ -75,7 +76,7 @@ def written(path: Path, content: Any) -> Path:
 
 
 def read(tmp_path: Path, content: Any, findings: Findings | None = None) -> list[ItemRecord]:
-    return list(read_drop(written(tmp_path / "drop.json", content), findings=findings))
+    return list(read_drop(Source(written(tmp_path / "drop.json", content), findings=findings or Findings())))
 
 
 def quotes(item: ItemRecord, node: int) -> list[str]:
@@ -99,7 +100,7 @@ def test_plain_questions_have_no_program(tmp_path: Path):
 def test_programs_can_be_given(tmp_path: Path):
     plain = {"question": "How many?", "query_id": "q1", "answer": {"number": "1"}}
     path = written(tmp_path / "drop.json", {"p1": {"passage": "Ayu", "qa_pairs": [plain]}})
-    (item,) = read_drop(path, programs={"q1": "count(find[goals])"})
+    (item,) = read_drop(Source(path), programs={"q1": "count(find[goals])"})
     assert item.program == "count(find[goals])"
 
 
@@ -153,7 +154,7 @@ def test_untouched_it_goes_out_byte_for_byte(tmp_path: Path, through_json: bool)
     items = read(tmp_path, content)
     if through_json:
         write_jsonl(items, tmp_path / "items.jsonl")
-        items = list(read_jsonl(tmp_path / "items.jsonl"))
+        items = list(read_jsonl(Source(tmp_path / "items.jsonl")))
     write_drop(items, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "drop.json").read_bytes()
 
@@ -171,7 +172,7 @@ def test_lists_that_somebody_changed_are_written_anew(tmp_path: Path):
             ["find-events", EVENTS], ["find-nums", NUMBERS[1:]], ["after-max-event", EVENTS[1:]],
         ]
     }  # fmt: skip
-    (again,) = read_drop(tmp_path / "again.json")
+    (again,) = read_drop(Source(tmp_path / "again.json"))
     assert quotes(again, 1) == ["28"]
 
 
@@ -227,7 +228,7 @@ def test_mistakes_are_told(tmp_path: Path, content: Any, message: str):
 
 def test_the_released_outputs_come_in_whole_and_go_out_byte_for_byte(tmp_path: Path):
     path, findings = real_data("faithful_nmn/drop_module_output_annotations.json"), Findings()
-    items = list(read_drop(path, findings=findings))
+    items = list(read_drop(Source(path, findings=findings)))
     pairs = [item.extra["drop"]["pair"] for item in items]
     lists = [spans for pair in pairs for _, spans in pair["module_output_annotations"]]
     assert len({item.extra["drop"]["passage_id"] for item in items}) == 149
@@ -245,7 +246,7 @@ def test_the_released_outputs_come_in_whole_and_go_out_byte_for_byte(tmp_path: P
 
 def test_the_released_gold_gives_the_answer_in_201_of_215():
     found: dict[bool | None, int] = {}
-    for item in read_drop(real_data("faithful_nmn/drop_module_output_annotations.json")):
+    for item in read_drop(Source(real_data("faithful_nmn/drop_module_output_annotations.json"))):
         program = record_program(item)
         agreed = agrees(program, executed(item.gold, program), item.answer)
         found[agreed] = found.get(agreed, 0) + 1
@@ -255,7 +256,7 @@ def test_the_released_gold_gives_the_answer_in_201_of_215():
 @pytest.mark.parametrize("name, count", [("drop_dev_sample", 215), ("drop_contrast_sets_test", 947)])
 def test_released_questions_come_in_and_go_out(tmp_path: Path, name: str, count: int):
     path = real_data(f"drop/{name}.json")
-    items = list(read_drop(path))
+    items = list(read_drop(Source(path)))
     assert len(items) == count
     write_drop(items, tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text()) == json.loads(path.read_text())

@@ -11,8 +11,11 @@ import pytest
 from analysis.programs import FoundBox, run
 from annotation.formats import boxes as mending
 from annotation.formats.checks import check_record, record_program
-from annotation.formats.faithful_nmn import gold, read_faithful_nmn, reader, write_faithful_nmn
+from annotation.formats.faithful_nmn import gold, reader
+from annotation.formats.faithful_nmn.reader import read_faithful_nmn
+from annotation.formats.faithful_nmn.writer import write_faithful_nmn
 from annotation.formats.jsonl import read_jsonl, write_jsonl
+from annotation.formats.source import Source
 from annotation.operations import resolved
 from annotation.schemas import Box, Chosen, Document, ItemRecord, Layer, Problem
 from foundation.errors import BadFile
@@ -48,6 +51,13 @@ def row(
 
 def rows(drawn: dict[tuple[int, int], str] = DRAWN, **fields: Any) -> list[list[str]]:
     return [row(node, image, text, **fields) for (node, image), text in drawn.items()]
+
+
+def read_released(
+    boxes: Path, programs: Path, examples: Path, findings: Findings | None = None
+) -> list[ItemRecord]:
+    source = Source(boxes, programs=programs, examples=[examples], findings=findings or Findings())
+    return list(read_faithful_nmn(source))
 
 
 class Files:
@@ -86,7 +96,7 @@ class Files:
         self.boxes.write_bytes(table([columns, *content], ","))
 
     def read(self, findings: Findings | None = None) -> list[ItemRecord]:
-        return list(read_faithful_nmn(self.boxes, self.programs, self.examples, findings=findings))
+        return read_released(self.boxes, self.programs, self.examples, findings)
 
     def mended(self, content: list[list[str]]) -> tuple[ItemRecord, Findings]:
         """The one item of these rows, which must also go out as they came in."""
@@ -139,7 +149,7 @@ def test_untouched_it_goes_out_as_it_came_in(files: Files):
 
 def test_it_goes_out_the_same_after_a_way_through_json(files: Files, tmp_path: Path):
     write_jsonl(files.read(), tmp_path / "items.jsonl")
-    assert files.again(list(read_jsonl(tmp_path / "items.jsonl"))) == files.boxes.read_bytes()
+    assert files.again(list(read_jsonl(Source(tmp_path / "items.jsonl")))) == files.boxes.read_bytes()
 
 
 def changed(item: ItemRecord, layers: dict[int, Layer], problem: Problem | None = None) -> ItemRecord:
@@ -361,13 +371,11 @@ def test_files_that_are_missing_or_empty_are_told(files: Files):
 
 
 def released(split: str, findings: Findings | None = None) -> list[ItemRecord]:
-    return list(
-        read_faithful_nmn(
-            real_data(f"faithful_nmn/nlvr2_{split}_box_annotations.csv"),
-            real_data("faithful_nmn/all_annotations_round4.tsv"),
-            real_data("nlvr2/dev.json"),
-            findings=findings,
-        )
+    return read_released(
+        real_data(f"faithful_nmn/nlvr2_{split}_box_annotations.csv"),
+        real_data("faithful_nmn/all_annotations_round4.tsv"),
+        real_data("nlvr2/dev.json"),
+        findings,
     )
 
 
@@ -395,7 +403,7 @@ def test_the_release_goes_out_byte_for_byte(split: str, tmp_path: Path):
     table = real_data("faithful_nmn/all_annotations_round4.tsv").read_bytes()
     for line in programs.read_bytes().split(b"\r\n"):
         assert line in table
-    again = list(read_faithful_nmn(boxes, programs, real_data("nlvr2/dev.json")))
+    again = read_released(boxes, programs, real_data("nlvr2/dev.json"))
     assert [item.gold for item in again] == [item.gold for item in released(split)]
 
 

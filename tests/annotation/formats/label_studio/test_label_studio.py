@@ -11,6 +11,7 @@ from annotation.formats import references
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio import TaskFields, read_label_studio, reader, results, write_label_studio
+from annotation.formats.source import Source
 from annotation.schemas import Box, Chosen, Image, ItemRecord, Span
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -21,7 +22,7 @@ from tests.annotation.formats.records import box_item, box_items, passages, pict
 
 def again(folder: Path, items: list[ItemRecord]) -> list[ItemRecord]:
     write_label_studio(items, folder / "tasks.json")
-    return list(read_label_studio(folder / "tasks.json"))
+    return list(read_label_studio(Source(folder / "tasks.json")))
 
 
 def test_it_works(tmp_path: Path):
@@ -104,10 +105,15 @@ def stretch(start: int, end: int, text: str | None = None, name: str = "r1") -> 
 
 
 def read(
-    folder: Path, *tasks: dict[str, Any], findings: Findings | None = None, **options: Any
+    folder: Path,
+    *tasks: dict[str, Any],
+    findings: Findings | None = None,
+    fields: TaskFields | None = None,
+    **options: Any,
 ) -> list[ItemRecord]:
     (folder / "in.json").write_text(json.dumps(tasks), encoding="utf-8")
-    return list(read_label_studio(folder / "in.json", findings=findings, **options))
+    source = Source(folder / "in.json", findings=findings or Findings(), **options)
+    return list(read_label_studio(source, fields=fields))
 
 
 def objects(item: ItemRecord, node: int) -> list[Any]:
@@ -283,5 +289,5 @@ def test_mistakes_are_told(tmp_path: Path, tasks: list[dict[str, Any]], message:
 def test_more_than_ten_images_keep_their_order(tmp_path: Path) -> None:
     images = tuple(Image(name=f"p{n}.png", width=100, height=100) for n in range(11))
     write_label_studio([make_record("x", images=images)], tmp_path / "a.json")
-    (back,) = read_label_studio(tmp_path / "a.json")
+    (back,) = read_label_studio(Source(tmp_path / "a.json"))
     assert [image.name for image in back.images] == [image.name for image in images]

@@ -10,6 +10,7 @@ import pytest
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr import read_nlvr
 from annotation.formats.nlvr.nlvr import NOT_DRAWN, ORDERS
+from annotation.formats.source import Source
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from tests.analysis.data import real_data
@@ -31,7 +32,7 @@ def written(folder: Path, *examples: dict[str, Any]) -> Path:
 
 
 def test_it_works(tmp_path: Path):
-    (item,) = read_nlvr(written(tmp_path, example()))
+    (item,) = read_nlvr(Source(written(tmp_path, example())))
     assert (item.external_id, item.program, item.answer) == ("7-0-0", "find[object]", True)
     assert [(one.id, one.box) for one in item.gold.layers[0].objects] == [
         ("s0-0", (0.05, 0.3, 0.075, 0.4)),  # 20 to 30 of 400 pixels across, 30 to 40 of 100 down
@@ -41,7 +42,7 @@ def test_it_works(tmp_path: Path):
 
 
 def test_every_drawing_shows_the_boxes_in_another_order(tmp_path: Path):
-    items = list(read_nlvr(written(tmp_path, example()), drawings=range(6)))
+    items = list(read_nlvr(Source(written(tmp_path, example())), drawings=range(6)))
     circles = [one.gold.layers[0].objects for one in items]
     slots = [next(int(one.id[1]) for one in objects if one.box[3] == 0.3) for objects in circles]
     assert slots == [order.index(2) for order in ORDERS]
@@ -52,15 +53,15 @@ def test_pictures_that_are_missing_or_of_another_size_are_told(tmp_path: Path):
     path, folder = written(tmp_path, example()), tmp_path / "images"
     folder.mkdir()
     with pytest.raises(BadFile, match=r"dev\.json:1: 7-0: none of its drawings"):
-        list(read_nlvr(path, images=ImageFolder(folder)))
+        list(read_nlvr(Source(path, images=ImageFolder(folder))))
     picture(folder / "3/dev-7-0-1.png", (400, 100))
     findings = Findings()
-    (item,) = read_nlvr(path, images=ImageFolder(folder), drawings=(0, 1), findings=findings)
+    (item,) = read_nlvr(Source(path, images=ImageFolder(folder), findings=findings), drawings=(0, 1))
     assert item.images[0].name == "3/dev-7-0-1.png"
     assert findings.count(NOT_DRAWN) == 1
     picture(folder / "3/dev-7-0-1.png", (100, 400))
     with pytest.raises(BadFile, match="has 100 × 400 pixels, not 400 × 100"):
-        list(read_nlvr(path, images=ImageFolder(folder), drawings=(1,)))
+        list(read_nlvr(Source(path, images=ImageFolder(folder)), drawings=(1,)))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_pictures_that_are_missing_or_of_another_size_are_told(tmp_path: Path):
 def test_mistakes_are_told(tmp_path: Path, lines: list[dict[str, Any]], message: str):
     path = written(tmp_path, *lines)
     with pytest.raises(BadFile) as error:
-        list(read_nlvr(path))
+        list(read_nlvr(Source(path)))
     assert str(error.value).startswith(str(path) + message)
 
 
@@ -87,7 +88,7 @@ def test_the_released_drawings_have_their_shapes_where_the_gold_says():
     """The pixel in the middle of each box that nothing else covers has the shape's colour."""
     folder = ImageFolder(real_data("nlvr/images"))
     path, findings = real_data("nlvr/dev_sample.json"), Findings()
-    items = list(read_nlvr(path, images=folder, drawings=range(6), findings=findings))
+    items = list(read_nlvr(Source(path, images=folder, findings=findings), drawings=range(6)))
     assert len(items) == 500
     assert findings.count(NOT_DRAWN) == 6 * 300 - 500
     assert set(findings.mended) == {NOT_DRAWN}
@@ -112,4 +113,4 @@ def test_the_released_drawings_have_their_shapes_where_the_gold_says():
 
 
 def test_all_released_examples_come_in():
-    assert len(list(read_nlvr(real_data("nlvr/dev.json")))) == 989
+    assert len(list(read_nlvr(Source(real_data("nlvr/dev.json"))))) == 989

@@ -9,6 +9,7 @@ import pytest
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr.nlvr2 import read_nlvr2
 from annotation.formats.programs import ILL_TYPED, read_programs
+from annotation.formats.source import Source
 from annotation.schemas import Image
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -31,7 +32,7 @@ def test_it_works(tmp_path: Path):
     picture(tmp_path / "images/dev/dev-7-1-img0.png", (60, 40))
     picture(tmp_path / "images/dev/dev-7-1-img1.png", (30, 50))
     path = written(tmp_path / "dev.json", [example(), example("dev-7-1-1", label=False)])
-    first, second = read_nlvr2(path, images=ImageFolder(tmp_path / "images"))
+    first, second = read_nlvr2(Source(path, images=ImageFolder(tmp_path / "images")))
     assert first.images == (
         Image(name="dev/dev-7-1-img0.png", width=60, height=40),
         Image(name="dev/dev-7-1-img1.png", width=30, height=50),
@@ -42,7 +43,7 @@ def test_it_works(tmp_path: Path):
 
 
 def test_without_a_folder_sizes_stay_unknown(tmp_path: Path):
-    (item,) = read_nlvr2(written(tmp_path / "dev.json", [example("test1-769-1-0-1")]))
+    (item,) = read_nlvr2(Source(written(tmp_path / "dev.json", [example("test1-769-1-0-1")])))
     assert item.images == (Image(name="test1-769-1-img0.png"), Image(name="test1-769-1-img1.png"))
     assert item.program == ""
 
@@ -50,7 +51,8 @@ def test_without_a_folder_sizes_stay_unknown(tmp_path: Path):
 def test_urls_of_local_files_are_followed(tmp_path: Path):
     left, right = picture(tmp_path / "one.png"), picture(tmp_path / "two words.png")
     urls = {"left_url": left.as_uri(), "right_url": right.name}
-    (item,) = read_nlvr2(written(tmp_path / "dev.json", [example(**urls)]), images=ImageFolder(tmp_path))
+    path = written(tmp_path / "dev.json", [example(**urls)])
+    (item,) = read_nlvr2(Source(path, images=ImageFolder(tmp_path)))
     assert [image.name for image in item.images] == ["one.png", "two words.png"]
 
 
@@ -60,7 +62,7 @@ def test_programs_come_by_identifier_or_sentence(tmp_path: Path):
     )
     programs = tmp_path / "programs.txt"
     programs.write_text("two dogs sleep.\tequal(count(find[dogs]), 2)\n\ndev-7-1-1\texist( find[dogs] )\n")
-    items = list(read_nlvr2(path, programs=read_programs(programs, kind="boxes")))
+    items = list(read_nlvr2(Source(path), read_programs(programs, kind="boxes")))
     assert [item.program for item in items] == ["equal(count(find[dogs]), 2)", "exist(find[dogs])", ""]
 
 
@@ -94,7 +96,7 @@ def test_mistakes_in_a_list_of_programs_are_told(tmp_path: Path, text: str, mess
 def test_mistakes_in_examples_are_told(tmp_path: Path, lines: list[dict[str, Any]], message: str):
     path = written(tmp_path / "dev.json", lines)
     with pytest.raises(BadFile) as error:
-        list(read_nlvr2(path))
+        list(read_nlvr2(Source(path)))
     assert str(error.value).startswith(str(path) + message)
 
 
@@ -102,18 +104,18 @@ def test_a_missing_picture_is_told_with_its_line(tmp_path: Path):
     path = written(tmp_path / "dev.json", [example()])
     (tmp_path / "images").mkdir()
     with pytest.raises(BadFile, match=r"dev\.json:1: dev-7-1-0: the image 'dev-7-1-img0\.png' is not among"):
-        list(read_nlvr2(path, images=ImageFolder(tmp_path / "images")))
+        list(read_nlvr2(Source(path, images=ImageFolder(tmp_path / "images"))))
     picture(tmp_path / "images/dev-7-1-img0.png")
     (tmp_path / "images/dev-7-1-img1.png").write_text("no picture")
     with pytest.raises(BadFile, match=r"dev-7-1-img1\.png: is not an image"):
-        list(read_nlvr2(path, images=ImageFolder(tmp_path / "images")))
+        list(read_nlvr2(Source(path, images=ImageFolder(tmp_path / "images"))))
 
 
 def test_the_released_examples_and_programs_are_read():
     table, findings = real_data("faithful_nmn/all_annotations_round4.tsv"), Findings()
     programs = read_programs(table, kind="boxes", findings=findings)
     assert len(programs) + findings.count(ILL_TYPED) == 9585
-    items = list(read_nlvr2(real_data("nlvr2/dev.json"), programs=programs))
+    items = list(read_nlvr2(Source(real_data("nlvr2/dev.json")), programs))
     assert len(items) == 6982
     assert sum(item.program != "" for item in items) > 500
-    assert len(list(read_nlvr2(real_data("nlvr2/contrast_set_nlvr2.jsonl")))) == 994
+    assert len(list(read_nlvr2(Source(real_data("nlvr2/contrast_set_nlvr2.jsonl"))))) == 994
