@@ -92,6 +92,7 @@ def _labels(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train and score a variant without attention, with further statements."""
     learning = ["--new-encoder", "bilinear", "--statements", str(sizes.statements), "--curriculum", "0.57"]
     learning += ["--count-deviation", "1", "--batch-size", "64", "--learning-rate", "3e-3"]
+    learning += ["--partner", "any", "--pair-places"]
     learning += ["--steps", str(sizes.label_steps), "--check-every", str(max(1, sizes.label_steps // 7))]
     row = _visual_row(variant, seed, sizes, work, "labels", learning)
     scores = {"accuracy": row["accuracy"], "faithfulness": row["faithfulness"]["overall"]["f1"]}

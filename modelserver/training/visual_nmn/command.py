@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from modelserver.inputs.encoders import find_folder
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind, Impossible
+from modelserver.modular.visual.execution import Partner
 from modelserver.modular.visual.network import Config, Encoder, Positions
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.regions import Regions
@@ -106,6 +107,8 @@ class SceneOptions(Data, Compute):
             reads, or all.
         impossible: Regions of probability 0 in Graph-count: apart from all
             others, or alike as in the code of its authors.
+        partner: Box that a module with pairs looks at: the most probable other
+            one, or any.
         pair_places: Modules with pairs also see where the boxes lie to each other.
         seed: Seed of weights and order.
     """
@@ -138,6 +141,7 @@ class SceneOptions(Data, Compute):
     count_deviation: Positive | None = Recipe.deviation
     graph_regions: Literal["all"] | Count = MOST
     impossible: Impossible = "apart"
+    partner: Partner = "best"
     pair_places: bool = False
     seed: int = Recipe.seed
 
@@ -162,7 +166,13 @@ class SceneOptions(Data, Compute):
     def counted(self, config: Config) -> Config:
         """Return a configuration with what these options add to it."""
         most = None if self.graph_regions == "all" else self.graph_regions
-        return replace(config, most=most, impossible=self.impossible, pair_places=self.pair_places)
+        return replace(
+            config,
+            most=most,
+            impossible=self.impossible,
+            partner=self.partner,
+            pair_places=self.pair_places,
+        )
 
     def open_scenes(self, test_file: Path | None = None) -> Scenes:
         """Read the items of --train-file, or else scenes.
@@ -235,14 +245,12 @@ class ModularTrainOptions(TrainOptions):
         contextual: Modules read the whole sentence, not their words alone.
         positions: Words alone stay where they are in the sentence, whose other
             words are zeroed, or are shifted to its front.
-        partner: Other box of a pair.
         no_pretraining: Do not teach find and filter their gold boxes.
     """
 
     count: CountKind = "graph"
     contextual: bool = False
     positions: Positions = "kept"
-    partner: Literal["best", "any"] = "best"
     no_pretraining: bool = False
 
 
@@ -252,17 +260,8 @@ def lxmert(*, options: TrainOptions) -> None:
 
 
 def visual_nmn(*, options: ModularTrainOptions) -> None:
-    """Train the modular network over images.
-
-    With --positions shifted, by the recipe of the shipped weights.
-    """
-    config = Config(
-        "visual-nmn",
-        options.count,
-        not options.contextual,
-        options.partner,
-        positions=options.positions,
-    )
+    """Train the modular network over images."""
+    config = Config("visual-nmn", options.count, not options.contextual, positions=options.positions)
     _train(options, config, options.recipe(pretrained=not options.no_pretraining))
 
 

@@ -28,7 +28,7 @@ from modelserver.world.scenes.statements import Claim, NoClaim
 __all__ = ["Scene", "further", "generate", "write_further", "write_scenes", "write_split"]
 
 PAIRS, CLAIMS, CHANGES = 25, 30, 40  # tried for a kind of sentence; on a pair; on a claim
-FURTHER, OTHERS = 40, 4  # kinds of sentences tried for a further statement; pairs of each sort to tell apart
+OTHERS, FURTHER = 4, 60  # for further statements: pairs of each sort to tell apart; tried for a kind
 
 
 def generate(split: Split, n: int, seed: int) -> Iterator[Scene]:
@@ -142,17 +142,18 @@ def _further(
     rng: random.Random, pair: Pair, near: list[Pair], far: list[Pair], split: Split, label: bool
 ) -> tuple[str, Claim] | None:
     """Return a kind and a claim that the pair makes true or false, or none."""
-    for _ in range(FURTHER):
-        other = rng.choice(near if near and rng.random() < 0.5 else far)
-        fitting, unfitting = (pair, other) if label else (other, pair)
-        kind = rng.choice(tuple(KINDS_OF_CLAIMS))
-        try:
-            claim = KINDS_OF_CLAIMS[kind](rng, fitting)
-        except NoClaim:
-            continue
-        truths = _truth(claim, fitting), _truth(claim, unfitting)
-        if truths == (True, False) and split_of(str(claim.program)) == split:
-            return kind, claim
+    kinds = tuple(KINDS_OF_CLAIMS)
+    for kind in rng.sample(kinds, len(kinds)):
+        for _ in range(FURTHER):
+            other = rng.choice(near if near and rng.random() < 0.5 else far)
+            fitting, unfitting = (pair, other) if label else (other, pair)
+            try:
+                claim = KINDS_OF_CLAIMS[kind](rng, fitting)
+            except NoClaim:
+                continue
+            truths = _truth(claim, fitting), _truth(claim, unfitting)
+            if truths == (True, False) and split_of(str(claim.program)) == split:
+                return kind, claim
     return None
 
 

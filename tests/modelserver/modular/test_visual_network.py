@@ -11,7 +11,6 @@ import torch
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.counting import COUNT_KINDS
-from modelserver.modular.visual.evaluating import SHIPPED
 from modelserver.modular.visual.network import Question, pair_places
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.regions import Regions, collate
@@ -182,7 +181,6 @@ def test_a_saved_network_keeps_its_positions_and_one_without_the_field_shifts(vi
     del saved["positions"]
     (tmp_path / "config.json").write_text(json.dumps(saved))
     assert folder.load(tmp_path, CPU)[1].positions == "shifted"
-    assert folder.load(SHIPPED, CPU)[1].positions == "shifted"
 
 
 def test_it_changes_when_an_attended_word_does(visual_network, statements):
