@@ -26,7 +26,7 @@ TURNS = 8  # at most, because neighbours on the processor cost a page time now a
 def opened(rows: int, allowed: dict[str, float] | None = None) -> dict[str, tuple[float, int]]:
     """The processor seconds and the queries of every page, of the best turn.
 
-    There are two turns where nothing is ``allowed`` yet, else one, and more while a page takes more than that.
+    There are two turns where nothing is ``allowed`` yet, else one, and more while a page takes longer.
     """
     figures, fewest = {}, 2 if allowed is None else 1
     with transaction.atomic():
