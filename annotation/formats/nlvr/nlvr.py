@@ -1,8 +1,8 @@
 """Read NLVR: sentences about three boxes of shapes (Suhr et al. 2017).
 
 The sentences have no program, so an item's is ``find[object]``, and its gold the boxes around all shapes,
-whose positions are exact. Each example was drawn six times with its boxes in another order; every drawing
-is an item.
+whose positions are exact. Each example was drawn six times with its boxes in another order; the first
+drawing is an item unless others are asked for.
 """
 
 from __future__ import annotations
