@@ -27,8 +27,6 @@ from studyapp.definition.tasks import Preference, Task, Verification
 from studyapp.definition.translations import PARTS, Language, Translation, translate
 
 Clock = Literal["server", "client_total", "client_visible"]
-
-
 Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
 
 
@@ -37,6 +35,7 @@ class _Rule(FrozenModel):
 
 
 class _TimeRule(_Rule):
+    kind: str
     clock: Clock
     milliseconds: int
 

@@ -276,7 +276,7 @@ def test_the_shipped_weights_do_on_other_scenes_about_what_their_card_says(scene
     given, proposed = (each["faithfulness"] for each in found)
     assert given["find"]["f1"] > 0.9
     assert given["overall"]["f1"] > 0.8
-    assert given["with-relation"]["f1"] > 0.6
+    assert min(given[module]["f1"] for module in ("with-relation", "project")) > 0.6
     assert found[0]["accuracy"] > 0.8
     assert proposed["find"]["f1"] > 0.6
     assert proposed["find"]["precision"] > 0.8

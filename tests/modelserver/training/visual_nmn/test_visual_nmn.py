@@ -196,8 +196,12 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
         "--variants",
         "layer",
         "graph-decont-pretraining",
+        "--partner",
+        "any",
     ]
     assert main([*table, *common]) == 0
+    trained = tmp_path / "table" / "graph-decont-pretraining" / "seed-1" / "config.json"
+    assert json.loads(trained.read_text())["partner"] == "any"
     printed = capsys.readouterr().out
     rows = [line for line in printed.splitlines() if line.startswith("|")]
     assert len(rows) == 5
