@@ -226,7 +226,9 @@ def test_submitted_work_is_read_only(editor: Editor, page: Page):
     saved(page)
     assert len(editor.objects(annotation, FIND_DOGS)) == 2
     assert editor.revision(annotation) == 0
-    page.get_by_role("button", name="Reopen annotation").click()
+    with page.expect_navigation():  # a page that is still loading has no notice either, and reads no key
+        page.get_by_role("button", name="Reopen annotation").click()
+    expect(page.locator("#editor[data-ready]")).to_be_attached()
     expect(page.locator("#notice")).to_be_hidden()
     page.keyboard.press("u")
     saved(page)
