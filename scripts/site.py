@@ -189,11 +189,13 @@ def running_site(
     modular: Sequence[str] = (),
     worker: bool = True,
     extra: Mapping[str, str] | None = None,
+    forked: bool = True,
 ) -> Iterator[Site]:
     """Run a site on an empty database: SQLite, or a PostgreSQL server.
 
     ``fake`` names the readers of a fake model server, and ``modular`` its modular networks; without the
-    former it takes the real one. Without ``worker`` neither broker, worker nor model server run.
+    former it takes the real one. Without ``worker`` neither broker, worker nor model server run. ``forked``
+    starts web server and worker in forks of one process that has their modules, for a third of the work.
     """
     # What the environment of a test run sets for itself is not for the site.
     settings = {
@@ -204,8 +206,8 @@ def running_site(
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-site-")))
         database = lasting.enter_context(_postgres(postgres, folder)) if postgres else prepare_sqlite(folder)
         stack = Stack(folder, free_port(), free_port(), {**settings, "DATABASE_URL": database})
-        parts = lasting.enter_context(Supervisor())
         commands = lasting.enter_context(Commands(stack.env))
+        parts = lasting.enter_context(Supervisor(commands.start) if forked else Supervisor())
         if worker:
             parts.start(stack.broker())
             parts.start(stack.model_server(fake=fake, modular=modular))
