@@ -126,7 +126,7 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
     postgres = lasting.enter_context(_postgres()) if options.postgres else ""
     extra = {"RATE_LIMITS": "false"}
     site = lasting.enter_context(
-        running_site(postgres=postgres or None, worker=False, extra=extra, forked=False)
+        running_site(postgres=postgres or None, worker=False, extra=extra, as_deployed=True)
     )
     load_example(site)
     link, most = new_link(site), max(options.users)

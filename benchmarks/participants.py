@@ -106,7 +106,7 @@ def main() -> int:
     with ExitStack() as stack:
         url = stack.enter_context(servers.postgres()) if options.postgres else None
         results = measure(
-            stack.enter_context(running_site(postgres=url, worker=False, forked=False)), options.seconds
+            stack.enter_context(running_site(postgres=url, worker=False, as_deployed=True)), options.seconds
         )
     if options.out:
         options.out.write_text(json.dumps({"database": database, "levels": results}, indent=1) + "\n")
