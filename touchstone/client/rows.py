@@ -1,4 +1,4 @@
-"""Types of the rows that a site returns, to its REST API and its client alike.
+"""Types of the rows of a site, for its REST API and for its client.
 
 The site checks its answers against them, and describes them in its OpenAPI document. Times are ISO 8601 in
 UTC; null in JSON is None.
