@@ -1,10 +1,10 @@
-"""Run commands and programs in forks of one process with their libraries loaded.
+"""Run commands and programs in forks of one process that is loaded.
 
 Of a command that does little, the start of Python and Django is nearly all; here they start once for a site.
 ``python -m scripts.commands SOCKET MODULE ...`` is that process; it imports the modules first. Each message
 of the socket is a JSON object: the arguments of ``manage.py``, or ``-m``, a module and its arguments; the
 working folder; and whether it is a program, which ends as a process of its own would. With it come the files
-for what is printed and for errors, and a socket that is told the process id and at last the status.
+for what is printed and for errors, and a socket that receives the process id and at last the status.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ PROGRAMS = ("celery", "granian")  # of a site: they load what its commands load
 class Fork:
     """A running fork, to be waited for and signalled like a Popen."""
 
-    def __init__(self, arguments: Sequence[str], said: socket.socket) -> None:
-        self.args, self._said = arguments, said
+    def __init__(self, arguments: Sequence[str], news: socket.socket) -> None:
+        self.args, self._news = arguments, news
         self._lock = threading.Lock()
         self.returncode: int | None = None
-        begun = said.recv(LONGEST)
+        begun = news.recv(LONGEST)
         if not begun:
             raise ChildProcessError("The process that forks has ended; what it printed says why.")
         self.pid: int = json.loads(begun)["pid"]
@@ -57,11 +57,11 @@ class Fork:
         """Return the status. Raises TimeoutExpired."""
         with self._lock:
             if self.returncode is None:
-                if not select.select([self._said], [], [], timeout)[0]:
+                if not select.select([self._news], [], [], timeout)[0]:
                     raise subprocess.TimeoutExpired(self.args, timeout or 0)
                 # Nothing is said where the process that forked it was ended, and with it all forks.
-                self.returncode = json.loads(self._said.recv(LONGEST) or b'{"status": -9}')["status"]
-                self._said.close()
+                self.returncode = json.loads(self._news.recv(LONGEST) or b'{"status": -9}')["status"]
+                self._news.close()
             return self.returncode
 
     def send_signal(self, sig: int) -> None:
@@ -106,7 +106,10 @@ class Commands:
         self._lock = threading.Lock()
 
     def run(self, *arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-        """Run a command in a folder. Raises TimeoutError if it is slow; it is ended then."""
+        """Run a command in a folder.
+
+        Raises TimeoutError if it is slow; it is ended then.
+        """
         return self.begin(*arguments, folder=folder).end()
 
     def begin(self, *arguments: str, folder: Path = ROOT) -> Running:
@@ -116,7 +119,10 @@ class Commands:
         return Running(self._fork(arguments, output, error, folder=str(folder), program=False), files)
 
     def start(self, part: Part, log: int) -> Process:
-        """Start a program, in a fork if it is one of a site in the environment of these commands."""
+        """Start a program.
+
+        It is a fork if it is one of a site, in the environment of these commands.
+        """
         python, *arguments = part.command
         if [python, *arguments[:1]] != [sys.executable, "-m"] or arguments[1] not in PROGRAMS:
             return opened(part, log)
@@ -125,11 +131,11 @@ class Commands:
         return self._fork(arguments, log, log, folder=str(ROOT), program=True)
 
     def _fork(self, arguments: Sequence[str], output: int, error: int, **more: Any) -> Fork:
-        said, told = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with told:
+        news, reports = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with reports:
             request = json.dumps({"arguments": arguments, **more}).encode()
-            socket.send_fds(self._started(), [request], [output, error, told.fileno()])
-        return Fork(arguments, said)
+            socket.send_fds(self._started(), [request], [output, error, reports.fileno()])
+        return Fork(arguments, news)
 
     def _started(self) -> socket.socket:
         with self._lock:
@@ -183,14 +189,14 @@ def _serve(requests: socket.socket) -> None:
         ready = select.select([requests.fileno(), ended], [], [])[0]
         if ended in ready:
             os.read(ended, LONGEST)
-            while running and (found := os.waitpid(-1, os.WNOHANG))[0]:
-                with running.pop(found[0]) as told, suppress(BrokenPipeError):
-                    told.send(json.dumps({"status": os.waitstatus_to_exitcode(found[1])}).encode())
+            while running and (fork := os.waitpid(-1, os.WNOHANG))[0]:
+                with running.pop(fork[0]) as reports, suppress(BrokenPipeError):
+                    reports.send(json.dumps({"status": os.waitstatus_to_exitcode(fork[1])}).encode())
         if requests.fileno() in ready:
             request, files, _, _ = socket.recv_fds(requests, LONGEST, 3)
             if not request:
                 return
-            told = socket.socket(fileno=files[2])
+            reports = socket.socket(fileno=files[2])
             child = os.fork()
             if not child:
                 signal.set_wakeup_fd(-1)
@@ -199,20 +205,20 @@ def _serve(requests: socket.socket) -> None:
                     os.close(file)
                 for unused in (requests, *running.values()):
                     unused.close()
-                _run(told, files[:2], **json.loads(request))
-            running[child] = told
+                _run(reports, files[:2], **json.loads(request))
+            running[child] = reports
             for file in files[:2]:
                 os.close(file)
 
 
 def _run(
-    told: socket.socket, files: Sequence[int], *, arguments: Sequence[str], folder: str, program: bool
+    reports: socket.socket, files: Sequence[int], *, arguments: Sequence[str], folder: str, program: bool
 ) -> NoReturn:
     """Do in a fork what was asked for, and end."""
     os.setsid()
     end_with_parent()
-    with told:
-        told.send(json.dumps({"pid": os.getpid()}).encode())
+    with reports:
+        reports.send(json.dumps({"pid": os.getpid()}).encode())
     status = 1
     try:
         for number, file in enumerate(files, 1):
