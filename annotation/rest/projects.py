@@ -30,16 +30,8 @@ from annotation.queries.members import SHARED, as_members, invitations_to, membe
 from annotation.queries.progress import totals
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, wrong
-from annotation.views.access import member_or_404, webhook_or_404
-from jobs.rest.webhooks import (
-    DeliveryPage,
-    NewWebhookRow,
-    WebhookPage,
-    WebhookRow,
-    delivery_rows,
-    made_webhook,
-    webhook_rows,
-)
+from annotation.views.access import member_or_404
+from jobs.rest.webhooks import webhook_endpoints
 from touchstone.client import project_rows as wire
 from touchstone.client.rows import NewInvitationRow
 
@@ -290,50 +282,15 @@ class Guidelines(ProjectView):
         return answer(rows.guideline_row(guideline), status=201)
 
 
-class Webhooks(ProjectView):
-    """Webhooks of a project."""
-
-    @described(answers=WebhookPage, query=Page)
-    def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """List the webhooks of a project."""
-        hooks = records.webhooks(self.member(slug, Act.ANNOTATION_MANAGE).project)
-        return page_of(request, read_query(request, Page), hooks, webhook_rows)
-
-    @described(answers=NewWebhookRow, status=201, takes=shapes.NewProjectWebhook, creates=True)
-    @once
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Add a webhook to a project; its secret is shown only once."""
-        member = self.member(slug, Act.ANNOTATION_MANAGE)
-        new = read_body(request, shapes.NewProjectWebhook)
-        hook = projects.add_webhook(project=member.project, url=new.url, kinds=new.kinds, by=self.user)
-        return answer(made_webhook(hook), status=201)
-
-
-class OneWebhook(ProjectView):
-    """One webhook."""
-
-    @described(answers=WebhookRow)
-    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        """One webhook of a project."""
-        hook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
-        return answer(next(iter(webhook_rows([hook]))))
-
-    @described(status=204)
-    def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        """End a webhook of a project."""
-        webhook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
-        projects.end_webhook(webhook=webhook, by=self.user)
-        return HttpResponse(status=204)
-
-
-class Deliveries(ProjectView):
-    """The deliveries of a webhook."""
-
-    @described(answers=DeliveryPage, query=Page)
-    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
-        """List the deliveries of a webhook of a project."""
-        webhook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
-        return page_of(request, read_query(request, Page), webhook.deliveries.all(), delivery_rows)
+Webhooks, OneWebhook, Deliveries = webhook_endpoints(
+    ProjectView,
+    of="project",
+    owner=lambda view, slug: view.member(slug, Act.ANNOTATION_MANAGE).project,
+    hooks=records.webhooks,
+    takes=shapes.NewProjectWebhook,
+    add=projects.add_webhook,
+    end=projects.end_webhook,
+)
 
 
 def _detail(member: Membership, status: int = 200) -> HttpResponse:
