@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from studyapp.definition.freezing import PERSON_RULES
+from analysis.participants.exclusion_rules import PersonRule
 from studyapp.exports.codebook import table_columns
 from studyapp.exports.columns import Column
 from studyapp.exports.rows import StudyData, Tally, marked, trial_row
@@ -87,7 +87,7 @@ def response_page(
     rows = filtered_trials(data.study, chosen)
     trials = trials_after(rows, after, size + 1)
     keys = {row["participant_id"] for row in trials}
-    if any(isinstance(rule, PERSON_RULES) for content in data.frozen.values() for rule in content.rules):
+    if any(isinstance(rule, PersonRule) for content in data.frozen.values() for rule in content.rules):
         data = replace(data, read_facts=lambda study: person_facts(study, keys, with_trials=True))
     data = replace(data, flagged=keys)
     return ResponsePage(_built(data, trials[:size]), key_of(trials[size - 1]) if len(trials) > size else None)
