@@ -45,23 +45,25 @@ def webhook_endpoints(
         return page_of(request, read_query(request, Page), hooks(owner(self, slug)), _rows)
 
     def post(self: RestView, request: Request, slug: str) -> HttpResponse:
-        found = owner(self, slug)
-        hook = add(**{of: found}, **dict(read_body(request, takes)), by=self.user)
+        subject = owner(self, slug)
+        hook = add(**{of: subject}, **dict(read_body(request, takes)), by=self.user)
         # It has no deliveries yet.
         return answer(row_of(NewWebhookRow, hook, waiting=0, failed=0), status=201)
 
-    def one(self: RestView, slug: str, pk: int) -> Any:
+    def hook_of(self: RestView, slug: str, pk: int) -> Any:
         return existing(hooks(owner(self, slug)).filter(pk=pk).first())
 
     def get(self: RestView, request: Request, slug: str, pk: int) -> HttpResponse:
-        return answer(row_of(WebhookRow, one(self, slug, pk)))
+        return answer(row_of(WebhookRow, hook_of(self, slug, pk)))
 
     def delete(self: RestView, request: Request, slug: str, pk: int) -> HttpResponse:
-        end(webhook=one(self, slug, pk), by=self.user)
+        end(webhook=hook_of(self, slug, pk), by=self.user)
         return HttpResponse(status=204)
 
     def get_deliveries(self: RestView, request: Request, slug: str, pk: int) -> HttpResponseBase:
-        return page_of(request, read_query(request, Page), one(self, slug, pk).deliveries.all(), _deliveries)
+        return page_of(
+            request, read_query(request, Page), hook_of(self, slug, pk).deliveries.all(), _deliveries
+        )
 
     get_all.__doc__ = f"List the webhooks of a {of}."
     post.__doc__ = f"Add a webhook to a {of}; its secret is shown only once."

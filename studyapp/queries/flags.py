@@ -30,7 +30,7 @@ class Flagged:
 
 
 def having(flag: Flag) -> Q:
-    """Return the condition that a participant has a flag; none after withdrawal."""
+    """Return the condition that a participant has a flag and did not withdraw."""
     return _HAVING[flag] & ~Q(status=Participant.Status.WITHDRAWN)
 
 

@@ -27,11 +27,13 @@ def flags_after(answers, *, seconds=(), hidden_ms=None, study=None):
     """Flags of a participant with these answers; items take 20 s unless told otherwise."""
     study = study or factories.make_study(items=6, conditions=1)
     person = factories.make_participant(study=study)
+    begun = person.consented_at
+    assert begun is not None
     times = [*seconds, *[20.0] * (len(answers) - len(seconds))]
     trials = person.trials.order_by("item__external_id")
     for trial, given, took, hidden in zip(trials, answers, times, [hidden_ms, *[0] * 5], strict=False):
-        trial.answers, trial.shown_at = given, person.consented_at
-        trial.submitted_at = person.consented_at + timedelta(seconds=took)
+        trial.answers, trial.shown_at = given, begun
+        trial.submitted_at = begun + timedelta(seconds=took)
         trial.client_total_ms, trial.client_hidden_ms = (None, None) if hidden_ms is None else (200, hidden)
         trial.save()
     Participant.objects.filter(pk=person.pk).update(items_submitted=len(answers))
