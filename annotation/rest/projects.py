@@ -16,8 +16,7 @@ from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, page_of, row_of
-from accounts.rest.shapes import InvitationPage
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from annotation.actions import labels, projects, qualification
 from annotation.actions.review import change_project
@@ -33,13 +32,13 @@ from annotation.rest.views import ProjectView, wrong
 from annotation.views.access import member_or_404
 from jobs.rest.webhooks import webhook_endpoints
 from touchstone.client import project_rows as wire
-from touchstone.client.rows import NewInvitationRow
+from touchstone.client.rows import InvitationRow, NewInvitationRow
 
 
 class Projects(RestView):
     """The projects that you see."""
 
-    @described(answers=shapes.ProjectPage, query=shapes.ProjectQuery)
+    @described(answers=PageOf[wire.ProjectRow], query=shapes.ProjectQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List projects."""
         query = read_query(request, shapes.ProjectQuery)
@@ -55,9 +54,8 @@ class Projects(RestView):
     def post(self, request: Request) -> HttpResponse:
         """Create a project."""
         new = read_body(request, shapes.NewProject)
-        workspace = Workspace.objects.filter(slug=new.workspace).first()
+        workspace = existing(Workspace.objects.filter(slug=new.workspace).first())
         require(self.user, Act.ANNOTATION_MANAGE, workspace)
-        assert workspace is not None  # `require` raised for none
         fields = new.model_dump(exclude={"workspace", "labels"}, exclude_unset=True)
         task = None if new.labels is None else _label_task(new.labels)
         project = projects.create_project(workspace=workspace, by=self.user, labels=task, **fields)
@@ -170,7 +168,7 @@ class Reopen(Lifecycle):
 class Members(ProjectView):
     """The people of a project."""
 
-    @described(answers=shapes.MemberPage, query=Page)
+    @described(answers=PageOf[wire.ProjectMemberRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the members of a project."""
         people = records.members(self.member(slug, Act.ANNOTATION_SETTLE).project)
@@ -222,7 +220,7 @@ class Qualification(ProjectView):
 class Invitations(ProjectView):
     """The invitations to a project that can still be accepted."""
 
-    @described(answers=InvitationPage, query=Page)
+    @described(answers=PageOf[InvitationRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations to a project."""
         pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
@@ -261,7 +259,7 @@ class OneInvitation(ProjectView):
 class Guidelines(ProjectView):
     """Instructions to annotators, in versions."""
 
-    @described(answers=shapes.GuidelinePage, query=shapes.GuidelineQuery)
+    @described(answers=PageOf[wire.GuidelineRow], query=shapes.GuidelineQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List guidelines, every version."""
         member = self.member(slug)

@@ -78,8 +78,12 @@ def webhook_endpoints(
         "get": described(answers=WebhookRow)(get),
         "delete": described(status=204)(delete),
     }
-    sent = {"get": described(answers=DeliveryPage, query=Page)(get_deliveries)}
-    return type("Webhooks", (view,), every), type("OneWebhook", (view,), single), type("Sent", (view,), sent)
+    deliveries = {"get": described(answers=DeliveryPage, query=Page)(get_deliveries)}
+    return (
+        type("Webhooks", (view,), every),
+        type("OneWebhook", (view,), single),
+        type("Deliveries", (view,), deliveries),
+    )
 
 
 def _rows(hooks: Sequence[WebhookBase]) -> Iterable[WebhookRow]:

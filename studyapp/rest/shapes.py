@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue, StringConstraints
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import Page, PageOf
+from accounts.rest.pages import Page
 from foundation.import_fields import Text
 from studyapp.definition.payments import MOST_ROWS, Amount, Group
 from studyapp.queries.progress import ModeName
@@ -15,11 +15,7 @@ from touchstone.client.rows import (
     BundleFormat,
     DraftProblem,
     LaunchCheck,
-    LinkRow,
-    PaymentRow,
-    StudyRow,
     StudyStatus,
-    VersionRow,
     WebhookKind,
 )
 
@@ -167,7 +163,3 @@ class RehearsalLink(Payload):
     """A link by which the team rehearses the draft; it is shown once."""
 
     address: str
-
-
-PaymentPage = PageOf[PaymentRow]
-StudyPage, VersionPage, LinkPage = PageOf[StudyRow], PageOf[VersionRow], PageOf[LinkRow]
