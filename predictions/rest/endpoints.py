@@ -24,7 +24,7 @@ from jobs.served_systems import served_systems, server_states
 from jobs.tasks import enqueue_job
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_dataset, delete_run
-from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_run
+from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_served_run
 from predictions.imports import DatasetOptions, PredictionsOptions
 from predictions.models import Dataset, Prediction, PredictionRun, System
 from predictions.queries import rest
@@ -180,16 +180,7 @@ class Runs(RestView):
         self.require(Act.DATA_MANAGE, dataset)
         kind = PredictionRun.Kind(new.kind)
         served = served_system(new.system, SYSTEM_KINDS[kind])
-        run = start_run(
-            dataset=dataset,
-            system=served.name,
-            revision=served.revision,
-            kind=kind,
-            language_model=served.language_model,
-            programs=served.programs,
-            spans_only=served.spans_only,
-            by=self.user,
-        )
+        run = start_served_run(dataset=dataset, served=served, kind=kind, by=self.user)
         transaction.on_commit(partial(enqueue_missing, run))
         return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
 
