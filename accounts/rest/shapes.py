@@ -23,17 +23,16 @@ class DeletedAccount(Payload):
     password: str
 
 
-class NewWorkspace(Payload):
-    """A new workspace, of which you become the owner."""
-
-    slug: Slug
-    name: Annotated[Text, Field(min_length=1, max_length=200)]
-
-
 class Renamed(Payload):
     """The new name of a workspace; its short name stays."""
 
     name: Annotated[Text, Field(min_length=1, max_length=200)]
+
+
+class NewWorkspace(Renamed):
+    """A new workspace, of which you become the owner."""
+
+    slug: Slug
 
 
 class Members(Payload):

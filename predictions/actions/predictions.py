@@ -83,7 +83,7 @@ def start_served_run(
     kind: PredictionRun.Kind = PredictionRun.Kind.PREDICT,
     by: User | None,
 ) -> PredictionRun:
-    """Start or resume the run of a system as it is served now; see `start_run`."""
+    """Start or resume the run of a system as it is served; see `start_run`."""
     return start_run(
         dataset=dataset,
         system=served.name,

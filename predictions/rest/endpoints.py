@@ -51,8 +51,7 @@ class DatasetView(RestView):
 
     def dataset(self, pk: int, act: Act = Act.DATA_SEE) -> Dataset:
         """Return a dataset with which the user may do this, or raise 404 or 403."""
-        dataset = Dataset.objects.select_related("workspace").filter(pk=pk).first()
-        self.require(act, dataset)
+        self.require(act, existing(Dataset.objects.select_related("workspace").filter(pk=pk).first()))
         return rest.datasets_for(self.user).get(pk=pk)
 
 
@@ -190,8 +189,8 @@ class RunView(RestView):
 
     def run(self, pk: int, act: Act = Act.DATA_SEE) -> PredictionRun:
         """Return a run on which the user may do this, or raise 404 or 403."""
-        run = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk).first()
-        self.require(act, run)
+        rows = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk)
+        self.require(act, existing(rows.first()))
         return rest.runs_for(self.user).get(pk=pk)
 
 
@@ -281,9 +280,8 @@ class Scores(RunView):
     @described(answers=wire.ScoreRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """The scores of a run."""
-        run = self.run(pk)
-        self.require(Act.DATA_SEE, run if hasattr(run, "score") else None)
-        return answer(row_of(wire.ScoreRow, run.score, run=str(pk)))
+        score = existing(getattr(self.run(pk), "score", None))
+        return answer(row_of(wire.ScoreRow, score, run=str(pk)))
 
 
 def _datasets(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:

@@ -20,7 +20,7 @@ from accounts.rest.bodies import JSON, LINES, read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, PageOf, answer, checked, cursor, page_of, read_cursor, row_of
+from accounts.rest.pages import Page, PageOf, answer, checked, following_page, page_of, read_cursor, row_of
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
@@ -294,9 +294,7 @@ class Rows(StudyView):
             part = list(islice(_rows(study, table), first, first + query.limit + 1))
         following = None
         if len(part) > query.limit:
-            parameters = request.query_params.copy()
-            parameters["cursor"] = cursor(first + query.limit)
-            following = request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
+            following = following_page(request, first + query.limit)
         body = {"next": following, "results": part[: query.limit]}
         return HttpResponse(json.dumps(body, ensure_ascii=False), content_type=JSON)
 

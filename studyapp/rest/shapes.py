@@ -37,11 +37,16 @@ class StudyQuery(Page):
     archived: bool | None = None
 
 
-class NewStudy(Payload):
+class NewDraft(Payload):
+    """The definition that replaces the draft; it need not be complete."""
+
+    definition: dict[str, JsonValue]
+
+
+class NewStudy(NewDraft):
     """A study definition, as its YAML file has it; it need not be complete."""
 
     workspace: Name
-    definition: dict[str, JsonValue]
 
 
 class DraftState(Payload):
@@ -57,12 +62,6 @@ class LaunchOrder(Payload):
     """Decisions to launch although checks are open: a reason by check."""
 
     accept: dict[Text, Text] = {}
-
-
-class NewDraft(Payload):
-    """The definition that replaces the draft; it need not be complete."""
-
-    definition: dict[str, JsonValue]
 
 
 Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
