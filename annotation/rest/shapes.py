@@ -1,7 +1,6 @@
 """Types of requests and responses about projects and items."""
 
 from datetime import date, datetime
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
@@ -13,6 +12,7 @@ from annotation.imports import ImportFormat
 from annotation.schemas import Document, ItemRecord, Kind
 from foundation.import_fields import Text
 from touchstone.client.project_rows import (
+    ItemStatus,
     Order,
     ProjectRole,
     ProjectStatus,
@@ -128,15 +128,6 @@ class NewProjectWebhook(Payload):
 
     url: Annotated[Text, Field(min_length=1, max_length=500)]
     kinds: Annotated[list[Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]], Field(max_length=50)] = []
-
-
-class ItemStatus(StrEnum):
-    """Status of items: wanting annotators, complete, with or without gold."""
-
-    OPEN = "open"
-    COMPLETE = "complete"
-    GOLD = "gold"
-    NO_GOLD = "no gold"
 
 
 class ItemQuery(Page):

@@ -19,7 +19,6 @@ from touchstone.client.rows import (
     WebhookKind,
 )
 
-Slug = Annotated[Text, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 
 
