@@ -11,7 +11,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query, read_records
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
@@ -26,12 +26,13 @@ from annotation.schemas import SystemRecord
 from annotation.suggestions import default_fit
 from annotation.tasks import enqueue_missing
 from jobs.model_gateway import served_system
+from touchstone.client import project_rows as wire
 
 
 class Outputs(ProjectView):
     """Model outputs."""
 
-    @described(answers=shapes.OutputPage, query=shapes.OutputQuery)
+    @described(answers=PageOf[shapes.OutputRow], query=shapes.OutputQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List model outputs."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -71,7 +72,7 @@ class Systems(ProjectView):
         """List the systems with outputs in a project."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         systems = outputs.systems(member.project)
-        return answer(shapes.SystemList(results=[row_of(shapes.SystemRow, system) for system in systems]))
+        return answer(shapes.SystemList(results=[row_of(wire.OutputSystem, system) for system in systems]))
 
 
 class Acceptance(ProjectView):
@@ -88,7 +89,7 @@ class Acceptance(ProjectView):
 class Faithfulness(ProjectView):
     """A system's modules against the current gold."""
 
-    @described(answers=shapes.FaithfulnessRow, query=shapes.FaithfulnessQuery, errors=(409,))
+    @described(answers=wire.Faithfulness, query=shapes.FaithfulnessQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Score the modules of a system."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -107,7 +108,7 @@ class Faithfulness(ProjectView):
 class Comparison(ProjectView):
     """Two systems against the same gold."""
 
-    @described(answers=shapes.ComparisonRow, query=shapes.ComparisonQuery, errors=(409,))
+    @described(answers=wire.Comparison, query=shapes.ComparisonQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Compare two systems."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -121,21 +122,19 @@ class Comparison(ProjectView):
             trials=query.trials,
             seed=query.seed,
         )
-        return answer(row_of(shapes.ComparisonRow, comparison))
+        return answer(row_of(wire.Comparison, comparison))
 
 
 class Runs(ProjectView):
     """The runs of served systems over the programs of a project."""
 
-    @described(answers=shapes.OutputRunPage, query=Page)
+    @described(answers=PageOf[wire.OutputRun], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the runs over a project."""
         runs = self.member(slug, Act.ANNOTATION_SETTLE).project.output_runs.all()
         return page_of(request, read_query(request, Page), runs, lambda part: map(rows.output_run_row, part))
 
-    @described(
-        answers=shapes.OutputRunRow, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True
-    )
+    @described(answers=wire.OutputRun, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume a run over a project."""
@@ -174,7 +173,7 @@ class MlBackend(ProjectView):
 class AskMlBackend(ProjectView):
     """Asks the ML backend of a project about its items."""
 
-    @described(answers=shapes.OutputRunRow, status=201, errors=(409, 503), creates=True)
+    @described(answers=wire.OutputRun, status=201, errors=(409, 503), creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume a run of the ML backend."""
@@ -186,7 +185,7 @@ class AskMlBackend(ProjectView):
 class CancelRun(ProjectView):
     """Cancels a run; its outputs so far stay."""
 
-    @described(answers=shapes.OutputRunRow)
+    @described(answers=wire.OutputRun)
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Cancel a run over a project."""
         runs = self.member(slug, Act.ANNOTATION_MANAGE).project.output_runs

@@ -1,15 +1,11 @@
 """Endpoints of jobs: progress, result, cancel."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any, Literal
-
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import NOT_THERE, existing
-from accounts.rest.bodies import FILE, Payload, read_query
+from accounts.rest.bodies import FILE, read_query
 from accounts.rest.describe import described
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
@@ -18,29 +14,7 @@ from jobs.actions.jobs import cancel_job, folder
 from jobs.job_progress import read_progress
 from jobs.models import Job
 from jobs.queries import job_of, jobs_of
-
-JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
-
-
-class JobRow(Payload):
-    """A job of yours: its progress, and its result once it is done.
-
-    ``total`` is null while it is unknown; ``file`` is the address of the file that the job made, null
-    without one.
-    """
-
-    id: str
-    kind: str
-    workspace: str
-    subject: str
-    status: JobStatus
-    done: int
-    total: int | None
-    result: dict[str, Any] | None
-    file: str | None
-    error: str
-    created_at: datetime
-    finished_at: datetime | None
+from touchstone.client.rows import JobRow, JobStatus
 
 
 class JobQuery(Page):
@@ -60,7 +34,7 @@ class Jobs(RestView):
         rows = jobs_of(self.user)
         wanted = {"kind": query.kind, "status": query.status}
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
-        return page_of(request, query, rows, lambda part: job_rows(request, part))
+        return page_of(request, query, rows, lambda part: (job_row(request, job) for job in part))
 
 
 class JobView(RestView):
@@ -111,8 +85,3 @@ def job_row(request: Request, job: Job) -> JobRow:
     result = None if job.result is None else public_result(job.result)
     workspace = job.workspace.slug
     return row_of(JobRow, job, workspace=workspace, done=done, total=total, result=result, file=file)
-
-
-def job_rows(request: Request, jobs: Sequence[Job]) -> Iterable[JobRow]:
-    """Return jobs as the API shows them."""
-    return (job_row(request, job) for job in jobs)

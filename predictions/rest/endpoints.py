@@ -7,12 +7,13 @@ from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
+from accounts.access import existing
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import answer, page_of, row_of
+from accounts.rest.pages import PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from jobs.actions.previews import apply_preview
 from jobs.model_gateway import served_system
@@ -23,18 +24,19 @@ from jobs.served_systems import served_systems, server_states
 from jobs.tasks import enqueue_job
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_dataset, delete_run
-from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_run
+from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_served_run
 from predictions.imports import DatasetOptions, PredictionsOptions
-from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.models import Dataset, Prediction, PredictionRun, System
 from predictions.queries import rest
 from predictions.rest import shapes
 from predictions.tasks import enqueue_missing
+from touchstone.client import rows as wire
 
 
 class Datasets(RestView):
     """The datasets of your workspaces."""
 
-    @described(answers=shapes.DatasetPage, query=shapes.DatasetQuery)
+    @described(answers=PageOf[wire.DatasetRow], query=shapes.DatasetQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List datasets."""
         query = read_query(request, shapes.DatasetQuery)
@@ -49,15 +51,14 @@ class DatasetView(RestView):
 
     def dataset(self, pk: int, act: Act = Act.DATA_SEE) -> Dataset:
         """Return a dataset with which the user may do this, or raise 404 or 403."""
-        dataset = Dataset.objects.select_related("workspace").filter(pk=pk).first()
-        self.require(act, dataset)
+        self.require(act, existing(Dataset.objects.select_related("workspace").filter(pk=pk).first()))
         return rest.datasets_for(self.user).get(pk=pk)
 
 
 class OneDataset(DatasetView):
     """One dataset."""
 
-    @described(answers=shapes.DatasetRow)
+    @described(answers=wire.DatasetRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One dataset."""
         return answer(_datasets([self.dataset(pk)])[0])
@@ -73,7 +74,7 @@ class OneDataset(DatasetView):
 class Questions(DatasetView):
     """The questions of a dataset."""
 
-    @described(answers=shapes.QuestionPage, query=shapes.QuestionQuery)
+    @described(answers=PageOf[wire.QuestionRow], query=shapes.QuestionQuery)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """List the questions of a dataset."""
         dataset = self.dataset(pk)
@@ -81,7 +82,7 @@ class Questions(DatasetView):
         rows = rest.matching_questions(dataset, query.search or "")
         if query.external_id is not None:
             rows = rows.filter(external_id=query.external_id)
-        return page_of(request, query, rows, _questions)
+        return page_of(request, query, rows, lambda part: (row_of(wire.QuestionRow, row) for row in part))
 
 
 class Imports(RestView):
@@ -105,15 +106,13 @@ class Imports(RestView):
     def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
         """Return the workspace and the options of the job."""
         if query.kind == "dataset":
-            workspace = Workspace.objects.filter(slug=query.workspace).first()
+            workspace = existing(Workspace.objects.filter(slug=query.workspace).first())
             self.require(Act.DATA_MANAGE, workspace)
-            assert workspace is not None  # `require` raised for none
             names = ("name", "format", "licence", "dry_run")
             wishes = {name: getattr(query, name) for name in names}
             return workspace, DatasetOptions.model_validate(wishes)
-        dataset = Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first()
+        dataset = existing(Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first())
         self.require(Act.DATA_MANAGE, dataset)
-        assert dataset is not None  # `require` raised for none
         return dataset.workspace, PredictionsOptions.model_validate(
             {
                 "dataset": dataset.pk,
@@ -141,7 +140,7 @@ class ApplyImport(JobView):
 class Systems(RestView):
     """The systems with runs in your workspaces."""
 
-    @described(answers=shapes.SystemPage, query=shapes.InWorkspace)
+    @described(answers=PageOf[wire.SystemRow], query=shapes.InWorkspace)
     def get(self, request: Request) -> HttpResponseBase:
         """List the systems of my workspaces."""
         query = read_query(request, shapes.InWorkspace)
@@ -151,18 +150,18 @@ class Systems(RestView):
 class ServedSystems(RestView):
     """The model servers and their systems."""
 
-    @described(answers=shapes.Served)
+    @described(answers=wire.ServedRows)
     def get(self, request: Request) -> HttpResponse:
         """List the systems that are served now."""
-        servers = [row_of(shapes.ServerRow, state) for state in server_states()]
-        systems = [row_of(shapes.ServedSystemRow, system) for system in served_systems()]
-        return answer(shapes.Served(servers=servers, systems=systems))
+        servers = [row_of(wire.ServerRow, state) for state in server_states()]
+        systems = [row_of(wire.ServedSystemRow, system) for system in served_systems()]
+        return answer(wire.ServedRows(servers=servers, systems=systems))
 
 
 class Runs(RestView):
     """The runs of systems over datasets."""
 
-    @described(answers=shapes.RunPage, query=shapes.RunQuery)
+    @described(answers=PageOf[wire.RunRow], query=shapes.RunQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List runs."""
         query = read_query(request, shapes.RunQuery)
@@ -171,26 +170,16 @@ class Runs(RestView):
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, _runs)
 
-    @described(answers=shapes.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
+    @described(answers=wire.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
     @once
     def post(self, request: Request) -> HttpResponse:
         """Start or resume predictions or program executions."""
         new = read_body(request, shapes.NewRun)
-        dataset = Dataset.objects.select_related("workspace").filter(pk=new.dataset).first()
+        dataset = existing(Dataset.objects.select_related("workspace").filter(pk=new.dataset).first())
         self.require(Act.DATA_MANAGE, dataset)
-        assert dataset is not None  # `require` raised for none
         kind = PredictionRun.Kind(new.kind)
         served = served_system(new.system, SYSTEM_KINDS[kind])
-        run = start_run(
-            dataset=dataset,
-            system=served.name,
-            revision=served.revision,
-            kind=kind,
-            language_model=served.language_model,
-            programs=served.programs,
-            spans_only=served.spans_only,
-            by=self.user,
-        )
+        run = start_served_run(dataset=dataset, served=served, kind=kind, by=self.user)
         transaction.on_commit(partial(enqueue_missing, run))
         return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
 
@@ -200,15 +189,15 @@ class RunView(RestView):
 
     def run(self, pk: int, act: Act = Act.DATA_SEE) -> PredictionRun:
         """Return a run on which the user may do this, or raise 404 or 403."""
-        run = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk).first()
-        self.require(act, run)
+        rows = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk)
+        self.require(act, existing(rows.first()))
         return rest.runs_for(self.user).get(pk=pk)
 
 
 class OneRun(RunView):
     """One run."""
 
-    @described(answers=shapes.RunRow)
+    @described(answers=wire.RunRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One run with its progress."""
         return answer(_runs([self.run(pk)])[0])
@@ -247,7 +236,7 @@ class StartSaliency(RunView):
 class Cancel(RunView):
     """Cancels a run; its predictions so far stay."""
 
-    @described(answers=shapes.RunRow)
+    @described(answers=wire.RunRow)
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Cancel a run."""
         cancel_run(run_id=self.run(pk, Act.DATA_MANAGE).pk, by=self.user)
@@ -261,12 +250,10 @@ class Errors(RunView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """List the failures of a run by reason."""
         groups = [
-            shapes.FailureGroup(
+            wire.FailureGroup(
                 kind=kind,
                 number=number,
-                first=shapes.FailureRow(
-                    question=first.question.external_id, kind=kind, message=first.message
-                ),
+                first=wire.FailureRow(question=first.question.external_id, kind=kind, message=first.message),
             )
             for kind, number, first in rest.failures_by_kind(self.run(pk))
         ]
@@ -276,7 +263,7 @@ class Errors(RunView):
 class Predictions(RunView):
     """The predictions of a run."""
 
-    @described(answers=shapes.PredictionPage, query=shapes.PredictionQuery)
+    @described(answers=PageOf[wire.PredictionRow], query=shapes.PredictionQuery)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """List the predictions of a run."""
         run = self.run(pk)
@@ -290,18 +277,17 @@ class Predictions(RunView):
 class Scores(RunView):
     """The scores of a run."""
 
-    @described(answers=shapes.ScoreRow)
+    @described(answers=wire.ScoreRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """The scores of a run."""
-        run = self.run(pk)
-        self.require(Act.DATA_SEE, run if hasattr(run, "score") else None)
-        return answer(row_of(shapes.ScoreRow, run.score, run=str(pk)))
+        score = existing(getattr(self.run(pk), "score", None))
+        return answer(row_of(wire.ScoreRow, score, run=str(pk)))
 
 
-def _datasets(rows: Sequence[Dataset]) -> list[shapes.DatasetRow]:
+def _datasets(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
     return [
         row_of(
-            shapes.DatasetRow,
+            wire.DatasetRow,
             row,
             workspace=row.workspace.slug,
             format=row.source_format,
@@ -311,22 +297,18 @@ def _datasets(rows: Sequence[Dataset]) -> list[shapes.DatasetRow]:
     ]
 
 
-def _questions(rows: Sequence[Question]) -> Iterable[shapes.QuestionRow]:
-    return (row_of(shapes.QuestionRow, row) for row in rows)
-
-
-def _systems(rows: Sequence[System]) -> Iterable[shapes.PredictingSystemRow]:
+def _systems(rows: Sequence[System]) -> Iterable[wire.SystemRow]:
     served = {one.name: one for one in served_systems()}
     for row in rows:
         now = served.get(row.name)
         kind, revision = (now.kind, now.revision) if now else (None, None)
-        yield shapes.PredictingSystemRow(id=str(row.pk), name=row.name, kind=kind, revision=revision)
+        yield wire.SystemRow(id=str(row.pk), name=row.name, kind=kind, revision=revision)
 
 
-def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
+def _runs(rows: Sequence[PredictionRun]) -> list[wire.RunRow]:
     return [
         row_of(
-            shapes.RunRow,
+            wire.RunRow,
             row,
             dataset=str(row.dataset_id),
             system=row.system.name,
@@ -340,5 +322,5 @@ def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
     ]
 
 
-def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.RunPredictionRow]:
-    return (row_of(shapes.RunPredictionRow, row, question=row.question.external_id) for row in rows)
+def _predictions(rows: Sequence[Prediction]) -> Iterable[wire.PredictionRow]:
+    return (row_of(wire.PredictionRow, row, question=row.question.external_id) for row in rows)

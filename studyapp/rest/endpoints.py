@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import require
+from accounts.access import existing, require
 from accounts.actions.audit import record_export, record_reading
 from accounts.models import Workspace
 from accounts.policy import Act
@@ -19,7 +20,7 @@ from accounts.rest.bodies import JSON, LINES, read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, cursor, page_of, read_cursor, row_of
+from accounts.rest.pages import Page, PageOf, answer, checked, following_page, page_of, read_cursor, row_of
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
@@ -50,12 +51,13 @@ from studyapp.queries.results import snapshot
 from studyapp.rest import shapes
 from studyapp.studio import starts
 from studyapp.studio.files import read_draft
+from touchstone.client import rows as wire
 
 
 class Studies(RestView):
     """The studies that you see."""
 
-    @described(answers=shapes.StudyPage, query=shapes.StudyQuery)
+    @described(answers=PageOf[wire.StudyRow], query=shapes.StudyQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List studies."""
         query = read_query(request, shapes.StudyQuery)
@@ -66,14 +68,13 @@ class Studies(RestView):
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, lambda part: [_study_row(row) for row in part])
 
-    @described(answers=shapes.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
+    @described(answers=wire.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
     @once
     def post(self, request: Request) -> HttpResponse:
         """Create a study with a draft."""
         new = read_body(request, shapes.NewStudy)
-        workspace = Workspace.objects.filter(slug=new.workspace).first()
+        workspace = existing(Workspace.objects.filter(slug=new.workspace).first())
         require(self.user, Act.STUDY_EDIT, workspace)
-        assert workspace is not None  # `require` raised for none
         content = _checked(new.definition)
         draft = starts.from_file(content, slug=content["study"])
         study = start_draft(draft=draft, workspace=workspace, by=self.user)
@@ -85,16 +86,15 @@ class StudyView(RestView):
 
     def study(self, slug: str, act: Act) -> Study:
         """Return a study with which the user may do this, or raise 404 or 403."""
-        study = Study.objects.select_related("workspace").filter(slug=slug).first()
+        study = existing(Study.objects.select_related("workspace").filter(slug=slug).first())
         self.require(act, study)
-        assert study is not None  # `require` raised for none
         return study
 
 
 class OneStudy(StudyView):
     """One study."""
 
-    @described(answers=shapes.StudyRow)
+    @described(answers=wire.StudyRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One study."""
         return answer(_study_row(_counted(self.study(slug, Act.STUDY_SEE))))
@@ -171,7 +171,7 @@ class OnePerson(StudyView):
 class Launch(StudyView):
     """Freezes the draft into a version and opens the study."""
 
-    @described(answers=shapes.StudyRow, takes=shapes.LaunchOrder, errors=(409, 422))
+    @described(answers=wire.StudyRow, takes=shapes.LaunchOrder, errors=(409, 422))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Launch a study."""
         study = self.study(slug, Act.STUDY_EDIT)
@@ -192,7 +192,7 @@ def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
         return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
 
     post.__doc__ = summary
-    return type("LifeCycle", (StudyView,), {"post": described(answers=shapes.StudyRow, errors=(409,))(post)})
+    return type("LifeCycle", (StudyView,), {"post": described(answers=wire.StudyRow, errors=(409,))(post)})
 
 
 Pause = _life_cycle(life.pause_study, "Pause a study.")
@@ -204,7 +204,7 @@ Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
 class Versions(StudyView):
     """The versions of a study."""
 
-    @described(answers=shapes.VersionPage, query=Page)
+    @described(answers=PageOf[wire.VersionRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the versions of a study."""
         study = self.study(slug, Act.STUDY_SEE)
@@ -215,13 +215,13 @@ class Versions(StudyView):
 class Links(StudyView):
     """The entry links of a study."""
 
-    @described(answers=shapes.LinkPage, query=Page)
+    @described(answers=PageOf[wire.LinkRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the entry links of a study."""
         rows = EntryLink.objects.filter(study=self.study(slug, Act.STUDY_EDIT))
         return page_of(request, read_query(request, Page), rows, _links)
 
-    @described(answers=shapes.MadeLink, status=201, takes=shapes.NewLink, creates=True)
+    @described(answers=wire.NewLinkRow, status=201, takes=shapes.NewLink, creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an entry link."""
@@ -230,42 +230,46 @@ class Links(StudyView):
         link, token = create_link(study=study, by=self.user, **new.model_dump())
         address = settings.SITE_URL + reverse("studyapp:join", args=[token])
         [row] = _links([link])
-        return answer(shapes.MadeLink(**row.model_dump(), address=address), status=201)
+        return answer(wire.NewLinkRow(**row, address=address), status=201)
 
 
 class Progress(StudyView):
     """The counts of participants."""
 
-    @described(answers=shapes.Progress)
+    @described(answers=wire.Progress)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The progress of a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        return answer(row_of(shapes.Progress, study, study=study.slug, modes=study_progress(study)))
+        return answer(
+            row_of(
+                wire.Progress, study, study=study.slug, modes=[asdict(mode) for mode in study_progress(study)]
+            )
+        )
 
 
 class Flow(StudyView):
     """The flow of participants."""
 
-    @described(answers=shapes.Flow)
+    @described(answers=wire.Flow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the flow of participants through a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        return answer(shapes.Flow.model_validate(flow(load(study, public=False))))
+        return answer(checked(wire.Flow, flow(load(study, public=False))))
 
 
 class Estimates(StudyView):
     """The measures of a running study."""
 
-    @described(answers=shapes.EstimatesSoFar, query=shapes.EstimatesQuery)
+    @described(answers=wire.EstimatesSoFar, query=shapes.EstimatesQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the interim estimates of a study."""
         study = self.study(slug, Act.STUDY_RESULTS)
         so_far = running_estimates(study, read_query(request, shapes.EstimatesQuery).mode)
         if so_far is None:
-            return answer(shapes.EstimatesSoFar(version=None, trials=0, excluded=0, results=[]))
+            return answer(wire.EstimatesSoFar(version=None, trials=0, excluded=0, results=[]))
         rows = [_estimate(row) for _measure, estimates in so_far.table for row in estimates]
         return answer(
-            shapes.EstimatesSoFar(
+            wire.EstimatesSoFar(
                 version=so_far.version, trials=so_far.trials, excluded=so_far.excluded, results=rows
             )
         )
@@ -290,9 +294,7 @@ class Rows(StudyView):
             part = list(islice(_rows(study, table), first, first + query.limit + 1))
         following = None
         if len(part) > query.limit:
-            parameters = request.query_params.copy()
-            parameters["cursor"] = cursor(first + query.limit)
-            following = request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
+            following = following_page(request, first + query.limit)
         body = {"next": following, "results": part[: query.limit]}
         return HttpResponse(json.dumps(body, ensure_ascii=False), content_type=JSON)
 
@@ -340,11 +342,11 @@ def _draft(study: Study) -> HttpResponse:
     now = edited(study)
     seen = look(now.draft, study.workspace)
     problems = [
-        shapes.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
+        wire.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
         for each in seen.problems
     ]
     checks = [
-        shapes.LaunchCheck(check=each.name, state=each.state, detail=each.message)
+        wire.LaunchCheck(check=each.name, state=each.state, detail=each.message)
         for each in checklist(study, seen)
     ]
     state = shapes.DraftState(
@@ -357,9 +359,9 @@ def _counted(study: Study) -> Study:
     return Study.objects.select_related("workspace").annotate(number=Count("versions")).get(pk=study.pk)
 
 
-def _study_row(row: Study) -> shapes.StudyRow:
+def _study_row(row: Study) -> wire.StudyRow:
     return row_of(
-        shapes.StudyRow,
+        wire.StudyRow,
         row,
         workspace=row.workspace.slug,
         archived=row.archived_at is not None,
@@ -367,10 +369,10 @@ def _study_row(row: Study) -> shapes.StudyRow:
     )
 
 
-def _estimate(row: Estimate) -> shapes.EstimateRow:
+def _estimate(row: Estimate) -> wire.EstimateRow:
     low, high = row.interval or (None, None)
     return row_of(
-        shapes.EstimateRow,
+        wire.EstimateRow,
         row,
         measure=row.measure.key,
         unit=row.measure.unit,
@@ -380,22 +382,19 @@ def _estimate(row: Estimate) -> shapes.EstimateRow:
     )
 
 
-def _versions(rows: Sequence[StudyVersion]) -> Iterable[shapes.VersionRow]:
+def _versions(rows: Sequence[StudyVersion]) -> Iterable[wire.VersionRow]:
     return (
         row_of(
-            shapes.VersionRow,
+            wire.VersionRow,
             row,
-            decisions=[
-                shapes.DecisionRow(**decision_part(decision, public=False))
-                for decision in row.decisions.all()
-            ],
+            decisions=[decision_part(decision, public=False) for decision in row.decisions.all()],
         )
         for row in rows
     )
 
 
-def _links(rows: Sequence[EntryLink]) -> Iterable[shapes.LinkRow]:
-    return (row_of(shapes.LinkRow, row) for row in rows)
+def _links(rows: Sequence[EntryLink]) -> Iterable[wire.LinkRow]:
+    return (row_of(wire.LinkRow, row) for row in rows)
 
 
 def _rows(study: Study, table: str) -> Iterator[dict[str, Any]]:

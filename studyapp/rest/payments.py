@@ -14,7 +14,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from foundation.translated_messages import translated
 from jobs.rest.endpoints import JobRow, job_row
 from jobs.tasks import start_job_about
@@ -28,12 +28,13 @@ from studyapp.queries.payments import Plan, payments_of, plan_payments
 from studyapp.rest import shapes
 from studyapp.rest.endpoints import StudyView
 from studyapp.simulations import SimulationOptions
+from touchstone.client import rows as wire
 
 
 class Payments(StudyView):
     """The payments of a study by the API of its platform."""
 
-    @described(answers=shapes.PaymentPage, query=Page)
+    @described(answers=PageOf[wire.PaymentRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the payments of a study."""
         study = self.study(slug, Act.STUDY_PERSONAL)
@@ -41,7 +42,7 @@ class Payments(StudyView):
         return page_of(request, read_query(request, Page), payments_of(study), _payments)
 
     @described(
-        answers=shapes.PaymentPlan, status=201, takes=shapes.NewPayments, query=shapes.DryRun, errors=(409,),
+        answers=wire.PaymentPlan, status=201, takes=shapes.NewPayments, query=shapes.DryRun, errors=(409,),
         creates=True,
     )  # fmt: skip
     @once
@@ -106,10 +107,10 @@ class RehearsalLinks(StudyView):
         return answer(shapes.RehearsalLink(address=address), status=201)
 
 
-def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
+def _plan(plan: Plan, job: JobRow | None) -> wire.PaymentPlan:
     lines = [
         row_of(
-            shapes.PaymentLine,
+            wire.PaymentLine,
             line,
             participant=line.ids.participant.public_id,
             bonus=line.batch,
@@ -118,15 +119,15 @@ def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
         )
         for line in plan.lines
     ]
-    return shapes.PaymentPlan(
+    return wire.PaymentPlan(
         payments=len(plan.due), total=f"{plan.total:.2f}", currency=plan.currency, lines=lines, job=job
     )
 
 
-def _payments(rows: Sequence[Payment]) -> Iterable[shapes.PaymentRow]:
+def _payments(rows: Sequence[Payment]) -> Iterable[wire.PaymentRow]:
     for row in rows:
         yield row_of(
-            shapes.PaymentRow,
+            wire.PaymentRow,
             row,
             participant=row.participant.public_id,
             bonus=row.batch,
