@@ -38,7 +38,7 @@ from .power import Power
 
 
 class _Declared(BaseModel):
-    """What a plan declares, in a file and in the analysis alike."""
+    """The declarations of a plan, in a file and in the analysis alike."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     hypotheses: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ Format = Literal["hotpotqa", "quoref", "squad"]
 
 @options_of_command
 class Schedule:
-    """How the examples are learned from, whatever their number and the encoder.
+    """How it learns from examples, however many, with any encoder.
 
     Attributes:
         batch: Examples in a step.
