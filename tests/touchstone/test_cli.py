@@ -105,7 +105,7 @@ def test_the_site_gets_all_arguments():
 
 
 def test_a_checkout_is_found_from_any_folder(tmp_path):
-    done = run(tmp_path, "list", PYTHONPATH=str(ROOT))
+    done = run(tmp_path, "serve", "--help", PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
 
 
