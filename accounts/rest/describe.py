@@ -1,11 +1,15 @@
 """Describe endpoints in the OpenAPI document from their pydantic types."""
 
+from abc import ABC
 from collections.abc import Callable
 from typing import Any
 
+from drf_spectacular.contrib.pydantic import PydanticExtension
+from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
+from typing_extensions import is_typeddict
 
 from accounts.rest.bodies import FILE, JSON, LINES
 from accounts.rest.idempotency import HEADER
@@ -27,6 +31,31 @@ ERRORS = {
     503: "A service that this needs cannot be reached now.",
 }
 BODY, EDITS = (400, 413, 415, 422), (412, 428)
+
+
+class TypedRow(ABC):  # noqa: B024  # it is only asked for subclasses
+    """Every typed dictionary is a subclass of this."""
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        """Return whether it is a typed dictionary."""
+        return is_typeddict(other)
+
+
+class TypedRowExtension(PydanticExtension):
+    """Describes typed dictionaries as pydantic models."""
+
+    target_class = "accounts.rest.describe.TypedRow"
+
+    def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        """Return the schema, and make components of those that it refers to."""
+        schema = TypeAdapter(self.target).json_schema(
+            ref_template="#/components/schemas/{model}", mode="serialization"
+        )
+        for name, part in schema.pop("$defs", {}).items():
+            component = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema=part, object=name)
+            auto_schema.registry.register_on_missing(component)
+        return schema
 
 
 def described(

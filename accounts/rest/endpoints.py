@@ -20,10 +20,11 @@ from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, page_of, row_of
+from accounts.rest.pages import Page, answer, checked, page_of, row_of
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
 from accounts.shareable import Shareable, sharing
+from touchstone.client import rows as wire
 
 
 class Account(RestView):
@@ -61,7 +62,7 @@ class Workspaces(RestView):
             request, read_query(request, Page), rows, lambda part: [_row(row, self.user) for row in part]
         )
 
-    @described(answers=shapes.WorkspaceRow, status=201, takes=shapes.NewWorkspace, creates=True)
+    @described(answers=wire.WorkspaceRow, status=201, takes=shapes.NewWorkspace, creates=True)
     @once
     def post(self, request: Request) -> HttpResponse:
         """Create a workspace."""
@@ -90,12 +91,12 @@ class WorkspaceView(RestView):
 class OneWorkspace(WorkspaceView):
     """One workspace."""
 
-    @described(answers=shapes.WorkspaceRow)
+    @described(answers=wire.WorkspaceRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One workspace."""
         return answer(_row(self.workspace(slug, Act.WORKSPACE_SEE), self.user))
 
-    @described(answers=shapes.WorkspaceRow, takes=shapes.Renamed)
+    @described(answers=wire.WorkspaceRow, takes=shapes.Renamed)
     def patch(self, request: Request, slug: str) -> HttpResponse:
         """Rename a workspace."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
@@ -142,7 +143,7 @@ class Invitations(WorkspaceView):
         rows = pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))
         return page_of(request, read_query(request, Page), rows, invitation_rows)
 
-    @described(answers=shapes.MadeInvitation, status=201, takes=shapes.NewInvitation, creates=True)
+    @described(answers=wire.NewInvitationRow, status=201, takes=shapes.NewInvitation, creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an invitation."""
@@ -189,23 +190,21 @@ def _wrong(field: str, detail: str) -> Refused:
     return Refused(422, f"{field}: {detail}", [FieldProblem(field=field, detail=detail)])
 
 
-def _row(workspace: Workspace, user: User) -> shapes.WorkspaceRow:
-    return row_of(shapes.WorkspaceRow, workspace, roles=sorted(roles_in(user, workspace.pk)))
+def _row(workspace: Workspace, user: User) -> wire.WorkspaceRow:
+    return row_of(wire.WorkspaceRow, workspace, roles=sorted(roles_in(user, workspace.pk)))
 
 
 def _members(workspace: Workspace) -> HttpResponse:
     rows = [
-        shapes.WorkspaceMemberRow.model_validate(
-            {
-                "user": person.user.username,
-                "is_active": person.user.is_active,
-                "roles": person.roles,
-                "shares": [
-                    {"kind": share.kind, "object": share.object.slug, "role": share.role}
-                    for share in person.shares
-                ],
-            }
-        )
+        {
+            "user": person.user.username,
+            "is_active": person.user.is_active,
+            "roles": person.roles,
+            "shares": [
+                {"kind": share.kind, "object": share.object.slug, "role": share.role}
+                for share in person.shares
+            ],
+        }
         for person in people_of(workspace)
     ]
-    return answer(shapes.Members(results=rows))
+    return answer(checked(shapes.Members, {"results": rows}))

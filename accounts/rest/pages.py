@@ -3,20 +3,23 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
+from pydantic_core import to_json
 from rest_framework.request import Request
 
 from accounts.rest.bodies import JSON, LINES, Payload
 from accounts.rest.problems import FieldProblem, Refused
 
 Row = TypeVar("Row", bound=Model)
-Shape = TypeVar("Shape", bound=BaseModel)
+Shape = TypeVar("Shape", bound=BaseModel | Mapping[str, object])  # or a typed dictionary
 CHUNK = 500
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 class Page(Payload):
@@ -38,9 +41,9 @@ class PageOf(BaseModel, Generic[Shape]):
         return params[0].__name__.removesuffix("Row") + "Page"
 
 
-def answer(row: BaseModel, status: int = 200, **headers: str) -> HttpResponse:
+def answer(row: Any, status: int = 200, **headers: str) -> HttpResponse:
     """Return a typed row as JSON."""
-    return HttpResponse(row.model_dump_json(), content_type=JSON, status=status, headers=headers)
+    return HttpResponse(_json(row), content_type=JSON, status=status, headers=headers)
 
 
 def row_of(shape: type[Shape], source: Any, **others: Any) -> Shape:
@@ -49,17 +52,25 @@ def row_of(shape: type[Shape], source: Any, **others: Any) -> Shape:
     A row has the object's attributes of the same names, unless ``others`` has the field; an ``id`` is a text.
     """
     others = {"id": str(getattr(source, "pk", ""))} | others
-    names = shape.model_fields
-    return shape.model_validate(
-        {name: others[name] if name in others else getattr(source, name) for name in names}
-    )
+    names = shape.model_fields if issubclass(shape, BaseModel) else shape.__annotations__
+    return checked(shape, {name: others[name] if name in others else getattr(source, name) for name in names})
+
+
+def checked(shape: type[Shape], values: Any) -> Shape:
+    """Return values as a row, or raise ValidationError."""
+    row: Shape = _adapter(shape).validate_python(values)
+    return row
+
+
+def _json(row: Any) -> str:
+    return to_json(row, inf_nan_mode="null").decode()
 
 
 def page_of(
     request: Request,
     page: Page,
     rows: QuerySet[Row],
-    shown: Callable[[Sequence[Row]], Iterable[BaseModel]],
+    shown: Callable[[Sequence[Row]], Iterable[Any]],
     *,
     key: str = "pk",
 ) -> HttpResponseBase:
@@ -78,7 +89,7 @@ def page_of(
         query = request.query_params.copy()
         query["cursor"] = cursor(getattr(part[-1], key))
         following = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
-    body = ",".join(row.model_dump_json() for row in shown(part))
+    body = ",".join(_json(row) for row in shown(part))
     return HttpResponse(f'{{"next":{json.dumps(following)},"results":[{body}]}}', content_type=JSON)
 
 
@@ -105,10 +116,8 @@ def read_cursor(text: str) -> int:
     return key
 
 
-def _lines(
-    rows: QuerySet[Row], shown: Callable[[Sequence[Row]], Iterable[BaseModel]], key: str
-) -> Iterator[str]:
+def _lines(rows: QuerySet[Row], shown: Callable[[Sequence[Row]], Iterable[Any]], key: str) -> Iterator[str]:
     last = None
     while block := list((rows if last is None else rows.filter(**{f"{key}__gt": last}))[:CHUNK]):
-        yield "".join(f"{row.model_dump_json()}\n" for row in shown(block))
+        yield "".join(f"{_json(row)}\n" for row in shown(block))
         last = getattr(block[-1], key)

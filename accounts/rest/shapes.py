@@ -1,6 +1,5 @@
 """Types of requests and responses about workspaces and their people."""
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -8,8 +7,8 @@ from pydantic import Field
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import PageOf
 from foundation.import_fields import Text
+from touchstone.client.rows import InvitationRow, MemberRow, RoleName, WorkspaceRow
 
-RoleName = Literal["owner", "researcher", "analyst", "viewer", "manager", "adjudicator", "annotator"]
 Slug = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
 
 
@@ -25,16 +24,6 @@ class DeletedAccount(Payload):
     password: str
 
 
-class WorkspaceRow(Payload):
-    """A workspace, and your roles in it."""
-
-    id: str
-    slug: str
-    name: str
-    roles: list[RoleName]
-    created_at: datetime
-
-
 class NewWorkspace(Payload):
     """A new workspace, of which you become the owner."""
 
@@ -48,27 +37,10 @@ class Renamed(Payload):
     name: Annotated[Text, Field(min_length=1, max_length=200)]
 
 
-class ShareRow(Payload):
-    """A role of a person on one study or annotation project alone."""
-
-    kind: str
-    object: str
-    role: RoleName
-
-
-class WorkspaceMemberRow(Payload):
-    """A person with their roles in a workspace, and on objects of it."""
-
-    user: str
-    is_active: bool
-    roles: list[RoleName]
-    shares: list[ShareRow]
-
-
 class Members(Payload):
     """The people of a workspace, by user name."""
 
-    results: list[WorkspaceMemberRow]
+    results: list[MemberRow]
 
 
 class MemberRole(Payload):
@@ -76,21 +48,6 @@ class MemberRole(Payload):
 
     user: Annotated[Text, Field(min_length=1, max_length=150)]
     role: RoleName
-
-
-class InvitationRow(Payload):
-    """An invitation that can still be accepted.
-
-    ``object`` is the study or project that it is for, null for the whole workspace.
-    """
-
-    id: str
-    role: RoleName
-    kind: str
-    object: str | None
-    email: str
-    created_at: datetime
-    expires_at: datetime
 
 
 class NewInvitation(Payload):
@@ -101,12 +58,6 @@ class NewInvitation(Payload):
     email: Annotated[Text, Field(max_length=254)] = ""
     kind: Literal["", "study", "project"] = ""
     object: Annotated[Text, Field(max_length=100)] = ""
-
-
-class MadeInvitation(InvitationRow):
-    """A new invitation with its address, which is shown once."""
-
-    address: str
 
 
 WorkspacePage, InvitationPage = PageOf[WorkspaceRow], PageOf[InvitationRow]

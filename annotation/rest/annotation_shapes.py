@@ -1,8 +1,7 @@
 """Types of requests and responses about annotations and the editor."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
-from uuid import UUID
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -12,11 +11,8 @@ from annotation.operations import OperationIn
 from annotation.rest.shapes import Name, UserName
 from annotation.schemas import Document, Note, ObjectId, Position
 from foundation.import_fields import Text
+from touchstone.client.project_rows import AnnotationStatus, CommentRow, HistoryRow, Task
 
-Task = Literal["annotation", "adjudication"]
-AnnotationStatus = Literal[
-    "reserved", "submitted", "in review", "returned", "accepted", "expired", "released"
-]
 KeyName = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
 OutputName = Annotated[Text, Field(min_length=3, max_length=201, pattern="@")]
 
@@ -55,30 +51,6 @@ class NewAssignment(Payload):
     annotator: UserName
 
 
-class HistoryRow(Payload):
-    """One edit and its inverse."""
-
-    id: UUID
-    revision: int
-    by: str
-    at: datetime
-    edit: dict[str, Any]
-    inverse: dict[str, Any]
-    undoes: UUID | None
-
-
-class CommentRow(Payload):
-    """A comment on an annotation, a node or an object."""
-
-    id: str
-    node: int | None
-    object: str
-    text: str
-    by: str
-    at: datetime
-    resolved: bool
-
-
 class AnnotationDetail(AnnotationRow):
     """An annotation with every edit, oldest first, and its comments."""
 
@@ -86,35 +58,17 @@ class AnnotationDetail(AnnotationRow):
     comments: list[CommentRow]
 
 
-class Outcome(Payload):
-    """The values of a program, and if they contradict the answer.
+class EditorState(Payload):
+    """All that the editor shows of an annotation.
 
-    ``runs`` has the values of a node for the left and the right image, below modules that take each alone.
+    ``values`` are those of the program's steps, and ``mismatch`` says if they contradict the answer. ``runs``
+    has the values of a node for the left and the right image, below modules that take each alone.
     """
 
     revision: int
     values: list[Any]
     runs: list[list[Any]]
     mismatch: bool | None
-
-
-class SavedRow(Payload):
-    """A stored operation, the revision after it, and the inverse edit."""
-
-    id: UUID
-    revision: int
-    inverse: dict[str, Any]
-
-
-class Saved(Outcome):
-    """An annotation after its operations."""
-
-    saved: list[SavedRow]
-
-
-class EditorState(Outcome):
-    """All that the editor shows of an annotation."""
-
     id: str
     task: Task
     status: AnnotationStatus

@@ -14,7 +14,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import answer, page_of
+from accounts.rest.pages import answer, checked, page_of
 from accounts.rest.views import RestView
 from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.errors import Conflict, NothingLeft, StaleBase
@@ -29,6 +29,7 @@ from annotation.rest import rows
 from annotation.rest.shapes import GoldRow
 from annotation.rest.views import ProjectView, wrong
 from annotation.views.access import annotation_or_404, comment_or_404, or_404, project_item_or_404
+from touchstone.client import project_rows as wire
 
 
 class Annotations(ProjectView):
@@ -119,7 +120,7 @@ class Operations(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.Saved, takes=shapes.Operations, errors=(409, 410))
+    @described(answers=wire.Saved, takes=shapes.Operations, errors=(409, 410))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Save edits of an annotation."""
         sent = read_body(request, shapes.Operations).operations
@@ -128,16 +129,15 @@ class Operations(RestView):
                 saved = editing.save_operations(annotation=pk, operations=sent, by=self.user)
         except StaleBase as error:
             raise StaleBase(str(error), stored=_stored(pk, sent[0].base)) from error
-        return answer(
-            shapes.Saved(
-                revision=saved.annotation.revision,
-                **annotations.outcome(saved.annotation, saved.document),
-                saved=[
-                    shapes.SavedRow(id=each.uid, revision=each.revision, inverse=each.inverse)
-                    for each in saved.operations
-                ],
-            )
-        )
+        row = {
+            "revision": saved.annotation.revision,
+            **annotations.outcome(saved.annotation, saved.document),
+            "saved": [
+                {"id": each.uid, "revision": each.revision, "inverse": each.inverse}
+                for each in saved.operations
+            ],
+        }
+        return answer(checked(wire.Saved, row))
 
 
 class Submit(RestView):
@@ -265,7 +265,7 @@ class Comments(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.CommentRow, status=201, takes=shapes.NewComment, creates=True)
+    @described(answers=wire.CommentRow, status=201, takes=shapes.NewComment, creates=True)
     @once
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Comment on an annotation."""
@@ -282,7 +282,7 @@ class ResolveComment(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.CommentRow)
+    @described(answers=wire.CommentRow)
     def post(self, request: Request, pk: int, comment: int) -> HttpResponse:
         """Resolve a comment."""
         annotation, _member = annotation_or_404(request, pk)

@@ -1,6 +1,6 @@
 """Endpoints of batches, and of the pace of annotators."""
 
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated
 
 from django.http import HttpResponse, HttpResponseBase
@@ -23,21 +23,9 @@ from annotation.rest.shapes import Name, UserName
 from annotation.rest.views import ProjectView, wrong
 from annotation.views.access import batch_or_404
 from foundation.import_fields import Text
+from touchstone.client.project_rows import BatchRow, PaceRow
 
 BatchName = Annotated[Text, Field(min_length=1, max_length=100)]
-
-
-class BatchRow(Payload):
-    """Items of one person; ``finished`` of them are submitted or beyond."""
-
-    id: str
-    name: str
-    annotator: str
-    due_on: date | None
-    items: int
-    finished: int
-    overdue: bool
-    created_at: datetime
 
 
 class NewBatch(Payload):
@@ -60,15 +48,6 @@ class PaceQuery(Payload):
     """The days to count, up to today."""
 
     days: Annotated[int, Field(ge=1, le=LONGEST_DAYS)] = 30
-
-
-class PaceRow(Payload):
-    """The submissions of a person on a day, and their median seconds of work."""
-
-    annotator: str
-    day: date
-    submitted: int
-    median_seconds: float
 
 
 class ProjectPace(Payload):

@@ -12,7 +12,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import answer, page_of
+from accounts.rest.pages import answer, checked, page_of
 from annotation.actions import data
 from annotation.actions.images import add_image
 from annotation.actions.ordering import move_items, order_items
@@ -28,6 +28,7 @@ from annotation.rest.views import ProjectView, wrong
 from annotation.schemas import ItemRecord
 from annotation.views.access import project_item_or_404
 from foundation.image_files import image_response
+from touchstone.client import project_rows as wire
 
 MOST_IMAGE_BYTES = 32 << 20
 
@@ -49,7 +50,7 @@ class Items(ProjectView):
         return page_of(request, query, matching, lambda part: rows.item_rows(member, part), key="position")
 
     @described(
-        answers=shapes.ImportCounts,
+        answers=wire.ItemImport,
         status=201,
         takes=shapes.ItemRecords,
         lines=ItemRecord,
@@ -67,7 +68,7 @@ class Items(ProjectView):
             purpose=query.purpose,
             dry_run=query.dry_run,
         )
-        return answer(shapes.ImportCounts(**vars(report)), status=200 if query.dry_run else 201)
+        return answer(checked(wire.ItemImport, vars(report)), status=200 if query.dry_run else 201)
 
 
 def _checked_records(request: Request) -> Iterator[ItemRecord]:
@@ -135,7 +136,7 @@ class Images(ProjectView):
             request, query, files, lambda part: (rows.image_row(project, each.name, each) for each in part)
         )
 
-    @described(answers=shapes.ImageRow, status=201, takes=bytes, query=shapes.NewImageQuery, errors=(409,))
+    @described(answers=wire.ImageRow, status=201, takes=bytes, query=shapes.NewImageQuery, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Upload an image."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -194,18 +195,18 @@ class ItemGold(ProjectView):
 class Agreement(ProjectView):
     """Inter-annotator agreement."""
 
-    @described(answers=shapes.ProjectAgreement)
+    @described(answers=wire.Agreement)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Measure inter-annotator agreement."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         measured, items = project_agreement(member.project)
         differences = measured.first_parting_modules().items()
         return answer(
-            shapes.ProjectAgreement(
+            wire.Agreement(
                 items=items,
                 results=rows.agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE)),
                 first_differences=[
-                    shapes.FirstDifference(module=module, pairs=pairs) for module, pairs in differences
+                    wire.FirstDifference(module=module, pairs=pairs) for module, pairs in differences
                 ],
             )
         )

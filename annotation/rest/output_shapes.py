@@ -9,12 +9,12 @@ from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
 from annotation.queries import outputs
 from annotation.rest.shapes import Name, SystemName
-from annotation.schemas import Kind, ModuleOutput, Object, Position, SystemRecord, Value
+from annotation.schemas import ModuleOutput, Object, Position, SystemRecord, Value
 from annotation.suggestions import Fit
 from foundation.import_fields import Text
+from touchstone.client.project_rows import Averaging, OutputRun, OutputSystem
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
-Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
 
 
 class SystemRecords(RootModel[list[SystemRecord]]):
@@ -58,19 +58,10 @@ class Added(Payload):
     added: int
 
 
-class SystemRow(Payload):
-    """A revision of a system, with its numbers of items and of gold."""
-
-    system: str
-    revision: str
-    items: int
-    with_gold: int
-
-
 class SystemList(Payload):
     """The systems with model outputs in a project."""
 
-    results: list[SystemRow]
+    results: list[OutputSystem]
 
 
 class AcceptanceRow(Payload):
@@ -111,44 +102,6 @@ class FaithfulnessQuery(Payload):
     seed: Seed = 0
 
 
-class FigureRow(Payload):
-    """One score with a 95 % confidence interval.
-
-    Precision, recall and F1 of boxes, or the loss of spans in nats.
-    """
-
-    n: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    loss: float | None
-    interval: tuple[float, float] | None
-
-
-class WorstRow(Payload):
-    """An item with its score (F1, or loss) and its worst step."""
-
-    item_id: str
-    item: str
-    score: float
-    node: int | None
-    module: str | None
-    module_score: float | None
-
-
-class FaithfulnessRow(Payload):
-    """A system against the current gold, with the worst items first."""
-
-    system: str
-    revision: str
-    kind: Kind
-    items: int
-    without_gold: int
-    figures: dict[str, dict[str, FigureRow]]
-    upper: dict[str, dict[str, FigureRow]]
-    worst: list[WorstRow]
-
-
 class ComparisonQuery(Payload):
     """Two systems to compare. Spans have one averaging only."""
 
@@ -160,36 +113,6 @@ class ComparisonQuery(Payload):
     module: SystemName = "overall"
     trials: Annotated[int, Field(ge=1, le=100_000)] = 100_000
     seed: Seed = 0
-
-
-class ComparisonRow(Payload):
-    """Two systems compared by a paired permutation test.
-
-    ``difference`` is first minus second.
-    """
-
-    first: float
-    second: float
-    difference: float
-    n: int
-    trials: int
-    as_extreme: int
-    p: float
-
-
-class OutputRunRow(Payload):
-    """A run of a served system over the programs of a project."""
-
-    id: str
-    system: str
-    revision: str
-    status: Literal["pending", "running", "paused", "done", "failed", "cancelled"]
-    error: str
-    items: int
-    outputs: int
-    failures: int
-    created_at: datetime
-    finished_at: datetime | None
 
 
 class NewOutputRun(Payload):
@@ -210,4 +133,4 @@ class MlBackend(Payload):
     url: Annotated[Text, Field(max_length=500)]
 
 
-OutputPage, OutputRunPage = PageOf[OutputRow], PageOf[OutputRunRow]
+OutputPage, OutputRunPage = PageOf[OutputRow], PageOf[OutputRun]

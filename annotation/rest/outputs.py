@@ -26,6 +26,7 @@ from annotation.schemas import SystemRecord
 from annotation.suggestions import default_fit
 from annotation.tasks import enqueue_missing
 from jobs.model_gateway import served_system
+from touchstone.client import project_rows as wire
 
 
 class Outputs(ProjectView):
@@ -71,7 +72,7 @@ class Systems(ProjectView):
         """List the systems with outputs in a project."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         systems = outputs.systems(member.project)
-        return answer(shapes.SystemList(results=[row_of(shapes.SystemRow, system) for system in systems]))
+        return answer(shapes.SystemList(results=[row_of(wire.OutputSystem, system) for system in systems]))
 
 
 class Acceptance(ProjectView):
@@ -88,7 +89,7 @@ class Acceptance(ProjectView):
 class Faithfulness(ProjectView):
     """A system's modules against the current gold."""
 
-    @described(answers=shapes.FaithfulnessRow, query=shapes.FaithfulnessQuery, errors=(409,))
+    @described(answers=wire.Faithfulness, query=shapes.FaithfulnessQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Score the modules of a system."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -107,7 +108,7 @@ class Faithfulness(ProjectView):
 class Comparison(ProjectView):
     """Two systems against the same gold."""
 
-    @described(answers=shapes.ComparisonRow, query=shapes.ComparisonQuery, errors=(409,))
+    @described(answers=wire.Comparison, query=shapes.ComparisonQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Compare two systems."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -121,7 +122,7 @@ class Comparison(ProjectView):
             trials=query.trials,
             seed=query.seed,
         )
-        return answer(row_of(shapes.ComparisonRow, comparison))
+        return answer(row_of(wire.Comparison, comparison))
 
 
 class Runs(ProjectView):
@@ -133,9 +134,7 @@ class Runs(ProjectView):
         runs = self.member(slug, Act.ANNOTATION_SETTLE).project.output_runs.all()
         return page_of(request, read_query(request, Page), runs, lambda part: map(rows.output_run_row, part))
 
-    @described(
-        answers=shapes.OutputRunRow, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True
-    )
+    @described(answers=wire.OutputRun, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume a run over a project."""
@@ -174,7 +173,7 @@ class MlBackend(ProjectView):
 class AskMlBackend(ProjectView):
     """Asks the ML backend of a project about its items."""
 
-    @described(answers=shapes.OutputRunRow, status=201, errors=(409, 503), creates=True)
+    @described(answers=wire.OutputRun, status=201, errors=(409, 503), creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume a run of the ML backend."""
@@ -186,7 +185,7 @@ class AskMlBackend(ProjectView):
 class CancelRun(ProjectView):
     """Cancels a run; its outputs so far stay."""
 
-    @described(answers=shapes.OutputRunRow)
+    @described(answers=wire.OutputRun)
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Cancel a run over a project."""
         runs = self.member(slug, Act.ANNOTATION_MANAGE).project.output_runs

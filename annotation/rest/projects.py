@@ -17,7 +17,7 @@ from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
 from accounts.rest.pages import Page, answer, page_of, row_of
-from accounts.rest.shapes import InvitationPage, MadeInvitation
+from accounts.rest.shapes import InvitationPage
 from accounts.rest.views import RestView
 from annotation.actions import labels, projects, qualification
 from annotation.actions.review import change_project
@@ -33,13 +33,15 @@ from annotation.rest.views import ProjectView, wrong
 from annotation.views.access import member_or_404, webhook_or_404
 from jobs.rest.webhooks import (
     DeliveryPage,
-    MadeWebhook,
+    NewWebhookRow,
     WebhookPage,
     WebhookRow,
     delivery_rows,
     made_webhook,
     webhook_rows,
 )
+from touchstone.client import project_rows as wire
+from touchstone.client.rows import NewInvitationRow
 
 
 class Projects(RestView):
@@ -56,7 +58,7 @@ class Projects(RestView):
             request, query, matching, lambda part: map(rows.project_row, as_members(self.user, part))
         )
 
-    @described(answers=shapes.ProjectDetail, status=201, takes=shapes.NewProject, creates=True)
+    @described(answers=wire.ProjectDetail, status=201, takes=shapes.NewProject, creates=True)
     @once
     def post(self, request: Request) -> HttpResponse:
         """Create a project."""
@@ -73,12 +75,12 @@ class Projects(RestView):
 class OneProject(ProjectView):
     """One project."""
 
-    @described(answers=shapes.ProjectDetail)
+    @described(answers=wire.ProjectDetail)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One project with its settings and progress."""
         return _detail(self.member(slug))
 
-    @described(answers=shapes.ProjectDetail, takes=shapes.ChangedSettings, edits=True)
+    @described(answers=wire.ProjectDetail, takes=shapes.ChangedSettings, edits=True)
     def patch(self, request: Request, slug: str) -> HttpResponse:
         """Change the settings of a project."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -158,7 +160,7 @@ class Lifecycle(ProjectView):
 class Close(Lifecycle):
     """Assigns no more items."""
 
-    @described(answers=shapes.ProjectDetail, errors=(409,))
+    @described(answers=wire.ProjectDetail, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Close a project."""
         return self._act(slug, "close")
@@ -167,7 +169,7 @@ class Close(Lifecycle):
 class Reopen(Lifecycle):
     """Assigns items again."""
 
-    @described(answers=shapes.ProjectDetail, errors=(409,))
+    @described(answers=wire.ProjectDetail, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Reopen a project."""
         return self._act(slug, "reopen")
@@ -182,7 +184,7 @@ class Members(ProjectView):
         people = records.members(self.member(slug, Act.ANNOTATION_SETTLE).project)
         return page_of(request, read_query(request, Page), people, rows.member_rows)
 
-    @described(answers=shapes.MemberRow, takes=shapes.NewMember)
+    @described(answers=wire.ProjectMemberRow, takes=shapes.NewMember)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a member, or change a role."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -200,7 +202,7 @@ class Members(ProjectView):
 class OneMember(ProjectView):
     """The share of a person in a project."""
 
-    @described(answers=shapes.MemberRow)
+    @described(answers=wire.ProjectMemberRow)
     def delete(self, request: Request, slug: str, user: str) -> HttpResponse:
         """End a membership; the person's annotations stay."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -216,7 +218,7 @@ class OneMember(ProjectView):
 class Qualification(ProjectView):
     """The decision of a manager about a person's qualification."""
 
-    @described(answers=shapes.MemberRow, takes=shapes.Qualification)
+    @described(answers=wire.ProjectMemberRow, takes=shapes.Qualification)
     def post(self, request: Request, slug: str, user: str) -> HttpResponse:
         """Decide if a person qualified; it lifts a failed qualification."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -234,7 +236,7 @@ class Invitations(ProjectView):
         pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
         return page_of(request, read_query(request, Page), pending, invitation_rows)
 
-    @described(answers=MadeInvitation, status=201, takes=shapes.NewProjectInvitation, creates=True)
+    @described(answers=NewInvitationRow, status=201, takes=shapes.NewProjectInvitation, creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Invite to a project."""
@@ -277,7 +279,7 @@ class Guidelines(ProjectView):
             versions = versions.filter(module=query.module)
         return page_of(request, query, versions, lambda part: map(rows.guideline_row, part))
 
-    @described(answers=shapes.GuidelineRow, status=201, takes=shapes.NewGuideline)
+    @described(answers=wire.GuidelineRow, status=201, takes=shapes.NewGuideline)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Write a guideline's next version."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -297,7 +299,7 @@ class Webhooks(ProjectView):
         hooks = records.webhooks(self.member(slug, Act.ANNOTATION_MANAGE).project)
         return page_of(request, read_query(request, Page), hooks, webhook_rows)
 
-    @described(answers=MadeWebhook, status=201, takes=shapes.NewProjectWebhook, creates=True)
+    @described(answers=NewWebhookRow, status=201, takes=shapes.NewProjectWebhook, creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a webhook to a project; its secret is shown only once."""
@@ -338,7 +340,7 @@ def _detail(member: Membership, status: int = 200) -> HttpResponse:
     project = member.project
     counts = totals(project)
     row = row_of(
-        shapes.ProjectDetail,
+        wire.ProjectDetail,
         project,
         workspace=project.workspace.slug,
         roles=roles_here(member),

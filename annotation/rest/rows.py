@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from accounts.policy import Act
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import row_of
+from accounts.rest.pages import checked, row_of
 from analysis.gold_agreement import Agreement
 from annotation.models import (
     Annotation,
@@ -28,25 +28,18 @@ from annotation.queries.members import load_workspace_roles
 from annotation.queries.outputs import Faithfulness
 from annotation.queries.records import history, image_files
 from annotation.queries.runs import progress
-from annotation.rest.annotation_shapes import AnnotationDetail, AnnotationRow, CommentRow, HistoryRow
-from annotation.rest.output_shapes import FaithfulnessRow, OutputRow, OutputRunRow
-from annotation.rest.shapes import (
-    AgreementRow,
-    GoldRow,
-    GuidelineRow,
-    ImageRow,
-    ItemRow,
-    MemberRow,
-    ProjectRow,
-)
+from annotation.rest.annotation_shapes import AnnotationDetail, AnnotationRow
+from annotation.rest.output_shapes import OutputRow
+from annotation.rest.shapes import GoldRow, ItemRow
+from touchstone.client import project_rows as wire
 
 Shape = TypeVar("Shape", bound=Payload)
 
 
-def project_row(member: Membership) -> ProjectRow:
+def project_row(member: Membership) -> wire.ProjectRow:
     """Return a project as a row."""
     project = member.project
-    return row_of(ProjectRow, project, workspace=project.workspace.slug, roles=roles_here(member))
+    return row_of(wire.ProjectRow, project, workspace=project.workspace.slug, roles=roles_here(member))
 
 
 def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
@@ -67,12 +60,12 @@ def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_
     )
 
 
-def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
+def image_row(project: Project, name: str, file: ImageFile | None) -> wire.ImageRow:
     """Return an image as a row; the site may know only its name."""
     if file is None:  # the item names it, and no file of that name is known
-        return ImageRow(id="", name=name, width=None, height=None, url="")
+        return wire.ImageRow(id="", name=name, width=None, height=None, url="")
     url = image_address(project, file)
-    return ImageRow(id=str(file.pk), name=name, width=file.width, height=file.height, url=url)
+    return wire.ImageRow(id=str(file.pk), name=name, width=file.width, height=file.height, url=url)
 
 
 def annotation_row(annotation: Annotation) -> AnnotationRow:
@@ -93,9 +86,9 @@ def _annotation(shape: type[Shape], annotation: Annotation, **others: Any) -> Sh
     )
 
 
-def history_row(operation: Operation) -> HistoryRow:
+def history_row(operation: Operation) -> wire.HistoryRow:
     """Return an operation as a row."""
-    return row_of(HistoryRow, operation, id=operation.uid, by=operation.by.get_username())
+    return row_of(wire.HistoryRow, operation, id=operation.uid, by=operation.by.get_username())
 
 
 def annotation_detail(annotation: Annotation) -> AnnotationDetail:
@@ -109,9 +102,9 @@ def annotation_detail(annotation: Annotation) -> AnnotationDetail:
     )
 
 
-def comment_shape(comment: Comment) -> CommentRow:
+def comment_shape(comment: Comment) -> wire.CommentRow:
     """Return a comment as a row."""
-    return CommentRow(**comment_row(comment))
+    return checked(wire.CommentRow, comment_row(comment))
 
 
 def gold_row(gold: Gold) -> GoldRow:
@@ -132,41 +125,41 @@ def output_row(output: SystemOutput) -> OutputRow:
     return row_of(OutputRow, output, item_id=str(output.item_id), item=output.item.external_id)
 
 
-def member_rows(members: Sequence[Membership]) -> list[MemberRow]:
+def member_rows(members: Sequence[Membership]) -> list[wire.ProjectMemberRow]:
     """Return members as rows, with their roles in the workspace."""
     load_workspace_roles(members)
     return [
-        row_of(MemberRow, member, user=member.user.get_username(), roles=roles_here(member))
+        row_of(wire.ProjectMemberRow, member, user=member.user.get_username(), roles=roles_here(member))
         for member in members
     ]
 
 
-def guideline_row(guideline: Guideline) -> GuidelineRow:
+def guideline_row(guideline: Guideline) -> wire.GuidelineRow:
     """Return a version of a guideline as a row."""
     author = guideline.created_by
-    return row_of(GuidelineRow, guideline, created_by=author.get_username() if author else None)
+    return row_of(wire.GuidelineRow, guideline, created_by=author.get_username() if author else None)
 
 
-def output_run_row(run: OutputRun) -> OutputRunRow:
+def output_run_row(run: OutputRun) -> wire.OutputRun:
     """Return a run with its progress as a row."""
     counts = progress(run)
-    return row_of(OutputRunRow, run, items=counts.items, outputs=counts.outputs, failures=counts.failures)
+    return row_of(wire.OutputRun, run, items=counts.items, outputs=counts.outputs, failures=counts.failures)
 
 
-def faithfulness_row(scores: Faithfulness) -> FaithfulnessRow:
+def faithfulness_row(scores: Faithfulness) -> wire.Faithfulness:
     """Return the scores of a system as a row."""
     values = asdict(scores)
     worst = [{**each, "item_id": str(each["item_id"])} for each in values["worst"]]
-    return FaithfulnessRow.model_validate({**values, "worst": worst})
+    return checked(wire.Faithfulness, {**values, "worst": worst})
 
 
-def agreement_rows(agreement: Agreement, *, names: bool) -> list[AgreementRow]:
+def agreement_rows(agreement: Agreement, *, names: bool) -> list[wire.AgreementRow]:
     """Return the inter-annotator agreement, a row for each measure of a group.
 
     names: with the pairs of people, who are named there.
     """
     return [
-        AgreementRow(
+        wire.AgreementRow(
             by=group.by,
             name=group.name,
             measure=measure,

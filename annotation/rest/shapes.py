@@ -8,14 +8,21 @@ from pydantic import Field, RootModel
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
-from accounts.rest.shapes import RoleName
 from annotation.downloads import ExportFormat
 from annotation.imports import ImportFormat
 from annotation.schemas import Document, ItemRecord, Kind, Position, Value
 from foundation.import_fields import Text
+from touchstone.client.project_rows import (
+    GuidelineRow,
+    ImageRow,
+    Order,
+    ProjectMemberRow,
+    ProjectRole,
+    ProjectRow,
+    ProjectStatus,
+    Purpose,
+)
 
-ProjectRoleName = Literal["annotator", "adjudicator", "manager"]
-Purpose = Literal["ordinary", "qualification", "hidden gold"]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 SystemName = Annotated[Text, Field(min_length=1, max_length=100)]
 UserName = Annotated[Text, Field(min_length=1, max_length=150)]
@@ -23,45 +30,6 @@ Slug = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
 Title = Annotated[Text, Field(min_length=1, max_length=200)]
 FileName = Annotated[Text, Field(min_length=1, max_length=100)]
 Annotators = Annotated[int, Field(ge=1, le=20)]
-
-
-class ProjectRow(Payload):
-    """A project that you see, and your roles in it: by share or workspace."""
-
-    id: str
-    slug: str
-    workspace: str
-    title: str
-    kind: Kind
-    status: Literal["open", "closed"]
-    roles: list[RoleName]
-    annotators_per_item: int
-    created_at: datetime
-
-
-class ProjectSettings(Payload):
-    """The settings of a project that annotators notice."""
-
-    reservation_minutes: int
-    show_answer: bool
-    show_predictions: bool
-    qualification_score: float | None
-    hidden_gold_every: int | None
-    due_on: date | None
-
-
-class ProjectDetail(ProjectRow, ProjectSettings):
-    """A project with its settings and its progress.
-
-    The progress counts ordinary items and their annotations. ``complete`` items have enough submitted
-    annotations; ``assignments`` is the number of annotations wanted over all items.
-    """
-
-    items: int
-    complete: int
-    gold: int
-    assignments: int
-    submitted: int
 
 
 class Labels(Payload):
@@ -95,7 +63,7 @@ class ProjectQuery(Page):
     """Filters of projects."""
 
     workspace: SystemName | None = None
-    status: Literal["open", "closed"] | None = None
+    status: ProjectStatus | None = None
 
 
 class ChangedSettings(Payload):
@@ -121,22 +89,6 @@ class NewProject(ChangedSettings):
     labels: Labels | None = None
 
 
-class MemberRow(Payload):
-    """A person of the project, with all of their roles in it.
-
-    ``role`` is that of the share, which has ended or never was if ``active`` is false.
-    """
-
-    id: str
-    user: str
-    role: ProjectRoleName
-    active: bool
-    roles: list[RoleName]
-    qualified: bool | None
-    blind: bool
-    joined_at: datetime
-
-
 class NewMember(Payload):
     """A person to add to the project, and their role.
 
@@ -144,7 +96,7 @@ class NewMember(Payload):
     """
 
     user: UserName
-    role: ProjectRoleName = "annotator"
+    role: ProjectRole = "annotator"
     blind: bool | None = None
 
 
@@ -157,20 +109,9 @@ class Qualification(Payload):
 class NewProjectInvitation(Payload):
     """The role that a link gives in the project."""
 
-    role: ProjectRoleName
+    role: ProjectRole
     days: Annotated[int, Field(ge=1, le=90)] = 7
     email: Annotated[Text, Field(max_length=254)] = ""
-
-
-class GuidelineRow(Payload):
-    """A version of the instructions for a module ("" for the project)."""
-
-    id: str
-    module: str
-    version: int
-    text: str
-    created_at: datetime
-    created_by: str | None
 
 
 class GuidelineQuery(Page):
@@ -200,16 +141,6 @@ class ItemStatus(StrEnum):
     COMPLETE = "complete"
     GOLD = "gold"
     NO_GOLD = "no gold"
-
-
-class ImageRow(Payload):
-    """An image of an item; ``url`` is empty if only its name is known."""
-
-    id: str
-    name: str
-    width: int | None
-    height: int | None
-    url: str
 
 
 class ItemRow(Payload):
@@ -246,7 +177,7 @@ class ItemQuery(Page):
 class NewOrder(Payload):
     """The order of assignment; ``first`` and ``last`` name ``items``."""
 
-    order: Literal["file", "random", "uncertain", "disputed", "first", "last"]
+    order: Order
     items: Annotated[list[Name], Field(max_length=1_000)] = []
 
 
@@ -265,16 +196,6 @@ class NewItemsQuery(Payload):
 
     purpose: Purpose = "ordinary"
     dry_run: bool = False
-
-
-class ImportCounts(Payload):
-    """The results of an import, or of its dry run."""
-
-    added: int
-    unchanged: int
-    with_gold: int
-    annotations: int
-    images: int
 
 
 class ImportFileQuery(NewItemsQuery):
@@ -338,37 +259,5 @@ class NewGold(Payload):
     document: Document
 
 
-class AgreementRow(Payload):
-    """A measure of inter-annotator agreement with its confidence interval.
-
-    ``by`` and ``name`` are the group of nodes: all, those of a module or depth, or those of a module at whose
-    children two people agree. ``value`` is null if it cannot be given; ``reason`` says why.
-    """
-
-    by: str
-    name: str
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    reason: str | None
-
-
-class FirstDifference(Payload):
-    """The number of pairs of people who first differ at a module (or never)."""
-
-    module: str | None
-    pairs: int
-
-
-class ProjectAgreement(Payload):
-    """Inter-annotator agreement over the items that two or more finished."""
-
-    items: int
-    results: list[AgreementRow]
-    first_differences: list[FirstDifference]
-
-
-ProjectPage, MemberPage, GuidelinePage = PageOf[ProjectRow], PageOf[MemberRow], PageOf[GuidelineRow]
+ProjectPage, MemberPage, GuidelinePage = PageOf[ProjectRow], PageOf[ProjectMemberRow], PageOf[GuidelineRow]
 ItemPage, ImagePage, GoldPage = PageOf[ItemRow], PageOf[ImageRow], PageOf[GoldRow]

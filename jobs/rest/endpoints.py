@@ -1,15 +1,13 @@
 """Endpoints of jobs: progress, result, cancel."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any, Literal
 
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import NOT_THERE, existing
-from accounts.rest.bodies import FILE, Payload, read_query
+from accounts.rest.bodies import FILE, read_query
 from accounts.rest.describe import described
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
@@ -18,29 +16,7 @@ from jobs.actions.jobs import cancel_job, folder
 from jobs.job_progress import read_progress
 from jobs.models import Job
 from jobs.queries import job_of, jobs_of
-
-JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
-
-
-class JobRow(Payload):
-    """A job of yours: its progress, and its result once it is done.
-
-    ``total`` is null while it is unknown; ``file`` is the address of the file that the job made, null
-    without one.
-    """
-
-    id: str
-    kind: str
-    workspace: str
-    subject: str
-    status: JobStatus
-    done: int
-    total: int | None
-    result: dict[str, Any] | None
-    file: str | None
-    error: str
-    created_at: datetime
-    finished_at: datetime | None
+from touchstone.client.rows import JobRow, JobStatus
 
 
 class JobQuery(Page):

@@ -29,6 +29,7 @@ from predictions.models import Dataset, Prediction, PredictionRun, Question, Sys
 from predictions.queries import rest
 from predictions.rest import shapes
 from predictions.tasks import enqueue_missing
+from touchstone.client import rows as wire
 
 
 class Datasets(RestView):
@@ -57,7 +58,7 @@ class DatasetView(RestView):
 class OneDataset(DatasetView):
     """One dataset."""
 
-    @described(answers=shapes.DatasetRow)
+    @described(answers=wire.DatasetRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One dataset."""
         return answer(_datasets([self.dataset(pk)])[0])
@@ -151,12 +152,12 @@ class Systems(RestView):
 class ServedSystems(RestView):
     """The model servers and their systems."""
 
-    @described(answers=shapes.Served)
+    @described(answers=wire.ServedRows)
     def get(self, request: Request) -> HttpResponse:
         """List the systems that are served now."""
-        servers = [row_of(shapes.ServerRow, state) for state in server_states()]
-        systems = [row_of(shapes.ServedSystemRow, system) for system in served_systems()]
-        return answer(shapes.Served(servers=servers, systems=systems))
+        servers = [row_of(wire.ServerRow, state) for state in server_states()]
+        systems = [row_of(wire.ServedSystemRow, system) for system in served_systems()]
+        return answer(wire.ServedRows(servers=servers, systems=systems))
 
 
 class Runs(RestView):
@@ -171,7 +172,7 @@ class Runs(RestView):
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, _runs)
 
-    @described(answers=shapes.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
+    @described(answers=wire.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
     @once
     def post(self, request: Request) -> HttpResponse:
         """Start or resume predictions or program executions."""
@@ -208,7 +209,7 @@ class RunView(RestView):
 class OneRun(RunView):
     """One run."""
 
-    @described(answers=shapes.RunRow)
+    @described(answers=wire.RunRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One run with its progress."""
         return answer(_runs([self.run(pk)])[0])
@@ -247,7 +248,7 @@ class StartSaliency(RunView):
 class Cancel(RunView):
     """Cancels a run; its predictions so far stay."""
 
-    @described(answers=shapes.RunRow)
+    @described(answers=wire.RunRow)
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Cancel a run."""
         cancel_run(run_id=self.run(pk, Act.DATA_MANAGE).pk, by=self.user)
@@ -261,12 +262,10 @@ class Errors(RunView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """List the failures of a run by reason."""
         groups = [
-            shapes.FailureGroup(
+            wire.FailureGroup(
                 kind=kind,
                 number=number,
-                first=shapes.FailureRow(
-                    question=first.question.external_id, kind=kind, message=first.message
-                ),
+                first=wire.FailureRow(question=first.question.external_id, kind=kind, message=first.message),
             )
             for kind, number, first in rest.failures_by_kind(self.run(pk))
         ]
@@ -290,18 +289,18 @@ class Predictions(RunView):
 class Scores(RunView):
     """The scores of a run."""
 
-    @described(answers=shapes.ScoreRow)
+    @described(answers=wire.ScoreRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """The scores of a run."""
         run = self.run(pk)
         self.require(Act.DATA_SEE, run if hasattr(run, "score") else None)
-        return answer(row_of(shapes.ScoreRow, run.score, run=str(pk)))
+        return answer(row_of(wire.ScoreRow, run.score, run=str(pk)))
 
 
-def _datasets(rows: Sequence[Dataset]) -> list[shapes.DatasetRow]:
+def _datasets(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
     return [
         row_of(
-            shapes.DatasetRow,
+            wire.DatasetRow,
             row,
             workspace=row.workspace.slug,
             format=row.source_format,
@@ -311,22 +310,22 @@ def _datasets(rows: Sequence[Dataset]) -> list[shapes.DatasetRow]:
     ]
 
 
-def _questions(rows: Sequence[Question]) -> Iterable[shapes.QuestionRow]:
-    return (row_of(shapes.QuestionRow, row) for row in rows)
+def _questions(rows: Sequence[Question]) -> Iterable[wire.QuestionRow]:
+    return (row_of(wire.QuestionRow, row) for row in rows)
 
 
-def _systems(rows: Sequence[System]) -> Iterable[shapes.PredictingSystemRow]:
+def _systems(rows: Sequence[System]) -> Iterable[wire.SystemRow]:
     served = {one.name: one for one in served_systems()}
     for row in rows:
         now = served.get(row.name)
         kind, revision = (now.kind, now.revision) if now else (None, None)
-        yield shapes.PredictingSystemRow(id=str(row.pk), name=row.name, kind=kind, revision=revision)
+        yield wire.SystemRow(id=str(row.pk), name=row.name, kind=kind, revision=revision)
 
 
-def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
+def _runs(rows: Sequence[PredictionRun]) -> list[wire.RunRow]:
     return [
         row_of(
-            shapes.RunRow,
+            wire.RunRow,
             row,
             dataset=str(row.dataset_id),
             system=row.system.name,
@@ -340,5 +339,5 @@ def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
     ]
 
 
-def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.RunPredictionRow]:
-    return (row_of(shapes.RunPredictionRow, row, question=row.question.external_id) for row in rows)
+def _predictions(rows: Sequence[Prediction]) -> Iterable[wire.PredictionRow]:
+    return (row_of(wire.PredictionRow, row, question=row.question.external_id) for row in rows)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from accounts.rest.bodies import JSON, LINES, read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, cursor, page_of, read_cursor, row_of
+from accounts.rest.pages import Page, answer, checked, cursor, page_of, read_cursor, row_of
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
@@ -50,6 +51,7 @@ from studyapp.queries.results import snapshot
 from studyapp.rest import shapes
 from studyapp.studio import starts
 from studyapp.studio.files import read_draft
+from touchstone.client import rows as wire
 
 
 class Studies(RestView):
@@ -66,7 +68,7 @@ class Studies(RestView):
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, lambda part: [_study_row(row) for row in part])
 
-    @described(answers=shapes.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
+    @described(answers=wire.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
     @once
     def post(self, request: Request) -> HttpResponse:
         """Create a study with a draft."""
@@ -94,7 +96,7 @@ class StudyView(RestView):
 class OneStudy(StudyView):
     """One study."""
 
-    @described(answers=shapes.StudyRow)
+    @described(answers=wire.StudyRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One study."""
         return answer(_study_row(_counted(self.study(slug, Act.STUDY_SEE))))
@@ -171,7 +173,7 @@ class OnePerson(StudyView):
 class Launch(StudyView):
     """Freezes the draft into a version and opens the study."""
 
-    @described(answers=shapes.StudyRow, takes=shapes.LaunchOrder, errors=(409, 422))
+    @described(answers=wire.StudyRow, takes=shapes.LaunchOrder, errors=(409, 422))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Launch a study."""
         study = self.study(slug, Act.STUDY_EDIT)
@@ -192,7 +194,7 @@ def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
         return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
 
     post.__doc__ = summary
-    return type("LifeCycle", (StudyView,), {"post": described(answers=shapes.StudyRow, errors=(409,))(post)})
+    return type("LifeCycle", (StudyView,), {"post": described(answers=wire.StudyRow, errors=(409,))(post)})
 
 
 Pause = _life_cycle(life.pause_study, "Pause a study.")
@@ -221,7 +223,7 @@ class Links(StudyView):
         rows = EntryLink.objects.filter(study=self.study(slug, Act.STUDY_EDIT))
         return page_of(request, read_query(request, Page), rows, _links)
 
-    @described(answers=shapes.MadeLink, status=201, takes=shapes.NewLink, creates=True)
+    @described(answers=wire.NewLinkRow, status=201, takes=shapes.NewLink, creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an entry link."""
@@ -230,42 +232,46 @@ class Links(StudyView):
         link, token = create_link(study=study, by=self.user, **new.model_dump())
         address = settings.SITE_URL + reverse("studyapp:join", args=[token])
         [row] = _links([link])
-        return answer(shapes.MadeLink(**row.model_dump(), address=address), status=201)
+        return answer(wire.NewLinkRow(**row, address=address), status=201)
 
 
 class Progress(StudyView):
     """The counts of participants."""
 
-    @described(answers=shapes.Progress)
+    @described(answers=wire.Progress)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The progress of a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        return answer(row_of(shapes.Progress, study, study=study.slug, modes=study_progress(study)))
+        return answer(
+            row_of(
+                wire.Progress, study, study=study.slug, modes=[asdict(mode) for mode in study_progress(study)]
+            )
+        )
 
 
 class Flow(StudyView):
     """The flow of participants."""
 
-    @described(answers=shapes.Flow)
+    @described(answers=wire.Flow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the flow of participants through a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        return answer(shapes.Flow.model_validate(flow(load(study, public=False))))
+        return answer(checked(wire.Flow, flow(load(study, public=False))))
 
 
 class Estimates(StudyView):
     """The measures of a running study."""
 
-    @described(answers=shapes.EstimatesSoFar, query=shapes.EstimatesQuery)
+    @described(answers=wire.EstimatesSoFar, query=shapes.EstimatesQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the interim estimates of a study."""
         study = self.study(slug, Act.STUDY_RESULTS)
         so_far = running_estimates(study, read_query(request, shapes.EstimatesQuery).mode)
         if so_far is None:
-            return answer(shapes.EstimatesSoFar(version=None, trials=0, excluded=0, results=[]))
+            return answer(wire.EstimatesSoFar(version=None, trials=0, excluded=0, results=[]))
         rows = [_estimate(row) for _measure, estimates in so_far.table for row in estimates]
         return answer(
-            shapes.EstimatesSoFar(
+            wire.EstimatesSoFar(
                 version=so_far.version, trials=so_far.trials, excluded=so_far.excluded, results=rows
             )
         )
@@ -340,11 +346,11 @@ def _draft(study: Study) -> HttpResponse:
     now = edited(study)
     seen = look(now.draft, study.workspace)
     problems = [
-        shapes.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
+        wire.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
         for each in seen.problems
     ]
     checks = [
-        shapes.LaunchCheck(check=each.name, state=each.state, detail=each.message)
+        wire.LaunchCheck(check=each.name, state=each.state, detail=each.message)
         for each in checklist(study, seen)
     ]
     state = shapes.DraftState(
@@ -357,9 +363,9 @@ def _counted(study: Study) -> Study:
     return Study.objects.select_related("workspace").annotate(number=Count("versions")).get(pk=study.pk)
 
 
-def _study_row(row: Study) -> shapes.StudyRow:
+def _study_row(row: Study) -> wire.StudyRow:
     return row_of(
-        shapes.StudyRow,
+        wire.StudyRow,
         row,
         workspace=row.workspace.slug,
         archived=row.archived_at is not None,
@@ -367,10 +373,10 @@ def _study_row(row: Study) -> shapes.StudyRow:
     )
 
 
-def _estimate(row: Estimate) -> shapes.EstimateRow:
+def _estimate(row: Estimate) -> wire.EstimateRow:
     low, high = row.interval or (None, None)
     return row_of(
-        shapes.EstimateRow,
+        wire.EstimateRow,
         row,
         measure=row.measure.key,
         unit=row.measure.unit,
@@ -380,22 +386,19 @@ def _estimate(row: Estimate) -> shapes.EstimateRow:
     )
 
 
-def _versions(rows: Sequence[StudyVersion]) -> Iterable[shapes.VersionRow]:
+def _versions(rows: Sequence[StudyVersion]) -> Iterable[wire.VersionRow]:
     return (
         row_of(
-            shapes.VersionRow,
+            wire.VersionRow,
             row,
-            decisions=[
-                shapes.DecisionRow(**decision_part(decision, public=False))
-                for decision in row.decisions.all()
-            ],
+            decisions=[decision_part(decision, public=False) for decision in row.decisions.all()],
         )
         for row in rows
     )
 
 
-def _links(rows: Sequence[EntryLink]) -> Iterable[shapes.LinkRow]:
-    return (row_of(shapes.LinkRow, row) for row in rows)
+def _links(rows: Sequence[EntryLink]) -> Iterable[wire.LinkRow]:
+    return (row_of(wire.LinkRow, row) for row in rows)
 
 
 def _rows(study: Study, table: str) -> Iterator[dict[str, Any]]:

@@ -28,6 +28,7 @@ from studyapp.queries.payments import Plan, payments_of, plan_payments
 from studyapp.rest import shapes
 from studyapp.rest.endpoints import StudyView
 from studyapp.simulations import SimulationOptions
+from touchstone.client import rows as wire
 
 
 class Payments(StudyView):
@@ -41,7 +42,7 @@ class Payments(StudyView):
         return page_of(request, read_query(request, Page), payments_of(study), _payments)
 
     @described(
-        answers=shapes.PaymentPlan, status=201, takes=shapes.NewPayments, query=shapes.DryRun, errors=(409,),
+        answers=wire.PaymentPlan, status=201, takes=shapes.NewPayments, query=shapes.DryRun, errors=(409,),
         creates=True,
     )  # fmt: skip
     @once
@@ -106,10 +107,10 @@ class RehearsalLinks(StudyView):
         return answer(shapes.RehearsalLink(address=address), status=201)
 
 
-def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
+def _plan(plan: Plan, job: JobRow | None) -> wire.PaymentPlan:
     lines = [
         row_of(
-            shapes.PaymentLine,
+            wire.PaymentLine,
             line,
             participant=line.ids.participant.public_id,
             bonus=line.batch,
@@ -118,15 +119,15 @@ def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
         )
         for line in plan.lines
     ]
-    return shapes.PaymentPlan(
+    return wire.PaymentPlan(
         payments=len(plan.due), total=f"{plan.total:.2f}", currency=plan.currency, lines=lines, job=job
     )
 
 
-def _payments(rows: Sequence[Payment]) -> Iterable[shapes.PaymentRow]:
+def _payments(rows: Sequence[Payment]) -> Iterable[wire.PaymentRow]:
     for row in rows:
         yield row_of(
-            shapes.PaymentRow,
+            wire.PaymentRow,
             row,
             participant=row.participant.public_id,
             bonus=row.batch,

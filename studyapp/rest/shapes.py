@@ -1,41 +1,36 @@
 """Types of requests and responses about studies."""
 
-from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue, StringConstraints
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
 from foundation.import_fields import Text
-from jobs.rest.endpoints import JobRow
 from studyapp.definition.payments import MOST_ROWS, Amount, Group
-from studyapp.queries.progress import ModeName, ModeProgress
+from studyapp.queries.progress import ModeName
 from studyapp.simulation.behaviours import BEHAVIOURS
+from touchstone.client.rows import (
+    BundleFormat,
+    DraftProblem,
+    LaunchCheck,
+    LinkRow,
+    PaymentRow,
+    StudyRow,
+    StudyStatus,
+    VersionRow,
+    WebhookKind,
+)
 
 Slug = Annotated[Text, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
-StudyStatus = Literal["draft", "open", "paused", "closed"]
 
 
 class PersonData(Payload):
     """All that is stored about a participant, by table, and the consent text."""
 
     tables: dict[str, list[dict[str, Any]]]
-
-
-class StudyRow(Payload):
-    """A study, and the number of its versions."""
-
-    id: str
-    slug: str
-    workspace: str
-    title: str
-    status: StudyStatus
-    archived: bool
-    versions: int
-    created_at: datetime
 
 
 class StudyQuery(Page):
@@ -51,21 +46,6 @@ class NewStudy(Payload):
 
     workspace: Name
     definition: dict[str, JsonValue]
-
-
-class DraftProblem(Payload):
-    """A reason that prevents a launch, and the field that it lies in."""
-
-    field: str
-    detail: str
-
-
-class LaunchCheck(Payload):
-    """A check before a launch; one that is undecided needs a decision."""
-
-    check: str
-    state: Literal["done", "refused", "undecided", "decided", "waiting"]
-    detail: str
 
 
 class DraftState(Payload):
@@ -98,37 +78,6 @@ class Revocation(Payload):
     reason: Reason
 
 
-class DecisionRow(Payload):
-    """A decision to launch although a check was open."""
-
-    check: str
-    reason: str
-    by: str | None
-    at: str
-
-
-class VersionRow(Payload):
-    """A version that a launch froze; ``hash`` is the SHA-256 of its content."""
-
-    id: str
-    number: int
-    hash: str
-    frozen_at: datetime
-    decisions: list[DecisionRow]
-
-
-class LinkRow(Payload):
-    """An entry link. Its address is in the response that creates it alone."""
-
-    id: str
-    label: str
-    mode: ModeName
-    single_use: bool
-    quota: int | None
-    used_at: datetime | None
-    created_at: datetime
-
-
 class NewLink(Payload):
     """The label, the mode and the limits of a new entry link."""
 
@@ -136,58 +85,6 @@ class NewLink(Payload):
     mode: ModeName = "live"
     single_use: bool = False
     quota: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-
-
-class MadeLink(LinkRow):
-    """A new entry link with its address, which is shown once."""
-
-    address: str
-
-
-class Progress(Payload):
-    """The progress of a study; ``median_seconds`` is the time of an item."""
-
-    study: str
-    status: StudyStatus
-    modes: list[ModeProgress]
-
-
-class Flow(Payload):
-    """The numbers of participants at each step, by mode and condition.
-
-    ``modes`` has the form of ``flow.json`` in the export bundle.
-    """
-
-    modes: dict[str, dict[str, Any]]
-
-
-class EstimateRow(Payload):
-    """A measure in a condition so far, with its 95 % confidence interval.
-
-    ``value`` and the interval are null where they cannot be given; ``reason`` says why.
-    """
-
-    measure: str
-    unit: str
-    condition: str
-    value: float | None
-    low: float | None
-    high: float | None
-    participants: int
-    reason: str | None
-
-
-class EstimatesSoFar(Payload):
-    """Interim estimates of the newest version with responses.
-
-    ``excluded`` of ``trials`` were left out by the rules of the study. ``version`` is null before the first
-    response.
-    """
-
-    version: int | None
-    trials: int
-    excluded: int
-    results: list[EstimateRow]
 
 
 class EstimatesQuery(Payload):
@@ -210,7 +107,7 @@ class NewExport(Payload):
     """
 
     public: bool = False
-    format: Literal["csv", "parquet", "jsonl", "psych-ds"] = "csv"
+    format: BundleFormat = "csv"
 
 
 class NewReport(Payload):
@@ -220,9 +117,6 @@ class NewReport(Payload):
     mode: ModeName | None = None
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
     resamples: Annotated[int, Field(ge=0, le=20_000)] = 2000
-
-
-WebhookKind = Literal["participant_completed", "participant_flagged", "quota_reached"]
 
 
 class NewStudyWebhook(Payload):
@@ -254,43 +148,6 @@ class NewPayments(Payload):
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "GBP"
     payments: Annotated[int, Field(ge=0)] = 0
     total: Annotated[Decimal, Field(ge=0)] = Decimal(0)
-
-
-class PaymentLine(Payload):
-    """One act of an order; ``earlier`` is the state of the same act before."""
-
-    participant: str
-    kind: str
-    bonus: str
-    amount: str | None
-    is_due: bool
-    earlier: str
-    obstacle: str
-
-
-class PaymentPlan(Payload):
-    """Acts of an order; ``job`` carries them out, null in a dry run."""
-
-    payments: int
-    total: str
-    currency: str
-    lines: list[PaymentLine]
-    job: JobRow | None
-
-
-class PaymentRow(Payload):
-    """An approval, a request to return, a bonus, or screen-out pay."""
-
-    id: str
-    participant: str
-    kind: str
-    bonus: str
-    amount: str | None
-    currency: str
-    state: Literal["planned", "sent", "confirmed", "failed", "unknown"]
-    note: str
-    created_at: datetime
-    sent_at: datetime | None
 
 
 class Settlement(Payload):

@@ -11,7 +11,7 @@ from accounts.rest.idempotency import once
 from accounts.rest.pages import Page, answer, page_of
 from jobs.rest.webhooks import (
     DeliveryPage,
-    MadeWebhook,
+    NewWebhookRow,
     WebhookPage,
     WebhookRow,
     delivery_rows,
@@ -34,7 +34,7 @@ class Webhooks(StudyView):
         rows = webhooks_of(self.study(slug, Act.STUDY_EDIT))
         return page_of(request, read_query(request, Page), rows, webhook_rows)
 
-    @described(answers=MadeWebhook, status=201, takes=shapes.NewStudyWebhook, creates=True)
+    @described(answers=NewWebhookRow, status=201, takes=shapes.NewStudyWebhook, creates=True)
     @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a webhook to a study; its secret is shown only once."""

@@ -1,10 +1,8 @@
 """Types of the rows of annotation projects; see `rows`."""
 
-from __future__ import annotations
+from typing import Any, Literal
 
-from typing import Any, Literal, TypedDict
-
-from .rows import RoleName, RunStatus
+from .rows import Day, RoleName, Row, RunStatus, Time, Uuid
 
 Kind = Literal["boxes", "spans"]
 ProjectStatus = Literal["open", "closed"]
@@ -60,8 +58,8 @@ Order = Literal["file", "random", "uncertain", "disputed", "first", "last"]
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
 
 
-class ProjectRow(TypedDict):
-    """An annotation project, and your roles in it."""
+class ProjectRow(Row):
+    """A project that you see, and your roles in it: by share or workspace."""
 
     id: str
     slug: str
@@ -71,18 +69,22 @@ class ProjectRow(TypedDict):
     status: ProjectStatus
     roles: list[RoleName]
     annotators_per_item: int
-    created_at: str
+    created_at: Time
 
 
 class ProjectDetail(ProjectRow):
-    """A project with its settings, and counts of its items and annotations."""
+    """A project with its settings and its progress.
+
+    The progress counts ordinary items and their annotations. ``complete`` items have enough submitted
+    annotations; ``assignments`` is the number of annotations wanted over all items.
+    """
 
     reservation_minutes: int
     show_answer: bool
     show_predictions: bool
     qualification_score: float | None
     hidden_gold_every: int | None
-    due_on: str | None
+    due_on: Day | None
     items: int
     complete: int
     gold: int
@@ -90,8 +92,11 @@ class ProjectDetail(ProjectRow):
     submitted: int
 
 
-class ProjectMemberRow(TypedDict):
-    """A person of a project; ``active`` is False if the share has ended."""
+class ProjectMemberRow(Row):
+    """A person of the project, with all of their roles in it.
+
+    ``role`` is that of the share, which has ended or never was if ``active`` is false.
+    """
 
     id: str
     user: str
@@ -100,21 +105,21 @@ class ProjectMemberRow(TypedDict):
     roles: list[RoleName]
     qualified: bool | None
     blind: bool
-    joined_at: str
+    joined_at: Time
 
 
-class GuidelineRow(TypedDict):
+class GuidelineRow(Row):
     """A version of the instructions for a module ("" for the project)."""
 
     id: str
     module: str
     version: int
     text: str
-    created_at: str
+    created_at: Time
     created_by: str | None
 
 
-class ImageRow(TypedDict):
+class ImageRow(Row):
     """An image of an item; ``url`` is empty if only its name is known."""
 
     id: str
@@ -124,7 +129,7 @@ class ImageRow(TypedDict):
     url: str
 
 
-class ItemRow(TypedDict):
+class ItemRow(Row):
     """An item; fields that could reveal gold are None for annotators."""
 
     id: str
@@ -145,8 +150,8 @@ class ItemRow(TypedDict):
     has_gold: bool | None
 
 
-class ItemImport(TypedDict):
-    """The counts of an import of items, or of its dry run."""
+class ItemImport(Row):
+    """The results of an import, or of its dry run."""
 
     added: int
     unchanged: int
@@ -155,7 +160,7 @@ class ItemImport(TypedDict):
     images: int
 
 
-class CommentRow(TypedDict):
+class CommentRow(Row):
     """A comment on an annotation, a node or an object."""
 
     id: str
@@ -163,11 +168,11 @@ class CommentRow(TypedDict):
     object: str
     text: str
     by: str
-    at: str
+    at: Time
     resolved: bool
 
 
-class AnnotationRow(TypedDict):
+class AnnotationRow(Row):
     """One person's annotation of an item, or an adjudication."""
 
     id: str
@@ -178,46 +183,46 @@ class AnnotationRow(TypedDict):
     task: Task
     status: AnnotationStatus
     revision: int
-    started_at: str
-    saved_at: str | None
-    submitted_at: str | None
+    started_at: Time
+    saved_at: Time | None
+    submitted_at: Time | None
     active_seconds: float
     predictions_shown: list[str]
     document: dict[str, Any]
 
 
-class BatchRow(TypedDict):
+class BatchRow(Row):
     """Items of one person; ``finished`` of them are submitted or beyond."""
 
     id: str
     name: str
     annotator: str
-    due_on: str | None
+    due_on: Day | None
     items: int
     finished: int
     overdue: bool
-    created_at: str
+    created_at: Time
 
 
-class PaceRow(TypedDict):
+class PaceRow(Row):
     """The submissions of a person on a day, and their median seconds of work."""
 
     annotator: str
-    day: str
+    day: Day
     submitted: int
     median_seconds: float
 
 
-class HistoryRow(TypedDict):
+class HistoryRow(Row):
     """One edit and its inverse."""
 
-    id: str
+    id: Uuid
     revision: int
     by: str
-    at: str
+    at: Time
     edit: dict[str, Any]
     inverse: dict[str, Any]
-    undoes: str | None
+    undoes: Uuid | None
 
 
 class AnnotationDetail(AnnotationRow):
@@ -227,18 +232,19 @@ class AnnotationDetail(AnnotationRow):
     comments: list[CommentRow]
 
 
-class SavedOperation(TypedDict):
+class SavedOperation(Row):
     """A stored edit, the revision after it, and the inverse edit."""
 
-    id: str
+    id: Uuid
     revision: int
     inverse: dict[str, Any]
 
 
-class Saved(TypedDict):
+class Saved(Row):
     """An annotation after its edits.
 
-    ``values`` are those of the program's steps, and ``mismatch`` says if they contradict the answer.
+    ``values`` are those of the program's steps, and ``mismatch`` says if they contradict the answer. ``runs``
+    has the values of a node for the left and the right image, below modules that take each alone.
     """
 
     revision: int
@@ -248,7 +254,7 @@ class Saved(TypedDict):
     saved: list[SavedOperation]
 
 
-class EditorState(TypedDict):
+class EditorState(Row):
     """All that an annotator needs: item, program, document, guidelines."""
 
     revision: int
@@ -258,7 +264,7 @@ class EditorState(TypedDict):
     id: str
     task: Task
     status: AnnotationStatus
-    reserved_until: str | None
+    reserved_until: Time | None
     item: dict[str, Any]
     program: dict[str, Any]
     document: dict[str, Any]
@@ -270,14 +276,14 @@ class EditorState(TypedDict):
     keys: dict[str, str]
 
 
-class NextItem(TypedDict):
+class NextItem(Row):
     """Your next annotation, or None and the reason."""
 
     annotation: EditorState | None
     reason: str
 
 
-class GoldRow(TypedDict):
+class GoldRow(Row):
     """A version of an item's gold; ``annotation`` is the one it came from."""
 
     id: str
@@ -288,12 +294,16 @@ class GoldRow(TypedDict):
     method: Literal["imported", "accepted", "adjudicated"]
     annotation: str | None
     by: str | None
-    at: str
+    at: Time
     document: dict[str, Any]
 
 
-class AgreementRow(TypedDict):
-    """A measure of inter-annotator agreement for a group of nodes."""
+class AgreementRow(Row):
+    """A measure of inter-annotator agreement with its confidence interval.
+
+    ``by`` and ``name`` are the group of nodes: all, those of a module or depth, or those of a module at whose
+    children two people agree. ``value`` is null if it cannot be given; ``reason`` says why.
+    """
 
     by: str
     name: str
@@ -305,14 +315,14 @@ class AgreementRow(TypedDict):
     reason: str | None
 
 
-class FirstDifference(TypedDict):
-    """The number of pairs of people who first differ at a module."""
+class FirstDifference(Row):
+    """The number of pairs of people who first differ at a module (or never)."""
 
     module: str | None
     pairs: int
 
 
-class Agreement(TypedDict):
+class Agreement(Row):
     """Inter-annotator agreement over the items that two or more finished."""
 
     items: int
@@ -320,7 +330,7 @@ class Agreement(TypedDict):
     first_differences: list[FirstDifference]
 
 
-class OutputRow(TypedDict):
+class OutputRow(Row):
     """The output of one revision of a system for an item."""
 
     id: str
@@ -328,7 +338,7 @@ class OutputRow(TypedDict):
     item: str
     system: str
     revision: str
-    created_at: str
+    created_at: Time
     proposals: list[list[tuple[float, float, float, float]]]
     modules: list[dict[str, Any]]
     answer: Any
@@ -336,7 +346,7 @@ class OutputRow(TypedDict):
     score: float | None
 
 
-class OutputSystem(TypedDict):
+class OutputSystem(Row):
     """A revision of a system, with its numbers of items and of gold."""
 
     system: str
@@ -345,8 +355,11 @@ class OutputSystem(TypedDict):
     with_gold: int
 
 
-class Figure(TypedDict):
-    """One score with a 95 % confidence interval."""
+class Figure(Row):
+    """One score with a 95 % confidence interval.
+
+    Precision, recall and F1 of boxes, or the loss of spans in nats.
+    """
 
     n: int
     precision: float | None
@@ -356,8 +369,8 @@ class Figure(TypedDict):
     interval: tuple[float, float] | None
 
 
-class WorstItem(TypedDict):
-    """An item with its score, and its worst step."""
+class WorstItem(Row):
+    """An item with its score (F1, or loss) and its worst step."""
 
     item_id: str
     item: str
@@ -367,8 +380,8 @@ class WorstItem(TypedDict):
     module_score: float | None
 
 
-class Faithfulness(TypedDict):
-    """A system against the current gold, by averaging and module."""
+class Faithfulness(Row):
+    """A system against the current gold, with the worst items first."""
 
     system: str
     revision: str
@@ -380,8 +393,11 @@ class Faithfulness(TypedDict):
     worst: list[WorstItem]
 
 
-class Comparison(TypedDict):
-    """Two systems compared; ``difference`` is first minus second."""
+class Comparison(Row):
+    """Two systems compared by a paired permutation test.
+
+    ``difference`` is first minus second.
+    """
 
     first: float
     second: float
@@ -392,7 +408,7 @@ class Comparison(TypedDict):
     p: float
 
 
-class OutputRun(TypedDict):
+class OutputRun(Row):
     """A run of a served system over the programs of a project."""
 
     id: str
@@ -403,5 +419,5 @@ class OutputRun(TypedDict):
     items: int
     outputs: int
     failures: int
-    created_at: str
-    finished_at: str | None
+    created_at: Time
+    finished_at: Time | None

@@ -1,13 +1,20 @@
-"""Types of the rows that a site returns.
+"""Types of the rows of a site, for its REST API and for its client.
 
-They have the fields of the site's own types, as its OpenAPI document has them; a test compares the two. Times
-are ISO 8601 in UTC.
+The site checks its answers against them, and describes them in its OpenAPI document. Times are ISO 8601 in
+UTC; null in JSON is None.
 """
 
-from __future__ import annotations
+from typing import Annotated, Any, Literal
 
-from typing import Any, Literal, TypedDict
+from pydantic import BeforeValidator, ConfigDict, Field, with_config
+from pydantic_core import to_jsonable_python
+from typing_extensions import TypedDict  # that of Python 3.11 does not keep what pydantic needs
 
+Id = Annotated[str, Field(pattern=r"^[0-9]+$")]
+_FromObject = BeforeValidator(to_jsonable_python)  # the site has a date where the client has its text
+Time = Annotated[str, _FromObject, Field(json_schema_extra={"format": "date-time"})]
+Day = Annotated[str, _FromObject, Field(json_schema_extra={"format": "date"})]
+Uuid = Annotated[str, _FromObject, Field(json_schema_extra={"format": "uuid"})]
 RoleName = Literal["owner", "researcher", "analyst", "viewer", "manager", "adjudicator", "annotator"]
 JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 RunStatus = Literal["pending", "running", "paused", "done", "failed", "cancelled"]
@@ -25,17 +32,22 @@ BundleFormat = Literal["csv", "parquet", "jsonl", "psych-ds"]
 TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]
 
 
-class WorkspaceRow(TypedDict):
+@with_config(ConfigDict(extra="forbid"))
+class Row(TypedDict):
+    """Base of the types of rows: no other fields."""
+
+
+class WorkspaceRow(Row):
     """A workspace, and your roles in it."""
 
     id: str
     slug: str
     name: str
     roles: list[RoleName]
-    created_at: str
+    created_at: Time
 
 
-class ShareRow(TypedDict):
+class ShareRow(Row):
     """A role of a person on one study or annotation project alone."""
 
     kind: str
@@ -43,7 +55,7 @@ class ShareRow(TypedDict):
     role: RoleName
 
 
-class MemberRow(TypedDict):
+class MemberRow(Row):
     """A person with their roles in a workspace, and on objects of it."""
 
     user: str
@@ -52,16 +64,19 @@ class MemberRow(TypedDict):
     shares: list[ShareRow]
 
 
-class InvitationRow(TypedDict):
-    """An invitation that can still be accepted."""
+class InvitationRow(Row):
+    """An invitation that can still be accepted.
+
+    ``object`` is the study or project that it is for, null for the whole workspace.
+    """
 
     id: str
     role: RoleName
     kind: str
     object: str | None
     email: str
-    created_at: str
-    expires_at: str
+    created_at: Time
+    expires_at: Time
 
 
 class NewInvitationRow(InvitationRow):
@@ -70,8 +85,12 @@ class NewInvitationRow(InvitationRow):
     address: str
 
 
-class JobRow(TypedDict):
-    """A job: ``done`` of ``total`` (None if unknown), result and error."""
+class JobRow(Row):
+    """A job of yours: its progress, and its result once it is done.
+
+    ``total`` is null while it is unknown; ``file`` is the address of the file that the job made, null
+    without one.
+    """
 
     id: str
     kind: str
@@ -83,26 +102,30 @@ class JobRow(TypedDict):
     result: dict[str, Any] | None
     file: str | None
     error: str
-    created_at: str
-    finished_at: str | None
+    created_at: Time
+    finished_at: Time | None
 
 
-class DatasetRow(TypedDict):
+class DatasetRow(Row):
     """A dataset with the number of its questions."""
 
-    id: str
+    id: Id
     workspace: str
     name: str
     format: str
     licence: str
     questions: int
-    created_at: str
+    created_at: Time
 
 
-class QuestionRow(TypedDict):
-    """A question with its gold answer and facts, and its articles."""
+class QuestionRow(Row):
+    """A question with its gold answer and facts, and its articles.
 
-    id: str
+    ``context`` is ``[[title, [sentence, …]], …]``; ``supporting_facts`` is ``[[title, index], …]``, null if
+    they are unknown.
+    """
+
+    id: Id
     external_id: str
     text: str
     answer: str
@@ -112,20 +135,24 @@ class QuestionRow(TypedDict):
     supporting_facts: list[tuple[str, int]] | None
 
 
-class SystemRow(TypedDict):
+class SystemRow(Row):
     """A system that has run on a dataset that you see.
 
-    ``kind`` and ``revision`` are None if no model server serves it now.
+    ``kind`` and ``revision`` are those of the model servers, null if none serves it now.
     """
 
-    id: str
+    id: Id
     name: str
     kind: SystemKind | None
     revision: str | None
 
 
-class ServedSystemRow(TypedDict):
-    """A system that the model servers serve now."""
+class ServedSystemRow(Row):
+    """A system that the model servers serve now.
+
+    A reader answers questions (``predict``), a modular one executes programs (``execute``). ``revision`` is
+    empty until the system is loaded for the first time.
+    """
 
     name: str
     kind: SystemKind
@@ -134,25 +161,30 @@ class ServedSystemRow(TypedDict):
     loaded: bool
 
 
-class ServerRow(TypedDict):
+class ServerRow(Row):
     """A model server: its host and port, and if it answers."""
 
     address: str
     answers: bool
 
 
-class ServedRows(TypedDict):
-    """The model servers, and the systems that all that answer have."""
+class ServedRows(Row):
+    """The model servers, and the systems that all of them that answer have."""
 
     servers: list[ServerRow]
     systems: list[ServedSystemRow]
 
 
-class RunRow(TypedDict):
-    """A run of a revision of a system over a dataset, with its progress."""
+class RunRow(Row):
+    """A run of a revision of a system over a dataset, with its progress.
 
-    id: str
-    dataset: str
+    ``source`` is ``server`` for predictions of the model server, ``file`` for imported ones. ``state`` is
+    the label of the status, which also counts failures: ``Done with 3 failures``. ``saliency`` is the method
+    of its weights, null for none.
+    """
+
+    id: Id
+    dataset: Id
     system: str
     revision: str
     source: Literal["server", "file"]
@@ -164,11 +196,11 @@ class RunRow(TypedDict):
     questions: int
     predictions: int
     failures: int
-    created_at: str
-    finished_at: str | None
+    created_at: Time
+    finished_at: Time | None
 
 
-class FailureRow(TypedDict):
+class FailureRow(Row):
     """The reason why a question of a run has no prediction."""
 
     question: str
@@ -176,7 +208,7 @@ class FailureRow(TypedDict):
     message: str
 
 
-class FailureGroup(TypedDict):
+class FailureGroup(Row):
     """The failures of a run that have one reason; ``first`` is one of them."""
 
     kind: str
@@ -184,10 +216,10 @@ class FailureGroup(TypedDict):
     first: FailureRow
 
 
-class PredictionRow(TypedDict):
-    """The answer of a run to a question, with the facts as reasons."""
+class PredictionRow(Row):
+    """The answer of a run to a question, with the facts it gave as reasons."""
 
-    id: str
+    id: Id
     question: str
     answer: str
     facts: list[tuple[str, int]]
@@ -196,17 +228,17 @@ class PredictionRow(TypedDict):
     answer_logprob: float | None
 
 
-class ScoreRow(TypedDict):
-    """The scores of a run as fractions; a score of None has a reason."""
+class ScoreRow(Row):
+    """The scores of a run as fractions; a score of null has a reason."""
 
-    run: str
+    run: Id
     n: int
     values: dict[str, float | None]
     reasons: dict[str, str]
-    computed_at: str
+    computed_at: Time
 
 
-class StudyRow(TypedDict):
+class StudyRow(Row):
     """A study, and the number of its versions."""
 
     id: str
@@ -216,17 +248,17 @@ class StudyRow(TypedDict):
     status: StudyStatus
     archived: bool
     versions: int
-    created_at: str
+    created_at: Time
 
 
-class DraftProblem(TypedDict):
+class DraftProblem(Row):
     """A reason that prevents a launch, and the field that it lies in."""
 
     field: str
     detail: str
 
 
-class LaunchCheck(TypedDict):
+class LaunchCheck(Row):
     """A check before a launch; one that is undecided needs a decision."""
 
     check: str
@@ -234,7 +266,7 @@ class LaunchCheck(TypedDict):
     detail: str
 
 
-class DecisionRow(TypedDict):
+class DecisionRow(Row):
     """A decision to launch although a check was open."""
 
     check: str
@@ -243,17 +275,17 @@ class DecisionRow(TypedDict):
     at: str
 
 
-class VersionRow(TypedDict):
+class VersionRow(Row):
     """A version that a launch froze; ``hash`` is the SHA-256 of its content."""
 
     id: str
     number: int
     hash: str
-    frozen_at: str
+    frozen_at: Time
     decisions: list[DecisionRow]
 
 
-class PaymentLine(TypedDict):
+class PaymentLine(Row):
     """One act of an order; ``earlier`` is the state of the same act before."""
 
     participant: str
@@ -265,8 +297,8 @@ class PaymentLine(TypedDict):
     obstacle: str
 
 
-class PaymentPlan(TypedDict):
-    """Acts of an order; ``job`` carries them out, None in a dry run."""
+class PaymentPlan(Row):
+    """Acts of an order; ``job`` carries them out, null in a dry run."""
 
     payments: int
     total: str
@@ -275,7 +307,7 @@ class PaymentPlan(TypedDict):
     job: JobRow | None
 
 
-class PaymentRow(TypedDict):
+class PaymentRow(Row):
     """An approval, a request to return, a bonus, or screen-out pay."""
 
     id: str
@@ -286,20 +318,20 @@ class PaymentRow(TypedDict):
     currency: str
     state: PaymentState
     note: str
-    created_at: str
-    sent_at: str | None
+    created_at: Time
+    sent_at: Time | None
 
 
-class LinkRow(TypedDict):
-    """An entry link."""
+class LinkRow(Row):
+    """An entry link. Its address is in the response that creates it alone."""
 
     id: str
     label: str
     mode: Mode
     single_use: bool
     quota: int | None
-    used_at: str | None
-    created_at: str
+    used_at: Time | None
+    created_at: Time
 
 
 class NewLinkRow(LinkRow):
@@ -308,38 +340,46 @@ class NewLinkRow(LinkRow):
     address: str
 
 
-class WebhookRow(TypedDict):
-    """A webhook; ``waiting`` and ``failed`` count its deliveries."""
+class WebhookRow(Row):
+    """An address that receives events; all kinds if ``kinds`` is empty.
+
+    ``waiting`` and ``failed`` count its deliveries.
+    """
 
     id: str
     url: str
     kinds: list[str]
     active: bool
-    created_at: str
+    created_at: Time
     waiting: int
     failed: int
 
 
 class NewWebhookRow(WebhookRow):
-    """A new webhook with its signing secret, which is shown once."""
+    """A new webhook with its signing secret, which is shown only once."""
 
     secret: str
 
 
-class DeliveryRow(TypedDict):
-    """One event for one webhook. ``next_at`` is None if delivered or failed."""
+class DeliveryRow(Row):
+    """One event for one address. ``next_at`` is null if delivered or failed."""
 
     id: str
     kind: str
-    created_at: str
+    created_at: Time
     attempts: int
-    next_at: str | None
-    delivered_at: str | None
+    next_at: Time | None
+    delivered_at: Time | None
     last_error: str
 
 
-class ConditionProgress(TypedDict):
-    """The participants of one condition, or of a group of conditions."""
+class ConditionProgress(Row):
+    """The participants of one condition, or of a group of conditions.
+
+    ``active`` were seen within the stale window, ``stale`` were not; ``returned`` returned their submission
+    on the recruitment platform; ``ended`` were sent away after their assignment. ``quota`` is the smallest
+    of the group. ``median_seconds`` is the median server time of a submitted item, null before the first.
+    """
 
     version: int
     condition: str
@@ -356,22 +396,31 @@ class ConditionProgress(TypedDict):
     median_seconds: float | None
 
 
-class ModeProgress(TypedDict):
-    """The participants who came in one mode."""
+class ModeProgress(Row):
+    """The participants who came in one mode.
+
+    ``unassigned`` counts those who consented and have no condition, by outcome ("" is in progress).
+    """
 
     mode: Mode
     conditions: list[ConditionProgress]
     unassigned: dict[str, int]
 
 
-class Flow(TypedDict):
-    """The numbers of participants at each step, by mode and condition."""
+class Flow(Row):
+    """The numbers of participants at each step, by mode and condition.
+
+    ``modes`` has the form of ``flow.json`` in the export bundle.
+    """
 
     modes: dict[str, dict[str, Any]]
 
 
-class EstimateRow(TypedDict):
-    """A measure in a condition so far, with its 95 % confidence interval."""
+class EstimateRow(Row):
+    """A measure in a condition so far, with its 95 % confidence interval.
+
+    ``value`` and the interval are null where they cannot be given; ``reason`` says why.
+    """
 
     measure: str
     unit: str
@@ -383,8 +432,12 @@ class EstimateRow(TypedDict):
     reason: str | None
 
 
-class EstimatesSoFar(TypedDict):
-    """Interim estimates of the newest version with responses."""
+class EstimatesSoFar(Row):
+    """Interim estimates of the newest version with responses.
+
+    ``excluded`` of ``trials`` were left out by the rules of the study. ``version`` is null before the first
+    response.
+    """
 
     version: int | None
     trials: int
@@ -392,8 +445,8 @@ class EstimatesSoFar(TypedDict):
     results: list[EstimateRow]
 
 
-class Progress(TypedDict):
-    """The progress of a study."""
+class Progress(Row):
+    """The progress of a study; ``median_seconds`` is the time of an item."""
 
     study: str
     status: StudyStatus
