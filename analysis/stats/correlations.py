@@ -324,10 +324,10 @@ TRANSFORMS: dict[Coefficient, Callable[[Array], Array]] = {
 
 @lru_cache(maxsize=4096)
 def _remembered(coefficient: Coefficient, values: bytes, shape: tuple[int, ...]) -> Array:
-    """Return the transformed rows of an estimate, which is correlated with many others."""
-    found = TRANSFORMS[coefficient](np.frombuffer(values).reshape(shape))
-    found.setflags(write=False)
-    return found
+    """Transform the rows of an estimate, which has many correlations."""
+    transformed = TRANSFORMS[coefficient](np.frombuffer(values).reshape(shape))
+    transformed.setflags(write=False)
+    return transformed
 
 
 @lru_cache(maxsize=4)
