@@ -117,7 +117,7 @@ def test_the_distribution_offers_the_analysis(installed):
     done = run(installed, "report", "nowhere", "--out", "out")
     assert done.returncode == 1
     assert "is not a folder" in done.stderr
-    assert "Usage: python -m touchstone report" in run(installed, "report", "--help").stdout
+    assert "Usage: python -m touchstone interim" in run(installed, "interim", "--help").stdout
 
 
 @pytest.mark.parametrize(

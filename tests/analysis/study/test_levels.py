@@ -29,7 +29,7 @@ STUDIES = 60
 @pytest.mark.parametrize("study", [measures, differences, calibrations, positions, correlations])
 def test_intervals_hold_the_truth(study):
     truth = truths(study, SIZE, 60)
-    for rate in cover(study, SIZE, STUDIES, truth=truth, resamples=150):
+    for rate in cover(study, SIZE, STUDIES, truth=truth, resamples=300):
         assert rate.undefined <= STUDIES / 4, rate
         assert rate.hits >= stats.binom.ppf(0.001, rate.studies, 0.91), rate
 
