@@ -30,14 +30,14 @@ def user_of(request: HttpRequest) -> User:
     return request.user
 
 
-def require(user: User, act: Act, owned: Owned | Workspace | None) -> Roles:
+def require(user: User, act: Act, owned: Owned | Workspace) -> Roles:
     """Let a user through who may do this with an object; return their roles.
 
     Raises:
-        Http404: There is no such object, or the user has no role on it.
+        Http404: The user has no role on it.
         PermissionDenied: No role of the user allows the act.
     """
-    roles = roles_on(user, owned) if owned is not None else Roles()
+    roles = roles_on(user, owned)
     if not roles:
         raise Http404(str(NOT_THERE))
     if not allows(roles, act):

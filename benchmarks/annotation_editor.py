@@ -291,7 +291,7 @@ def main() -> int:
     program = chromium()
     if program is None:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
-    with running_site(worker=False) as site, sync_playwright() as playwright:
+    with running_site(worker=False, as_deployed=True) as site, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         results = measure(browser, site, options.seconds)
         browser.close()

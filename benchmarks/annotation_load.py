@@ -213,7 +213,7 @@ def main() -> int:
     print(f"{database}, granian with 2 processes", flush=True)
     with ExitStack() as stack:
         url = stack.enter_context(servers.postgres()) if options.postgres else None
-        site = stack.enter_context(running_site(postgres=url, worker=False))
+        site = stack.enter_context(running_site(postgres=url, worker=False, as_deployed=True))
         task = PLAIN if options.plain else ""
         results = Benchmark(site, options.items, options.seconds, task).stages()
     if options.out:

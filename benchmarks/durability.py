@@ -25,7 +25,9 @@ COLUMNS = ("requests_per_second", "p50_ms", "p95_ms")
 
 def measure(mode: str, seconds: float) -> list[dict[str, object]]:
     """Return the rates and waiting times of one mode."""
-    with running_site(worker=False, extra={"SQLITE_SYNCHRONOUS": mode, "RATE_LIMITS": "false"}) as site:
+    with running_site(
+        worker=False, extra={"SQLITE_SYNCHRONOUS": mode, "RATE_LIMITS": "false"}, as_deployed=True
+    ) as site:
         load_example(site)
         link = new_link(site)
         load(link, 4, 0.0, 1.0)  # the first requests of a process pay for its imports

@@ -125,7 +125,9 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
     """Start the servers; return the loads of a turn."""
     postgres = lasting.enter_context(_postgres()) if options.postgres else ""
     extra = {"RATE_LIMITS": "false"}
-    site = lasting.enter_context(running_site(postgres=postgres or None, worker=False, extra=extra))
+    site = lasting.enter_context(
+        running_site(postgres=postgres or None, worker=False, extra=extra, as_deployed=True)
+    )
     load_example(site)
     link, most = new_link(site), max(options.users)
     warm_up(link, 4, 0.0, 2.0)

@@ -83,7 +83,7 @@ def main() -> int:
     options = parser.parse_args()
     if not (ROOT / "modelserver/weights").is_dir():
         raise SystemExit("modelserver/weights is missing: there are no systems to measure")
-    with running_site(fake=()) as site:
+    with running_site(fake=(), as_deployed=True) as site:
         sizes = measure(site, options.idle)
         systems = ", ".join(served(site))
     print(f"systems: {systems}\n{'part':<14} {'processes':>9} {'PSS MB':>8} {'RSS MB':>8}")

@@ -105,7 +105,9 @@ def main() -> int:
     print("users      pace  requests/s   p50 ms   p95 ms   max ms  answers", flush=True)
     with ExitStack() as stack:
         url = stack.enter_context(servers.postgres()) if options.postgres else None
-        results = measure(stack.enter_context(running_site(postgres=url, worker=False)), options.seconds)
+        results = measure(
+            stack.enter_context(running_site(postgres=url, worker=False, as_deployed=True)), options.seconds
+        )
     if options.out:
         options.out.write_text(json.dumps({"database": database, "levels": results}, indent=1) + "\n")
     sentences = missed(results)

@@ -75,7 +75,7 @@ def stored(site: Site) -> dict[str, int]:
 
 def measure(questions: int) -> bool:
     """Run everything once; return if everything is there exactly once."""
-    with running_site(fake=SYSTEMS) as site:
+    with running_site(fake=SYSTEMS, as_deployed=True) as site:
         site.parts.start(site.stack.worker(2))
         (site.var / "questions.json").write_text(json.dumps(list(generate("test", questions, 1))))
         run(site, "import_dataset", "hotpot", str(site.var / "questions.json"), "--name", "whole")

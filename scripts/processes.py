@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn, Self
+from typing import NoReturn, Protocol, Self
 
 STEADY_SECONDS = 60.0  # a program that ran this long may start again at once
 LONGEST_PAUSE = 60.0  # before another try to start a program
@@ -52,11 +52,39 @@ class Part:
     grace: float = 10.0
 
 
-class Supervisor:
-    """The running programs; leaving the context ends them, last first."""
+class Process(Protocol):
+    """A running program, as subprocess.Popen has it."""
 
-    def __init__(self) -> None:
-        self._running: list[tuple[Part, subprocess.Popen[bytes]]] = []
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return the status, None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the status. Raises TimeoutExpired."""
+
+    def send_signal(self, sig: int) -> None:
+        """Signal the process if it still runs."""
+
+
+def opened(part: Part, log: int) -> Process:
+    """Start a program, its output appended to an open file."""
+    # A group of its own: Ctrl-C in the terminal reaches the launcher alone, which ends the rest in order.
+    return subprocess.Popen(
+        part.command, cwd=ROOT, env=dict(part.env), stdin=subprocess.DEVNULL, stdout=log,
+        stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=end_with_parent,
+    )  # fmt: skip
+
+
+class Supervisor:
+    """The running programs; leaving the context ends them, last first.
+
+    ``starts`` is how they are started.
+    """
+
+    def __init__(self, starts: Callable[[Part, int], Process] = opened) -> None:
+        self._starts = starts
+        self._running: list[tuple[Part, Process]] = []
         self._begun: dict[str, float] = {}
         self._tries: dict[str, int] = {}
         self._due: dict[str, tuple[float, Part]] = {}
@@ -67,16 +95,11 @@ class Supervisor:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self, part: Part) -> subprocess.Popen[bytes]:
+    def start(self, part: Part) -> Process:
         """Start a program, its output appended to its log, without waiting for it."""
         part.log.parent.mkdir(parents=True, exist_ok=True)
         with part.log.open("ab") as log:
-            # A group of its own: Ctrl-C in the terminal reaches the launcher alone, which ends the rest
-            # in order.
-            process = subprocess.Popen(
-                part.command, cwd=ROOT, env=dict(part.env), stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_end_with_parent,
-            )  # fmt: skip
+            process = self._starts(part, log.fileno())
         self._running.append((part, process))
         self._begun[part.name] = time.monotonic()
         return process
@@ -166,7 +189,7 @@ class Supervisor:
         return {part.name: process.pid for part, process in self._running}
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Have the kernel end this process if its parent dies (Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
@@ -179,7 +202,7 @@ def run(command: Sequence[str], env: Mapping[str, str], *, quiet: bool = False) 
     """
     process = subprocess.Popen(
         command, cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL, start_new_session=True,
-        stdout=subprocess.DEVNULL if quiet else None, preexec_fn=_end_with_parent,
+        stdout=subprocess.DEVNULL if quiet else None, preexec_fn=end_with_parent,
     )  # fmt: skip
     try:
         return process.wait()
@@ -187,7 +210,7 @@ def run(command: Sequence[str], env: Mapping[str, str], *, quiet: bool = False) 
         end(process, signal.SIGTERM, 5.0)
 
 
-def end(process: subprocess.Popen[bytes], number: signal.Signals, grace: float) -> None:
+def end(process: Process, number: signal.Signals, grace: float) -> None:
     """Ask a program to finish; after ``grace`` seconds kill its group."""
     if process.poll() is None:
         process.send_signal(number)
@@ -197,7 +220,7 @@ def end(process: subprocess.Popen[bytes], number: signal.Signals, grace: float) 
     process.wait()
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: Process) -> None:
     """Kill whatever is left of a program's process group."""
     with suppress(ProcessLookupError):  # nothing is left
         os.killpg(process.pid, signal.SIGKILL)

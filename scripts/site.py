@@ -189,23 +189,28 @@ def running_site(
     modular: Sequence[str] = (),
     worker: bool = True,
     extra: Mapping[str, str] | None = None,
+    as_deployed: bool = False,
 ) -> Iterator[Site]:
     """Run a site on an empty database: SQLite, or a PostgreSQL server.
 
     ``fake`` names the readers of a fake model server, and ``modular`` its modular networks; without the
     former it takes the real one. Without ``worker`` neither broker, worker nor model server run.
+
+    Web server and worker are forks of one process that has their modules, and the model server has one
+    process, for a third of the work; ``as_deployed`` starts all as people do, for what is measured.
     """
     # What the environment of a test run sets for itself is not for the site.
     settings = {
         "DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ADMIN": "false", "DJANGO_ALLOW_ASYNC_UNSAFE": ""
     }  # fmt: skip
+    settings |= {} if as_deployed else {"MODELSERVER_PROCESSES": "1"}
     settings |= {"SECRET_KEY": secrets.token_urlsafe(50), **(extra or {})}
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-site-")))
         database = lasting.enter_context(_postgres(postgres, folder)) if postgres else prepare_sqlite(folder)
         stack = Stack(folder, free_port(), free_port(), {**settings, "DATABASE_URL": database})
-        parts = lasting.enter_context(Supervisor())
         commands = lasting.enter_context(Commands(stack.env))
+        parts = lasting.enter_context(Supervisor() if as_deployed else Supervisor(commands.start))
         if worker:
             parts.start(stack.broker())
             parts.start(stack.model_server(fake=fake, modular=modular))

@@ -7,6 +7,7 @@ test with one sentence, or fails it where TOUCHSTONE_REQUIRE_SERVICES=1 is set.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -14,11 +15,14 @@ from pathlib import Path
 
 import pytest
 import redis as redis_client
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scripts import servers
 from scripts.debian import chromium
 from scripts.processes import ROOT
+
+# Beside other tests a page may take its time.
+expect.set_options(timeout=20_000)
 
 Server = Callable[[], AbstractContextManager[str]]
 
@@ -94,19 +98,44 @@ def chromium_path() -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def chromium_launch(chromium_path: Path) -> Iterator[Callable[[], Browser]]:
+    """Gives the running Chromium, started if there is none (or no more).
+
+    Playwright keeps an event loop on this thread, in which no test without a browser could start one; it is
+    set aside between modules.
+    """
+    # Chromium's sandbox does not run as root or in most containers. It opens only our own pages here.
+    arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+    started: list[Browser] = []
+    with sync_playwright() as playwright:
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+
+        def launch() -> Browser:
+            asyncio._set_running_loop(loop)
+            if not started or not started[-1].is_connected():
+                started.append(playwright.chromium.launch(executable_path=chromium_path, args=arguments))
+            return started[-1]
+
+        yield launch
+        asyncio._set_running_loop(loop)
+        for chrome in started:
+            chrome.close()
+
+
 @pytest.fixture(scope="module")
-def browser(chromium_path: Path) -> Iterator[Browser]:
-    """A running Chromium without a window, for one module: playwright keeps an event loop on this thread
-    as long as it runs, in which no test of another module could start one."""
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        # Django would take what runs beside that loop for asynchronous code, and refuse its own database
-        # calls, those of teardown included.
+def browser(chromium_launch: Callable[[], Browser]) -> Iterator[Browser]:
+    """A running Chromium without a window, whose contexts end with the module."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Django would take what runs beside playwright's loop for asynchronous code, and refuse its own
+        # database calls, those of teardown included.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        # Chromium's sandbox does not run as root or in most containers. It opens only our own pages here.
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        chrome = playwright.chromium.launch(executable_path=chromium_path, args=arguments)
+        chrome = chromium_launch()
         yield chrome
-        chrome.close()
+        for context in chrome.contexts:
+            context.close()
+        asyncio._set_running_loop(None)
 
 
 @pytest.fixture

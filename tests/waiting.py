@@ -5,8 +5,15 @@ from collections.abc import Callable
 
 
 def eventually(true: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Return when the condition holds; fail when it does not within some seconds."""
+    """Return when the condition holds; fail when it does not within some seconds.
+
+    It is looked at for a quarter of the time at most, which what is waited for has need of.
+    """
     end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
+    while True:
+        begun = time.monotonic()
+        if true():
+            return
+        now = time.monotonic()
+        assert now < end, "it did not happen in time"
+        time.sleep(min(max(0.01, 3 * (now - begun)), 0.2))

@@ -115,16 +115,10 @@ def described(
 
 def parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
     """Return the fields of a type as query parameters."""
-    schema = shape.model_json_schema()
     described_fields = []
-    for name, field in schema["properties"].items():
+    for name, field in shape.model_json_schema()["properties"].items():
         kinds = [kind for kind in field.pop("anyOf", [field]) if kind.get("type") != "null"]
         schema_of = {key: value for key, value in kinds[0].items() if key not in ("title", "default")}
-        if "$ref" in schema_of:
-            schema_of = {
-                "type": "string",
-                "enum": schema["$defs"][schema_of["$ref"].rpartition("/")[2]]["enum"],
-            }
         described_fields.append(
             OpenApiParameter(
                 name, schema_of, OpenApiParameter.QUERY, description=field.get("description", "")

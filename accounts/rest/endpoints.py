@@ -20,7 +20,7 @@ from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, checked, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, checked, page_of, row_of
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
 from accounts.shareable import Shareable, sharing
@@ -54,7 +54,7 @@ class DeletedAccount(RestView):
 class Workspaces(RestView):
     """The workspaces in which you have a role."""
 
-    @described(answers=shapes.WorkspacePage, query=Page)
+    @described(answers=PageOf[wire.WorkspaceRow], query=Page)
     def get(self, request: Request) -> HttpResponseBase:
         """List workspaces."""
         rows = workspaces_of(self.user)
@@ -81,10 +81,9 @@ class WorkspaceView(RestView):
 
         Superusers administer the people of every workspace.
         """
-        workspace = workspace_at(slug)
-        if workspace is None or not (act == Act.WORKSPACE_MANAGE and may_manage(self.user, workspace)):
+        workspace = existing(workspace_at(slug))
+        if not (act == Act.WORKSPACE_MANAGE and may_manage(self.user, workspace)):
             self.require(act, workspace)
-        assert workspace is not None  # `require` raised for none
         return workspace
 
 
@@ -137,7 +136,7 @@ class OneRole(WorkspaceView):
 class Invitations(WorkspaceView):
     """The invitations of a workspace that can still be accepted."""
 
-    @described(answers=shapes.InvitationPage, query=Page)
+    @described(answers=PageOf[wire.InvitationRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations of a workspace."""
         rows = pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))

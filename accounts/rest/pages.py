@@ -86,16 +86,16 @@ def page_of(
     fetched = list(rows[: page.limit + 1])
     part, following = fetched[: page.limit], None
     if len(fetched) > page.limit:
-        query = request.query_params.copy()
-        query["cursor"] = cursor(getattr(part[-1], key))
-        following = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
+        following = following_page(request, getattr(part[-1], key))
     body = ",".join(_json(row) for row in shown(part))
     return HttpResponse(f'{{"next":{json.dumps(following)},"results":[{body}]}}', content_type=JSON)
 
 
-def cursor(key: Any) -> str:
-    """Return the cursor that continues after a key."""
-    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+def following_page(request: Request, key: Any) -> str:
+    """Return the address of the page that continues after a key."""
+    query = request.query_params.copy()
+    query["cursor"] = base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+    return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
 
 
 def read_cursor(text: str) -> int:

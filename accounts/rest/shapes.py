@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import PageOf
 from foundation.import_fields import Text
-from touchstone.client.rows import InvitationRow, MemberRow, RoleName, WorkspaceRow
+from touchstone.client.rows import MemberRow, RoleName
 
 Slug = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
 
@@ -24,17 +23,16 @@ class DeletedAccount(Payload):
     password: str
 
 
-class NewWorkspace(Payload):
-    """A new workspace, of which you become the owner."""
-
-    slug: Slug
-    name: Annotated[Text, Field(min_length=1, max_length=200)]
-
-
 class Renamed(Payload):
     """The new name of a workspace; its short name stays."""
 
     name: Annotated[Text, Field(min_length=1, max_length=200)]
+
+
+class NewWorkspace(Renamed):
+    """A new workspace, of which you become the owner."""
+
+    slug: Slug
 
 
 class Members(Payload):
@@ -58,6 +56,3 @@ class NewInvitation(Payload):
     email: Annotated[Text, Field(max_length=254)] = ""
     kind: Literal["", "study", "project"] = ""
     object: Annotated[Text, Field(max_length=100)] = ""
-
-
-WorkspacePage, InvitationPage = PageOf[WorkspaceRow], PageOf[InvitationRow]

@@ -89,7 +89,7 @@ class RestView(APIView):
         assert isinstance(self.request.user, User)
         return self.request.user
 
-    def require(self, act: Act, owned: Owned | Workspace | None) -> Roles:
+    def require(self, act: Act, owned: Owned | Workspace) -> Roles:
         """Let the user through, or answer 404 or 403 as pages do."""
         return require(self.user, act, owned)
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.access import require, user_of
+from accounts.access import existing, require, user_of
 from accounts.actions.audit import record
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import AuditEntry, Workspace
@@ -66,9 +66,8 @@ def export_of_site(request: HttpRequest) -> HttpResponseBase:
 
 
 def _workspace_log(request: HttpRequest, slug: str) -> _Log:
-    workspace = workspace_at(slug)
+    workspace = existing(workspace_at(slug))
     require(user_of(request), Act.WORKSPACE_MANAGE, workspace)
-    assert workspace is not None  # require has raised Http404
     return _Log(
         workspace_entries(workspace),
         _("Audit log of %(name)s") % {"name": workspace.name},

@@ -29,10 +29,9 @@ from foundation.errors import TouchstoneError
 
 def managed_or_404(request: HttpRequest, slug: str) -> Workspace:
     """Return a workspace whose people the user may manage."""
-    workspace, user = people.workspace_at(slug), user_of(request)
-    if workspace is None or not people.may_manage(user, workspace):
+    workspace, user = existing(people.workspace_at(slug)), user_of(request)
+    if not people.may_manage(user, workspace):
         require(user, Act.WORKSPACE_MANAGE, workspace)
-    assert workspace is not None  # require has raised Http404
     return workspace
 
 
@@ -169,9 +168,8 @@ def end_share(request: HttpRequest, slug: str, kind: str, shared: int, pk: int, 
 @login_required
 def leave(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask, and end all roles of the person themselves."""
-    chosen, user = people.workspace_at(slug), user_of(request)
+    chosen, user = existing(people.workspace_at(slug)), user_of(request)
     require(user, Act.WORKSPACE_SEE, chosen)
-    assert chosen is not None  # require has raised Http404
     title = _("Leave the workspace %(name)s") % {"name": chosen.name}
     text = _("You lose your roles in it, and in everything that was shared with you there.")
 

@@ -58,7 +58,7 @@ class _TimeRule(_Rule):
     """
 
     clock: Clock
-    milliseconds: float = Field(ge=0)
+    milliseconds: int | float = Field(ge=0)
 
     def time_of(self, trial: Mapping[str, Any]) -> tuple[Clock | None, Any]:
         """Return the clock that has a time for the trial, and the time."""
@@ -100,7 +100,7 @@ class Answered(_Rule):
 
     kind: Literal["answered"]
     question: str
-    value: bool | float | str
+    value: bool | int | float | str
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
@@ -285,7 +285,8 @@ class ByHand(PersonRule):
         return f"{who} excluded by researchers, not by a rule that was declared (reasons: participants.csv)"
 
 
-Rule = Annotated[
+# A study can declare these, and its launch freezes them as they are.
+DeclaredRule = Annotated[
     MinTime
     | MaxTime
     | Answered
@@ -296,10 +297,10 @@ Rule = Annotated[
     | ExcludedTrials
     | ComprehensionTries
     | StraightLining
-    | DuplicateAnswers
-    | ByHand,
+    | DuplicateAnswers,
     Field(discriminator="kind"),
 ]
+Rule = Annotated[DeclaredRule | ByHand, Field(discriminator="kind")]
 _RULES: TypeAdapter[list[Rule]] = TypeAdapter(list[Rule])
 
 

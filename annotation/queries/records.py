@@ -11,7 +11,6 @@ from accounts.models import User
 from accounts.policy import Act
 from annotation.models import (
     Annotation,
-    Delivery,
     Gold,
     Guideline,
     ImageFile,
@@ -24,7 +23,7 @@ from annotation.models import (
 )
 from annotation.policies import may
 from annotation.queries.members import load_workspace_roles
-from jobs.webhooks.queries import last_deliveries, with_counts
+from jobs.webhooks.queries import with_counts
 
 
 def items_for(member: Membership) -> QuerySet[Item]:
@@ -112,11 +111,6 @@ def guideline_versions(project: Project) -> QuerySet[Guideline]:
 def webhooks(project: Project) -> QuerySet[Webhook]:
     """Return the project's webhooks with waiting and failed deliveries."""
     return with_counts(project.webhooks.all())
-
-
-def deliveries(webhook: Webhook) -> QuerySet[Delivery]:
-    """Return the last deliveries of a webhook, newest first."""
-    return last_deliveries(webhook.deliveries.all())
 
 
 def user_called(username: str) -> User | None:

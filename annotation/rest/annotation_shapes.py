@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import Page, PageOf
+from accounts.rest.pages import Page
 from annotation.operations import OperationIn
 from annotation.rest.shapes import Name, UserName
 from annotation.schemas import Document, Note, ObjectId, Position
@@ -145,6 +145,3 @@ class Keys(Payload):
     """Keyboard shortcuts by act of the editor."""
 
     keys: dict[KeyName, Annotated[KeyName, Field(min_length=1)]]
-
-
-AnnotationPage = PageOf[AnnotationRow]

@@ -14,7 +14,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import answer, checked, page_of
+from accounts.rest.pages import PageOf, answer, checked, page_of
 from accounts.rest.views import RestView
 from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.errors import Conflict, NothingLeft, StaleBase
@@ -35,7 +35,7 @@ from touchstone.client import project_rows as wire
 class Annotations(ProjectView):
     """People's annotations. Annotators see only their own."""
 
-    @described(answers=shapes.AnnotationPage, query=shapes.AnnotationQuery)
+    @described(answers=PageOf[shapes.AnnotationRow], query=shapes.AnnotationQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List annotations."""
         member = self.member(slug)

@@ -56,13 +56,10 @@ class ProjectPace(Payload):
     results: list[PaceRow]
 
 
-BatchPage = PageOf[BatchRow]
-
-
 class Batches(ProjectView):
     """The batches of a project. Annotators see only their own."""
 
-    @described(answers=BatchPage, query=Page)
+    @described(answers=PageOf[BatchRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List batches."""
         member = self.member(slug)

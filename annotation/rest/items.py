@@ -12,7 +12,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import answer, checked, page_of
+from accounts.rest.pages import PageOf, answer, checked, page_of
 from annotation.actions import data
 from annotation.actions.images import add_image
 from annotation.actions.ordering import move_items, order_items
@@ -36,7 +36,7 @@ MOST_IMAGE_BYTES = 32 << 20
 class Items(ProjectView):
     """The items of a project."""
 
-    @described(answers=shapes.ItemPage, query=shapes.ItemQuery)
+    @described(answers=PageOf[wire.ItemRow], query=shapes.ItemQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List items."""
         member = self.member(slug)
@@ -86,7 +86,7 @@ def _checked_records(request: Request) -> Iterator[ItemRecord]:
 class OneItem(ProjectView):
     """One item."""
 
-    @described(answers=shapes.ItemRow)
+    @described(answers=wire.ItemRow)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """One item."""
         member = self.member(slug)
@@ -124,7 +124,7 @@ def named_items(project: Project, names: Sequence[str]) -> list[Item]:
 class Images(ProjectView):
     """The images of a project."""
 
-    @described(answers=shapes.ImagePage, query=shapes.ImageQuery)
+    @described(answers=PageOf[wire.ImageRow], query=shapes.ImageQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the images of a project."""
         project = self.member(slug, Act.ANNOTATION_SETTLE).project
@@ -166,7 +166,7 @@ class OneImage(ProjectView):
 class AllGold(ProjectView):
     """Gold: the current version of each item, or all versions."""
 
-    @described(answers=shapes.GoldPage, query=shapes.GoldQuery)
+    @described(answers=PageOf[shapes.GoldRow], query=shapes.GoldQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List gold."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)

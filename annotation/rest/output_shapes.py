@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 from pydantic import Field, RootModel
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import Page, PageOf
+from accounts.rest.pages import Page
 from annotation.queries import outputs
 from annotation.rest.shapes import Name, SystemName
 from annotation.schemas import ModuleOutput, Object, Position, SystemRecord, Value
 from annotation.suggestions import Fit
 from foundation.import_fields import Text
-from touchstone.client.project_rows import Averaging, OutputRun, OutputSystem
+from touchstone.client.project_rows import Averaging, OutputSystem
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
@@ -131,6 +131,3 @@ class MlBackend(Payload):
     """The address of the Label Studio ML backend of a project; "" for none."""
 
     url: Annotated[Text, Field(max_length=500)]
-
-
-OutputPage, OutputRunPage = PageOf[OutputRow], PageOf[OutputRun]

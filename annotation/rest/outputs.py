@@ -11,7 +11,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query, read_records
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
@@ -32,7 +32,7 @@ from touchstone.client import project_rows as wire
 class Outputs(ProjectView):
     """Model outputs."""
 
-    @described(answers=shapes.OutputPage, query=shapes.OutputQuery)
+    @described(answers=PageOf[shapes.OutputRow], query=shapes.OutputQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List model outputs."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -128,7 +128,7 @@ class Comparison(ProjectView):
 class Runs(ProjectView):
     """The runs of served systems over the programs of a project."""
 
-    @described(answers=shapes.OutputRunPage, query=Page)
+    @described(answers=PageOf[wire.OutputRun], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the runs over a project."""
         runs = self.member(slug, Act.ANNOTATION_SETTLE).project.output_runs.all()

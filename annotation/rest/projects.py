@@ -16,8 +16,7 @@ from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, page_of, row_of
-from accounts.rest.shapes import InvitationPage
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from annotation.actions import labels, projects, qualification
 from annotation.actions.review import change_project
@@ -30,24 +29,16 @@ from annotation.queries.members import SHARED, as_members, invitations_to, membe
 from annotation.queries.progress import totals
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, wrong
-from annotation.views.access import member_or_404, webhook_or_404
-from jobs.rest.webhooks import (
-    DeliveryPage,
-    NewWebhookRow,
-    WebhookPage,
-    WebhookRow,
-    delivery_rows,
-    made_webhook,
-    webhook_rows,
-)
+from annotation.views.access import member_or_404
+from jobs.rest.webhooks import webhook_endpoints
 from touchstone.client import project_rows as wire
-from touchstone.client.rows import NewInvitationRow
+from touchstone.client.rows import InvitationRow, NewInvitationRow
 
 
 class Projects(RestView):
     """The projects that you see."""
 
-    @described(answers=shapes.ProjectPage, query=shapes.ProjectQuery)
+    @described(answers=PageOf[wire.ProjectRow], query=shapes.ProjectQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List projects."""
         query = read_query(request, shapes.ProjectQuery)
@@ -63,9 +54,8 @@ class Projects(RestView):
     def post(self, request: Request) -> HttpResponse:
         """Create a project."""
         new = read_body(request, shapes.NewProject)
-        workspace = Workspace.objects.filter(slug=new.workspace).first()
+        workspace = existing(Workspace.objects.filter(slug=new.workspace).first())
         require(self.user, Act.ANNOTATION_MANAGE, workspace)
-        assert workspace is not None  # `require` raised for none
         fields = new.model_dump(exclude={"workspace", "labels"}, exclude_unset=True)
         task = None if new.labels is None else _label_task(new.labels)
         project = projects.create_project(workspace=workspace, by=self.user, labels=task, **fields)
@@ -178,7 +168,7 @@ class Reopen(Lifecycle):
 class Members(ProjectView):
     """The people of a project."""
 
-    @described(answers=shapes.MemberPage, query=Page)
+    @described(answers=PageOf[wire.ProjectMemberRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the members of a project."""
         people = records.members(self.member(slug, Act.ANNOTATION_SETTLE).project)
@@ -230,7 +220,7 @@ class Qualification(ProjectView):
 class Invitations(ProjectView):
     """The invitations to a project that can still be accepted."""
 
-    @described(answers=InvitationPage, query=Page)
+    @described(answers=PageOf[InvitationRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations to a project."""
         pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
@@ -269,7 +259,7 @@ class OneInvitation(ProjectView):
 class Guidelines(ProjectView):
     """Instructions to annotators, in versions."""
 
-    @described(answers=shapes.GuidelinePage, query=shapes.GuidelineQuery)
+    @described(answers=PageOf[wire.GuidelineRow], query=shapes.GuidelineQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List guidelines, every version."""
         member = self.member(slug)
@@ -290,50 +280,15 @@ class Guidelines(ProjectView):
         return answer(rows.guideline_row(guideline), status=201)
 
 
-class Webhooks(ProjectView):
-    """Webhooks of a project."""
-
-    @described(answers=WebhookPage, query=Page)
-    def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """List the webhooks of a project."""
-        hooks = records.webhooks(self.member(slug, Act.ANNOTATION_MANAGE).project)
-        return page_of(request, read_query(request, Page), hooks, webhook_rows)
-
-    @described(answers=NewWebhookRow, status=201, takes=shapes.NewProjectWebhook, creates=True)
-    @once
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Add a webhook to a project; its secret is shown only once."""
-        member = self.member(slug, Act.ANNOTATION_MANAGE)
-        new = read_body(request, shapes.NewProjectWebhook)
-        hook = projects.add_webhook(project=member.project, url=new.url, kinds=new.kinds, by=self.user)
-        return answer(made_webhook(hook), status=201)
-
-
-class OneWebhook(ProjectView):
-    """One webhook."""
-
-    @described(answers=WebhookRow)
-    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        """One webhook of a project."""
-        hook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
-        return answer(next(iter(webhook_rows([hook]))))
-
-    @described(status=204)
-    def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        """End a webhook of a project."""
-        webhook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
-        projects.end_webhook(webhook=webhook, by=self.user)
-        return HttpResponse(status=204)
-
-
-class Deliveries(ProjectView):
-    """The deliveries of a webhook."""
-
-    @described(answers=DeliveryPage, query=Page)
-    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
-        """List the deliveries of a webhook of a project."""
-        webhook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
-        return page_of(request, read_query(request, Page), webhook.deliveries.all(), delivery_rows)
+Webhooks, OneWebhook, Deliveries = webhook_endpoints(
+    ProjectView,
+    of="project",
+    owner=lambda view, slug: view.member(slug, Act.ANNOTATION_MANAGE).project,
+    hooks=records.webhooks,
+    takes=shapes.NewProjectWebhook,
+    add=projects.add_webhook,
+    end=projects.end_webhook,
+)
 
 
 def _detail(member: Membership, status: int = 200) -> HttpResponse:

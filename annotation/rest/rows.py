@@ -30,7 +30,7 @@ from annotation.queries.records import history, image_files
 from annotation.queries.runs import progress
 from annotation.rest.annotation_shapes import AnnotationDetail, AnnotationRow
 from annotation.rest.output_shapes import OutputRow
-from annotation.rest.shapes import GoldRow, ItemRow
+from annotation.rest.shapes import GoldRow
 from touchstone.client import project_rows as wire
 
 Shape = TypeVar("Shape", bound=Payload)
@@ -42,16 +42,16 @@ def project_row(member: Membership) -> wire.ProjectRow:
     return row_of(wire.ProjectRow, project, workspace=project.workspace.slug, roles=roles_here(member))
 
 
-def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
+def item_rows(member: Membership, items: Sequence[Item]) -> list[wire.ItemRow]:
     """Return items as rows; annotators see nothing that reveals gold."""
     files, all_of_it = image_files(member.project, items), may(member, Act.ANNOTATION_SETTLE)
     return [_item_row(member.project, item, files, all_of_it) for item in items]
 
 
-def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_of_it: bool) -> ItemRow:
+def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_of_it: bool) -> wire.ItemRow:
     names = ("purpose", "extra", "annotators_wanted", "assigned", "submitted", "has_gold")
     return row_of(
-        ItemRow,
+        wire.ItemRow,
         item,
         kind=project.kind,
         images=[image_row(project, name, files.get(name)) for name in item.images],

@@ -1,24 +1,20 @@
 """Types of requests and responses about projects and items."""
 
 from datetime import date, datetime
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import Page, PageOf
+from accounts.rest.pages import Page
 from annotation.downloads import ExportFormat
 from annotation.imports import ImportFormat
-from annotation.schemas import Document, ItemRecord, Kind, Position, Value
+from annotation.schemas import Document, ItemRecord, Kind
 from foundation.import_fields import Text
 from touchstone.client.project_rows import (
-    GuidelineRow,
-    ImageRow,
+    ItemStatus,
     Order,
-    ProjectMemberRow,
     ProjectRole,
-    ProjectRow,
     ProjectStatus,
     Purpose,
 )
@@ -134,39 +130,6 @@ class NewProjectWebhook(Payload):
     kinds: Annotated[list[Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]], Field(max_length=50)] = []
 
 
-class ItemStatus(StrEnum):
-    """Status of items: wanting annotators, complete, with or without gold."""
-
-    OPEN = "open"
-    COMPLETE = "complete"
-    GOLD = "gold"
-    NO_GOLD = "no gold"
-
-
-class ItemRow(Payload):
-    """An item. For annotators, fields that could reveal gold are null.
-
-    These are purpose, extra, counts, and the answer if the project hides it.
-    """
-
-    id: str
-    external_id: str
-    position: int
-    kind: Kind
-    program: str
-    text: str
-    passage: str
-    tokens: list[tuple[Position, Position]]
-    images: list[ImageRow]
-    answer: Value | None
-    purpose: Purpose | None
-    extra: dict[str, Any] | None
-    annotators_wanted: int | None
-    assigned: int | None
-    submitted: int | None
-    has_gold: bool | None
-
-
 class ItemQuery(Page):
     """Filters of items. Annotators see those assigned to them."""
 
@@ -257,7 +220,3 @@ class NewGold(Payload):
     """A document to become an item's gold."""
 
     document: Document
-
-
-ProjectPage, MemberPage, GuidelinePage = PageOf[ProjectRow], PageOf[ProjectMemberRow], PageOf[GuidelineRow]
-ItemPage, ImagePage, GoldPage = PageOf[ItemRow], PageOf[ImageRow], PageOf[GoldRow]

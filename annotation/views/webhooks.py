@@ -21,6 +21,7 @@ from foundation.errors import Conflict
 from foundation.translated_messages import errors_shown
 from jobs.actions.webhooks import queue_test
 from jobs.webhooks.models import TEST
+from jobs.webhooks.queries import last_deliveries
 
 
 @require_safe
@@ -54,7 +55,7 @@ def deliveries(request: HttpRequest, member: Membership, pk: int) -> HttpRespons
     hook = webhook_or_404(member, pk)
     rows = [
         (delivery, _("Test") if delivery.kind == TEST else EVENT_LABELS.kind_label(delivery.kind))
-        for delivery in records.deliveries(hook)
+        for delivery in last_deliveries(hook.deliveries.all())
     ]
     context = {"project": member.project, "webhook": hook, "deliveries": rows}
     return render(request, "annotation/webhook.html", context)

@@ -1,7 +1,5 @@
 """Endpoints of jobs: progress, result, cancel."""
 
-from collections.abc import Iterable, Sequence
-
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
@@ -36,7 +34,7 @@ class Jobs(RestView):
         rows = jobs_of(self.user)
         wanted = {"kind": query.kind, "status": query.status}
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
-        return page_of(request, query, rows, lambda part: job_rows(request, part))
+        return page_of(request, query, rows, lambda part: (job_row(request, job) for job in part))
 
 
 class JobView(RestView):
@@ -87,8 +85,3 @@ def job_row(request: Request, job: Job) -> JobRow:
     result = None if job.result is None else public_result(job.result)
     workspace = job.workspace.slug
     return row_of(JobRow, job, workspace=workspace, done=done, total=total, result=result, file=file)
-
-
-def job_rows(request: Request, jobs: Sequence[Job]) -> Iterable[JobRow]:
-    """Return jobs as the API shows them."""
-    return (job_row(request, job) for job in jobs)

@@ -1,24 +1,94 @@
-"""Rows of webhooks and their deliveries, of whichever app."""
+"""Endpoints of webhooks and their deliveries, of whichever app."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from accounts.rest.pages import PageOf, row_of
+from django.db.models import QuerySet
+from django.http import HttpResponse, HttpResponseBase
+from rest_framework.request import Request
+
+from accounts.access import existing
+from accounts.rest.bodies import Payload, read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
+from accounts.rest.views import RestView
 from jobs.webhooks.models import DeliveryBase, WebhookBase
 from touchstone.client.rows import DeliveryRow, NewWebhookRow, WebhookRow
 
 WebhookPage, DeliveryPage = PageOf[WebhookRow], PageOf[DeliveryRow]
 
 
-def webhook_rows(hooks: Sequence[WebhookBase]) -> Iterable[WebhookRow]:
-    """Yield webhooks as rows, without their secrets."""
+def webhook_endpoints(
+    view: type[RestView],
+    *,
+    of: str,
+    owner: Callable[[Any, str], Any],
+    hooks: Callable[[Any], QuerySet[Any]],
+    takes: type[Payload],
+    add: Callable[..., WebhookBase],
+    end: Callable[..., None],
+) -> tuple[type[RestView], type[RestView], type[RestView]]:
+    """Return the endpoints of all webhooks, of one, and of its deliveries.
+
+    Args:
+        view: The base of the endpoints of one study or project.
+        of: "study" or "project".
+        owner: Returns it by its short name, if the user of the view may change it.
+        hooks: Returns its webhooks.
+        takes: The type of a new webhook.
+        add: The action that adds one to the ``of``.
+        end: The action that ends one.
+    """
+
+    def get_all(self: RestView, request: Request, slug: str) -> HttpResponseBase:
+        return page_of(request, read_query(request, Page), hooks(owner(self, slug)), _rows)
+
+    def post(self: RestView, request: Request, slug: str) -> HttpResponse:
+        subject = owner(self, slug)
+        hook = add(**{of: subject}, **dict(read_body(request, takes)), by=self.user)
+        # It has no deliveries yet.
+        return answer(row_of(NewWebhookRow, hook, waiting=0, failed=0), status=201)
+
+    def hook_of(self: RestView, slug: str, pk: int) -> Any:
+        return existing(hooks(owner(self, slug)).filter(pk=pk).first())
+
+    def get(self: RestView, request: Request, slug: str, pk: int) -> HttpResponse:
+        return answer(row_of(WebhookRow, hook_of(self, slug, pk)))
+
+    def delete(self: RestView, request: Request, slug: str, pk: int) -> HttpResponse:
+        end(webhook=hook_of(self, slug, pk), by=self.user)
+        return HttpResponse(status=204)
+
+    def get_deliveries(self: RestView, request: Request, slug: str, pk: int) -> HttpResponseBase:
+        return page_of(
+            request, read_query(request, Page), hook_of(self, slug, pk).deliveries.all(), _deliveries
+        )
+
+    get_all.__doc__ = f"List the webhooks of a {of}."
+    post.__doc__ = f"Add a webhook to a {of}; its secret is shown only once."
+    get.__doc__ = f"One webhook of a {of}."
+    delete.__doc__ = f"End a webhook of a {of}."
+    get_deliveries.__doc__ = f"List the deliveries of a webhook of a {of}."
+    every = {
+        "get": described(answers=WebhookPage, query=Page)(get_all),
+        "post": described(answers=NewWebhookRow, status=201, takes=takes, creates=True)(once(post)),
+    }
+    single = {
+        "get": described(answers=WebhookRow)(get),
+        "delete": described(status=204)(delete),
+    }
+    deliveries = {"get": described(answers=DeliveryPage, query=Page)(get_deliveries)}
+    return (
+        type("Webhooks", (view,), every),
+        type("OneWebhook", (view,), single),
+        type("Deliveries", (view,), deliveries),
+    )
+
+
+def _rows(hooks: Sequence[WebhookBase]) -> Iterable[WebhookRow]:
     return (row_of(WebhookRow, hook) for hook in hooks)
 
 
-def made_webhook(hook: WebhookBase) -> NewWebhookRow:
-    """Return a new webhook, which has no deliveries, with its secret."""
-    return row_of(NewWebhookRow, hook, waiting=0, failed=0)
-
-
-def delivery_rows(deliveries: Sequence[DeliveryBase]) -> Iterable[DeliveryRow]:
-    """Yield deliveries as rows."""
+def _deliveries(deliveries: Sequence[DeliveryBase]) -> Iterable[DeliveryRow]:
     return (row_of(DeliveryRow, delivery) for delivery in deliveries)

@@ -79,7 +79,7 @@ class ComputeOptions:
     max_memory: Annotated[int | None, Parameter(converter=_parse_bytes)] = None
     half: bool = False
     compile: bool = False
-    processes: Positive | None = None
+    processes: Annotated[Positive | None, Parameter(env_var="MODELSERVER_PROCESSES")] = None
     threads: Positive | None = None
 
     def contradiction(self) -> str | None:

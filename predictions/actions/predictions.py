@@ -20,6 +20,7 @@ from modelserver.wire.schema import (
     LanguageModel,
     ProgramKind,
     QAPrediction,
+    SystemInfo,
     SystemKind,
 )
 from predictions.actions import events
@@ -73,6 +74,26 @@ def start_run(
         run.language_model = language_model.model_dump(mode="json")
         run.save(update_fields=["language_model"])
     return RUNS.start(run, by=by)
+
+
+def start_served_run(
+    *,
+    dataset: Dataset,
+    served: SystemInfo,
+    kind: PredictionRun.Kind = PredictionRun.Kind.PREDICT,
+    by: User | None,
+) -> PredictionRun:
+    """Start or resume the run of a system as it is served; see `start_run`."""
+    return start_run(
+        dataset=dataset,
+        system=served.name,
+        revision=served.revision,
+        kind=kind,
+        language_model=served.language_model,
+        programs=served.programs,
+        spans_only=served.spans_only,
+        by=by,
+    )
 
 
 def require_programs(dataset: Dataset, programs: ProgramKind | None) -> None:

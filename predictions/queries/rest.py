@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from accounts.policy import Act
 from accounts.queries.workspaces import workspaces_of
+from foundation.counting import number_of
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
 
 
@@ -17,7 +17,8 @@ def datasets_for(user: User, workspace: str | None = None) -> QuerySet[Dataset]:
     rows = Dataset.objects.filter(workspace__in=workspaces_of(user, Act.DATA_SEE))
     if workspace is not None:
         rows = rows.filter(workspace__slug=workspace)
-    return rows.select_related("workspace").annotate(size=_count(Question, "dataset"))
+    questions = Question.objects.filter(dataset=OuterRef("pk"))
+    return rows.select_related("workspace").annotate(size=number_of(questions))
 
 
 def runs_for(user: User, workspace: str | None = None) -> QuerySet[PredictionRun]:
@@ -31,9 +32,9 @@ def runs_for(user: User, workspace: str | None = None) -> QuerySet[PredictionRun
 def with_counts(runs: QuerySet[PredictionRun]) -> QuerySet[PredictionRun]:
     """Return runs with ``size`` in questions, ``answered`` and ``failed``."""
     return runs.annotate(
-        size=_count(Question, "dataset", of="dataset"),
-        answered=_count(Prediction, "run"),
-        failed=_count(PredictionFailure, "run"),
+        size=number_of(Question.objects.filter(dataset=OuterRef("dataset"))),
+        answered=number_of(Prediction.objects.filter(run=OuterRef("pk"))),
+        failed=number_of(PredictionFailure.objects.filter(run=OuterRef("pk"))),
     )
 
 
@@ -77,9 +78,3 @@ def failures_by_kind(run: PredictionRun) -> Iterator[tuple[str, int, PredictionF
         first = run.failures.filter(kind=row["kind"]).select_related("question").order_by("pk").first()
         assert first is not None  # counted just now, and only a new run deletes it
         yield row["kind"], row["number"], first
-
-
-def _count(model: type, field: str, *, of: str = "pk") -> Coalesce:
-    """Return the number of rows of a table that point to this row."""
-    rows = model._default_manager.filter(**{field: OuterRef(of)}).order_by().values(field)  # type: ignore[attr-defined]
-    return Coalesce(Subquery(rows.annotate(n=Count("pk")).values("n")), 0)

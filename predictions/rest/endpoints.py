@@ -7,12 +7,13 @@ from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
+from accounts.access import existing
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import answer, page_of, row_of
+from accounts.rest.pages import PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from jobs.actions.previews import apply_preview
 from jobs.model_gateway import served_system
@@ -23,9 +24,9 @@ from jobs.served_systems import served_systems, server_states
 from jobs.tasks import enqueue_job
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_dataset, delete_run
-from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_run
+from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_served_run
 from predictions.imports import DatasetOptions, PredictionsOptions
-from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.models import Dataset, Prediction, PredictionRun, System
 from predictions.queries import rest
 from predictions.rest import shapes
 from predictions.tasks import enqueue_missing
@@ -35,7 +36,7 @@ from touchstone.client import rows as wire
 class Datasets(RestView):
     """The datasets of your workspaces."""
 
-    @described(answers=shapes.DatasetPage, query=shapes.DatasetQuery)
+    @described(answers=PageOf[wire.DatasetRow], query=shapes.DatasetQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List datasets."""
         query = read_query(request, shapes.DatasetQuery)
@@ -50,8 +51,7 @@ class DatasetView(RestView):
 
     def dataset(self, pk: int, act: Act = Act.DATA_SEE) -> Dataset:
         """Return a dataset with which the user may do this, or raise 404 or 403."""
-        dataset = Dataset.objects.select_related("workspace").filter(pk=pk).first()
-        self.require(act, dataset)
+        self.require(act, existing(Dataset.objects.select_related("workspace").filter(pk=pk).first()))
         return rest.datasets_for(self.user).get(pk=pk)
 
 
@@ -74,7 +74,7 @@ class OneDataset(DatasetView):
 class Questions(DatasetView):
     """The questions of a dataset."""
 
-    @described(answers=shapes.QuestionPage, query=shapes.QuestionQuery)
+    @described(answers=PageOf[wire.QuestionRow], query=shapes.QuestionQuery)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """List the questions of a dataset."""
         dataset = self.dataset(pk)
@@ -82,7 +82,7 @@ class Questions(DatasetView):
         rows = rest.matching_questions(dataset, query.search or "")
         if query.external_id is not None:
             rows = rows.filter(external_id=query.external_id)
-        return page_of(request, query, rows, _questions)
+        return page_of(request, query, rows, lambda part: (row_of(wire.QuestionRow, row) for row in part))
 
 
 class Imports(RestView):
@@ -106,15 +106,13 @@ class Imports(RestView):
     def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
         """Return the workspace and the options of the job."""
         if query.kind == "dataset":
-            workspace = Workspace.objects.filter(slug=query.workspace).first()
+            workspace = existing(Workspace.objects.filter(slug=query.workspace).first())
             self.require(Act.DATA_MANAGE, workspace)
-            assert workspace is not None  # `require` raised for none
             names = ("name", "format", "licence", "dry_run")
             wishes = {name: getattr(query, name) for name in names}
             return workspace, DatasetOptions.model_validate(wishes)
-        dataset = Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first()
+        dataset = existing(Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first())
         self.require(Act.DATA_MANAGE, dataset)
-        assert dataset is not None  # `require` raised for none
         return dataset.workspace, PredictionsOptions.model_validate(
             {
                 "dataset": dataset.pk,
@@ -142,7 +140,7 @@ class ApplyImport(JobView):
 class Systems(RestView):
     """The systems with runs in your workspaces."""
 
-    @described(answers=shapes.SystemPage, query=shapes.InWorkspace)
+    @described(answers=PageOf[wire.SystemRow], query=shapes.InWorkspace)
     def get(self, request: Request) -> HttpResponseBase:
         """List the systems of my workspaces."""
         query = read_query(request, shapes.InWorkspace)
@@ -163,7 +161,7 @@ class ServedSystems(RestView):
 class Runs(RestView):
     """The runs of systems over datasets."""
 
-    @described(answers=shapes.RunPage, query=shapes.RunQuery)
+    @described(answers=PageOf[wire.RunRow], query=shapes.RunQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List runs."""
         query = read_query(request, shapes.RunQuery)
@@ -177,21 +175,11 @@ class Runs(RestView):
     def post(self, request: Request) -> HttpResponse:
         """Start or resume predictions or program executions."""
         new = read_body(request, shapes.NewRun)
-        dataset = Dataset.objects.select_related("workspace").filter(pk=new.dataset).first()
+        dataset = existing(Dataset.objects.select_related("workspace").filter(pk=new.dataset).first())
         self.require(Act.DATA_MANAGE, dataset)
-        assert dataset is not None  # `require` raised for none
         kind = PredictionRun.Kind(new.kind)
         served = served_system(new.system, SYSTEM_KINDS[kind])
-        run = start_run(
-            dataset=dataset,
-            system=served.name,
-            revision=served.revision,
-            kind=kind,
-            language_model=served.language_model,
-            programs=served.programs,
-            spans_only=served.spans_only,
-            by=self.user,
-        )
+        run = start_served_run(dataset=dataset, served=served, kind=kind, by=self.user)
         transaction.on_commit(partial(enqueue_missing, run))
         return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
 
@@ -201,8 +189,8 @@ class RunView(RestView):
 
     def run(self, pk: int, act: Act = Act.DATA_SEE) -> PredictionRun:
         """Return a run on which the user may do this, or raise 404 or 403."""
-        run = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk).first()
-        self.require(act, run)
+        rows = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk)
+        self.require(act, existing(rows.first()))
         return rest.runs_for(self.user).get(pk=pk)
 
 
@@ -275,7 +263,7 @@ class Errors(RunView):
 class Predictions(RunView):
     """The predictions of a run."""
 
-    @described(answers=shapes.PredictionPage, query=shapes.PredictionQuery)
+    @described(answers=PageOf[wire.PredictionRow], query=shapes.PredictionQuery)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """List the predictions of a run."""
         run = self.run(pk)
@@ -292,9 +280,8 @@ class Scores(RunView):
     @described(answers=wire.ScoreRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """The scores of a run."""
-        run = self.run(pk)
-        self.require(Act.DATA_SEE, run if hasattr(run, "score") else None)
-        return answer(row_of(wire.ScoreRow, run.score, run=str(pk)))
+        score = existing(getattr(self.run(pk), "score", None))
+        return answer(row_of(wire.ScoreRow, score, run=str(pk)))
 
 
 def _datasets(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
@@ -308,10 +295,6 @@ def _datasets(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
         )
         for row in rows
     ]
-
-
-def _questions(rows: Sequence[Question]) -> Iterable[wire.QuestionRow]:
-    return (row_of(wire.QuestionRow, row) for row in rows)
 
 
 def _systems(rows: Sequence[System]) -> Iterable[wire.SystemRow]:

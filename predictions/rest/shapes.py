@@ -5,20 +5,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import Page, PageOf
+from accounts.rest.pages import Page
 from foundation.import_fields import Text
 from modelserver.wire.schema import SaliencyMethod
 from touchstone.client.rows import (
     DatasetFormat,
-    DatasetRow,
     FailureGroup,
     Id,
-    PredictionRow,
-    QuestionRow,
     RunKind,
-    RunRow,
     RunStatus,
-    SystemRow,
 )
 
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
@@ -99,7 +94,3 @@ class PredictionQuery(Page):
     """Filters of predictions."""
 
     question: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
-
-
-DatasetPage, QuestionPage, SystemPage = PageOf[DatasetRow], PageOf[QuestionRow], PageOf[SystemRow]
-RunPage, PredictionPage = PageOf[RunRow], PageOf[PredictionRow]

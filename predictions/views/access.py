@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 
-from accounts.access import NOT_THERE, require, require_somewhere, user_of
+from accounts.access import NOT_THERE, existing, require, require_somewhere, user_of
 from accounts.current_workspace import chosen_workspace
 from accounts.models import User, Workspace
 from accounts.policy import Act
@@ -51,11 +51,10 @@ def _guard(act: Act, model: type[Model], *related: str) -> Callable[[Page], Page
         @login_required
         @wraps(view)
         def checked(request: HttpRequest, pk: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            row = model._default_manager.select_related(*related).filter(pk=pk).first()
-            owned = row.dataset if isinstance(row, Question) else cast("Owned | None", row)
+            row = existing(model._default_manager.select_related(*related).filter(pk=pk).first())
+            owned = row.dataset if isinstance(row, Question) else cast("Owned", row)
             user = user_of(request)
             require(user, act, owned)
-            assert owned is not None  # else it was not found
             cast(DataRequest, request).manages = can(user, Act.DATA_MANAGE, owned)
             return view(request, row, *args, **kwargs)
 

@@ -21,7 +21,7 @@ from jobs.tasks import enqueue_job
 from modelserver.wire.errors import ModelServerError
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_run
-from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_run
+from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_served_run
 from predictions.models import Dataset, PredictionRun
 from predictions.queries.estimates import job_seconds, predicting_seconds
 from predictions.queries.language_models import counted_cost, expected_cost
@@ -193,16 +193,7 @@ def _started(request: HttpRequest, dataset: Dataset, system: str, kind: Predicti
     user = user_of(request)
     require(user, Act.DATA_MANAGE, dataset)
     served = served_system(system, SYSTEM_KINDS[kind])
-    run = start_run(
-        dataset=dataset,
-        system=served.name,
-        revision=served.revision,
-        kind=kind,
-        language_model=served.language_model,
-        programs=served.programs,
-        spans_only=served.spans_only,
-        by=user,
-    )
+    run = start_served_run(dataset=dataset, served=served, kind=kind, by=user)
     try:
         enqueue_missing(run)
     except NoBroker:

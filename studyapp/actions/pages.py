@@ -75,6 +75,17 @@ def _values(
     return {"now": now, "answers": dict(answers), "changes": dict(changes), **vars(timing)}
 
 
+def _storing(page: type[StageResponse | Trial], *columns: str) -> PreparedUpdate:
+    """Return the update that stores a shown page, with further columns, once."""
+    once = {"answers__isnull": True, "shown_at__isnull": False}
+    return PreparedUpdate(
+        lambda: (
+            page.objects.filter(pk=slot("key", page), page=slot("page", page, "page"), **once),
+            {**{name: slot(name, page, name) for name in columns}, **_filled(page)},
+        )
+    )
+
+
 @transaction.atomic
 def show_stage(*, page: StageResponse) -> None:
     """Record when a page before the items was first shown."""
@@ -85,17 +96,7 @@ def show_stage(*, page: StageResponse) -> None:
         record(page.participant, "stage_shown", {"stage": page.stage, "attempt": page.attempt})
 
 
-_STORE_STAGE = PreparedUpdate(
-    lambda: (
-        StageResponse.objects.filter(
-            pk=slot("stage", StageResponse),
-            page=slot("page", StageResponse, "page"),
-            answers__isnull=True,
-            shown_at__isnull=False,
-        ),
-        {"passed": slot("passed", StageResponse, "passed"), **_filled(StageResponse)},
-    )
-)
+_STORE_STAGE = _storing(StageResponse, "passed")
 
 
 @transaction.atomic
@@ -125,7 +126,7 @@ def submit_stage(
     if goes_on:
         lock_version(participant.version)
     stored = _values(now, answers, changes, timing)
-    if not (hold(participant) and _STORE_STAGE(stage=page.pk, page=page.page, passed=passed, **stored)):
+    if not (hold(participant) and _STORE_STAGE(key=page.pk, page=page.page, passed=passed, **stored)):
         return False
     seen: dict[str, Any] = {"last_seen_at": now}
     if passed is False and page.stage == Stage.COMPREHENSION:
@@ -238,23 +239,7 @@ def _show_later_page(trial: Trial) -> None:
             Participant.objects.filter(pk=trial.participant_id).update(last_seen_at=now)
 
 
-_STORE_TRIAL = PreparedUpdate(
-    lambda: (
-        Trial.objects.filter(
-            pk=slot("trial", Trial),
-            page=slot("page", Trial, "page"),
-            answers__isnull=True,
-            shown_at__isnull=False,
-        ),
-        {
-            "passed": slot("passed", Trial, "passed"),
-            "articles": slot("articles", Trial, "articles"),
-            "earlier": slot("earlier", Trial, "earlier"),
-            "timed_out": slot("timed_out", Trial, "timed_out"),
-            **_filled(Trial),
-        },
-    )
-)
+_STORE_TRIAL = _storing(Trial, "passed", "articles", "earlier", "timed_out")
 
 
 @transaction.atomic
@@ -289,7 +274,7 @@ def submit_trial(
     passed = check.passes(answers) if check else None
     stored = _values(now, answers, changes, timing)
     more = {"passed": passed, "articles": articles, "earlier": trial.earlier, "timed_out": trial.timed_out}
-    if not (hold(trial.participant) and _STORE_TRIAL(trial=trial.pk, page=trial.page, **more, **stored)):
+    if not (hold(trial.participant) and _STORE_TRIAL(key=trial.pk, page=trial.page, **more, **stored)):
         return False
     if kind == "item":
         count_item(trial=trial, answers=answers, timing=timing, now=now)

@@ -15,7 +15,7 @@ from accounts.models import User
 from foundation.prepared_queries import Prepared, slot
 from jobs.actions import webhooks
 from studyapp.actions import events
-from studyapp.definition.suspicion_flags import Flag
+from studyapp.definition.suspicion_flags import OF_ALL_ITEMS, Flag
 from studyapp.models import (
     Condition,
     EntryLink,
@@ -26,7 +26,7 @@ from studyapp.models import (
     WebhookEvent,
 )
 from studyapp.queries.answer_quotas import AnswerQuota
-from studyapp.queries.flags import flags_at_completion
+from studyapp.queries.flags import participant_flags
 from studyapp.queries.recruitment import count_participants
 
 _LISTENING = Prepared(
@@ -64,7 +64,8 @@ def announce_completed(participant: Participant) -> None:
     hooks = _LISTENING.all(study=participant.version.study_id)
     _announce(hooks, participant.version.study, WebhookEvent.COMPLETED, _person(participant), participant)
     if _wanted(hooks, WebhookEvent.FLAGGED):
-        _announce_flags(hooks, participant, flags_at_completion(participant))
+        own = participant_flags(Participant.objects.filter(pk=participant.pk)).get(participant.pk, [])
+        _announce_flags(hooks, participant, [flag for flag in own if flag in OF_ALL_ITEMS])
 
 
 def announce_flag(participant: Participant, flag: Flag) -> None:

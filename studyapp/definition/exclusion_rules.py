@@ -8,20 +8,21 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from analysis.participants.exclusion_rules import Clock, DeclaredRule
 from foundation.frozen_model import FrozenModel, kinds_of
 from foundation.messages import say, value_error
-from studyapp.definition import freezing
 from studyapp.definition.conditions import Name
-from studyapp.definition.freezing import Clock
 from studyapp.definition.questionnaires import Questionnaire, asked_by
+from studyapp.definition.suspicion_flags import FLAGS, Flag
 
-_FROZEN_RULE: TypeAdapter[freezing.Rule] = TypeAdapter(freezing.Rule)
+_FROZEN_RULE: TypeAdapter[DeclaredRule] = TypeAdapter(DeclaredRule)
+Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
 
 
 class _Definition(FrozenModel):
     name: Name = Field(description="name of the rule in every table")
 
-    def freeze(self) -> freezing.Rule:
+    def freeze(self) -> DeclaredRule:
         """Return the rule as a launch freezes it."""
         return _FROZEN_RULE.validate_python(self.model_dump())
 
@@ -32,7 +33,7 @@ class _Time(_Definition):
         description="the bound, in seconds"
     )
 
-    def freeze(self) -> freezing.Rule:
+    def freeze(self) -> DeclaredRule:
         """Return the rule as a launch freezes it, with its bound in milliseconds."""
         fields = self.model_dump(exclude={"seconds"})
         return _FROZEN_RULE.validate_python({**fields, "milliseconds": round(self.seconds * 1000)})
@@ -56,12 +57,23 @@ class MaxTimeDefinition(_Time):
     kind: Literal["max_time"] = Field(description="`max_time`")
 
 
-class AnsweredDefinition(_Definition, freezing.AnsweredRule):
+class AnsweredDefinition(_Definition):
     """Excludes a trial by the answer to an item question."""
 
+    kind: Literal["answered"] = Field(description="`answered`")
+    question: str = Field(description="key of the item question")
+    value: bool | int | float | str = Field(
+        description="the answer that excludes: true, false, a scale point, a choice or a number"
+    )
 
-class AnsweredNumberDefinition(_Definition, freezing.AnsweredNumberRule):
+
+class AnsweredNumberDefinition(_Definition):
     """Excludes a trial by a number answered, within bounds (included)."""
+
+    kind: Literal["answered_number"] = Field(description="`answered_number`")
+    question: str = Field(description="key of an item question that is answered by a number")
+    at_least: Bound = Field(default=None, description="the smallest number that excludes")
+    at_most: Bound = Field(default=None, description="the largest number that excludes")
 
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
@@ -74,41 +86,79 @@ class AnsweredNumberDefinition(_Definition, freezing.AnsweredNumberRule):
         return self
 
 
-class ItemDefinition(_Definition, freezing.ItemRule):
+class ItemDefinition(_Definition):
     """Excludes every trial of one item."""
 
+    kind: Literal["item"] = Field(description="`item`")
+    item_id: str = Field(description="ID of an item of the study")
 
-class FlaggedDefinition(_Definition, freezing.FlaggedRule):
+
+class FlaggedDefinition(_Definition):
     """Excludes every trial of a participant who has a flag."""
 
+    kind: Literal["flagged"] = Field(description="`flagged`")
+    flag: Flag = Field(description=", ".join(f"`{flag}`" for flag in FLAGS))
 
-class FailedAttentionDefinition(_Definition, freezing.FailedAttentionRule):
+
+class FailedAttentionDefinition(_Definition):
     """Excludes a participant who failed at least so many attention items."""
 
+    kind: Literal["failed_attention"] = Field(description="`failed_attention`")
+    at_least_failed: Annotated[int, Field(ge=1, le=100)] = Field(
+        description="the fewest failed items that exclude"
+    )
 
-class ExcludedTrialsDefinition(_Definition, freezing.ExcludedTrialsRule):
+
+class ExcludedTrialsDefinition(_Definition):
     """Excludes a participant of whose trials the other rules exclude too many.
 
     Rules about participants do not count.
     """
 
+    kind: Literal["excluded_trials"] = Field(description="`excluded_trials`")
+    more_than_percent: Annotated[float, Field(ge=0, lt=100, allow_inf_nan=False)] = Field(
+        description="the percentage of excluded trials above which the participant is excluded"
+    )
 
-class ComprehensionTriesDefinition(_Definition, freezing.ComprehensionTriesRule):
+
+class ComprehensionTriesDefinition(_Definition):
     """Excludes a participant who used many tries of the comprehension check."""
 
+    kind: Literal["comprehension_tries"] = Field(description="`comprehension_tries`")
+    at_least_tries: Annotated[int, Field(ge=1, le=100)] = Field(description="the fewest tries that exclude")
 
-class StraightLiningDefinition(_Definition, freezing.StraightLiningRule):
+
+class StraightLiningDefinition(_Definition):
     """Excludes a participant who answered the scales of many items alike.
 
     It counts the largest number of items at which the answers to all rating scales are the same.
     """
 
+    kind: Literal["straight_lining"] = Field(description="`straight_lining`")
+    at_least_items: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
+        default=None, description="the fewest items with the same answers to all rating scales"
+    )
+    at_least_percent: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        default=None, description="instead, the lowest percentage of such items (at least 5 items)"
+    )
 
-class DuplicateAnswersDefinition(_Definition, freezing.DuplicateAnswersRule):
+    @model_validator(mode="after")
+    def _one_bound(self) -> Self:
+        if (self.at_least_items is None) == (self.at_least_percent is None):
+            raise value_error("give at_least_items or at_least_percent, not both")
+        return self
+
+
+class DuplicateAnswersDefinition(_Definition):
     """Excludes every participant whose answers another one gave too.
 
     Participants are compared within version and mode.
     """
+
+    kind: Literal["duplicate_answers"] = Field(description="`duplicate_answers`")
+    of: Literal["all", "text"] = Field(
+        description="`all` answers to at least 5 items, or the same free `text` anywhere"
+    )
 
 
 RuleDefinition = Annotated[

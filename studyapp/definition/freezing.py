@@ -7,13 +7,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
-
+from analysis.participants.exclusion_rules import DeclaredRule
 from analysis.planning.declared_plan import PlanFile
 from foundation.frozen_model import FrozenModel, Growing
-from foundation.messages import value_error
 from predictions.program_steps import ItemImage, Level, Step
 from studyapp.definition.checks import Comprehension, FrozenAttention, ScreeningQuestion
 from studyapp.definition.privacy import Privacy
@@ -22,144 +20,8 @@ from studyapp.definition.question_flow import Viewer
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import Recruitment
 from studyapp.definition.scale_scores import ScaleKey
-from studyapp.definition.suspicion_flags import FLAGS, Flag
 from studyapp.definition.tasks import Preference, Task, Verification
 from studyapp.definition.translations import PARTS, Language, Translation, translate
-
-Clock = Literal["server", "client_total", "client_visible"]
-Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
-
-
-class _Rule(FrozenModel):
-    name: str
-
-
-class _TimeRule(_Rule):
-    kind: str
-    clock: Clock
-    milliseconds: int
-
-
-class MinTimeRule(_TimeRule):
-    """Excludes a trial that took less than ``milliseconds`` on ``clock``."""
-
-    kind: Literal["min_time"] = "min_time"
-
-
-class MaxTimeRule(_TimeRule):
-    """Excludes a trial that took more than ``milliseconds`` on ``clock``."""
-
-    kind: Literal["max_time"] = "max_time"
-
-
-class AnsweredRule(_Rule):
-    """Excludes a trial by the answer to an item question."""
-
-    kind: Literal["answered"] = Field(description="`answered`")
-    question: str = Field(description="key of the item question")
-    value: bool | int | float | str = Field(
-        description="the answer that excludes: true, false, a scale point, a choice or a number"
-    )
-
-
-class AnsweredNumberRule(_Rule):
-    """Excludes a trial by a number answered, within bounds (included)."""
-
-    kind: Literal["answered_number"] = Field(description="`answered_number`")
-    question: str = Field(description="key of an item question that is answered by a number")
-    at_least: Bound = Field(default=None, description="the smallest number that excludes")
-    at_most: Bound = Field(default=None, description="the largest number that excludes")
-
-
-class ItemRule(_Rule):
-    """Excludes every trial of one item."""
-
-    kind: Literal["item"] = Field(description="`item`")
-    item_id: str = Field(description="ID of an item of the study")
-
-
-class FlaggedRule(_Rule):
-    """Excludes every trial of a participant who has a flag."""
-
-    kind: Literal["flagged"] = Field(description="`flagged`")
-    flag: Flag = Field(description=", ".join(f"`{flag}`" for flag in FLAGS))
-
-
-class FailedAttentionRule(_Rule):
-    """Excludes participants who failed at least so many attention items."""
-
-    kind: Literal["failed_attention"] = Field(description="`failed_attention`")
-    at_least_failed: Annotated[int, Field(ge=1, le=100)] = Field(
-        description="the fewest failed items that exclude"
-    )
-
-
-class ExcludedTrialsRule(_Rule):
-    """Excludes participants of whose trials other rules exclude too many."""
-
-    kind: Literal["excluded_trials"] = Field(description="`excluded_trials`")
-    more_than_percent: Annotated[float, Field(ge=0, lt=100, allow_inf_nan=False)] = Field(
-        description="the percentage of excluded trials above which the participant is excluded"
-    )
-
-
-class ComprehensionTriesRule(_Rule):
-    """Excludes participants who used many tries of the comprehension check."""
-
-    kind: Literal["comprehension_tries"] = Field(description="`comprehension_tries`")
-    at_least_tries: Annotated[int, Field(ge=1, le=100)] = Field(description="the fewest tries that exclude")
-
-
-class StraightLiningRule(_Rule):
-    """Excludes participants who answer the scales of many items alike."""
-
-    kind: Literal["straight_lining"] = Field(description="`straight_lining`")
-    at_least_items: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
-        default=None, description="the fewest items with the same answers to all rating scales"
-    )
-    at_least_percent: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
-        default=None, description="instead, the lowest percentage of such items (at least 5 items)"
-    )
-
-    @model_validator(mode="after")
-    def _one_bound(self) -> Self:
-        if (self.at_least_items is None) == (self.at_least_percent is None):
-            raise value_error("give at_least_items or at_least_percent, not both")
-        return self
-
-
-class DuplicateAnswersRule(_Rule):
-    """Excludes participants with the same answers as another one."""
-
-    kind: Literal["duplicate_answers"] = Field(description="`duplicate_answers`")
-    of: Literal["all", "text"] = Field(
-        description="`all` answers to at least 5 items, or the same free `text` anywhere"
-    )
-
-
-Rule = Annotated[
-    MinTimeRule
-    | MaxTimeRule
-    | AnsweredRule
-    | AnsweredNumberRule
-    | ItemRule
-    | FlaggedRule
-    | FailedAttentionRule
-    | ExcludedTrialsRule
-    | ComprehensionTriesRule
-    | StraightLiningRule
-    | DuplicateAnswersRule,
-    Field(discriminator="kind"),
-]
-# They are about participants, and exclude all their trials and surveys.
-PERSON_RULES = (
-    FlaggedRule,
-    FailedAttentionRule,
-    ExcludedTrialsRule,
-    ComprehensionTriesRule,
-    StraightLiningRule,
-    DuplicateAnswersRule,
-)
 
 
 class FrozenChange(FrozenModel):
@@ -294,7 +156,7 @@ class FrozenStudy(Growing):
     consent: str
     instructions: Instructions
     instructions_page: bool = False
-    rules: list[Rule]
+    rules: list[DeclaredRule]
     order_seed: int | None
     assignment_block: int | None
     stale_after_minutes: float | None

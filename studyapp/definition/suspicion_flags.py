@@ -6,8 +6,7 @@ the rules that the study was launched with. Each can hit an honest participant t
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,6 +20,8 @@ Flag = Literal[
     "failed_comprehension",
 ]
 FLAGS: tuple[Flag, ...] = get_args(Flag)
+# Those that follow from all items; the others, from one page.
+OF_ALL_ITEMS: tuple[Flag, ...] = ("impossible_speed", "straight_lining", "identical_pattern", "focus_loss")
 
 HONEYPOT_FIELD = "homepage"  # of every page with questions; hidden from people
 IMPOSSIBLE_SECONDS = 3.0  # too short to read a question, an answer and its explanation
@@ -65,27 +66,6 @@ def number_of(*values: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7]) >> 4
 
 
-def own_flags(pages: Sequence[ItemPage]) -> list[Flag]:
-    """Return the flags that follow from one participant's items alone."""
-    flags: list[Flag] = []
-    times = [page.seconds for page in pages if page.seconds is not None]
-    fast = sum(seconds < IMPOSSIBLE_SECONDS for seconds in times)
-    if fast and fast >= IMPOSSIBLE_SHARE * len(times):
-        flags.append("impossible_speed")
-    if len(pages) >= FEWEST_ITEMS and len({_text(page.answers) for page in pages}) == 1:
-        flags.append("straight_lining")
-    total = sum(page.total_ms or 0 for page in pages)
-    if total and sum(page.hidden_ms or 0 for page in pages) > HIDDEN_SHARE * total:
-        flags.append("focus_loss")
-    return flags
-
-
-def pattern(pages: Iterable[ItemPage]) -> str | None:
-    """Return a digest of the answers by item; None for too few items."""
-    answers = {page.item: page.answers for page in pages}
-    return hashlib.sha256(_text(answers).encode()).hexdigest() if len(answers) >= FEWEST_ITEMS else None
-
-
 def typed_text(answer: object) -> str | None:
     """Return a typed text for comparison; None for short ones and others.
 
@@ -93,19 +73,3 @@ def typed_text(answer: object) -> str | None:
     """
     text = " ".join(answer.casefold().split()) if isinstance(answer, str) else ""
     return text if len(text) >= FEWEST_CHARACTERS else None
-
-
-def shared(patterns: Iterable[str | None]) -> set[str]:
-    """Return the patterns that more than one participant has."""
-    counts = Counter(digest for digest in patterns if digest is not None)
-    return {digest for digest, count in counts.items() if count > 1}
-
-
-def in_order(flags: Iterable[Flag]) -> list[Flag]:
-    """Flags once each, in the order of `FLAGS`."""
-    kept = set(flags)
-    return [flag for flag in FLAGS if flag in kept]
-
-
-def _text(value: Mapping[str, object]) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)

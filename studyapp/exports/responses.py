@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from studyapp.definition.freezing import PERSON_RULES
-from studyapp.definition.suspicion_flags import Flag
+from analysis.participants.exclusion_rules import PersonRule
 from studyapp.exports.codebook import table_columns
 from studyapp.exports.columns import Column
 from studyapp.exports.rows import StudyData, Tally, marked, trial_row
 from studyapp.exports.writers import prepare, text
-from studyapp.models import Participant, Study
-from studyapp.queries.flags import kept_flags, participant_flags
+from studyapp.models import Study
 from studyapp.queries.person_facts import Facts, person_facts
 from studyapp.queries.responses import Key, ResponseFilter, filtered_trials, key_of, trials_after
 from studyapp.queries.results import Row, verified_versions
@@ -42,17 +40,15 @@ def response_data(study: Study, *, for_file: bool = False) -> StudyData:
 
     Args:
         study: The study; it may never have been launched.
-        for_file: Prove that the versions are what was frozen, and compute the flags again, as every export.
+        for_file: Prove that the versions are what was frozen, as every export.
     """
-    read_flags: Callable[[Study], dict[int, list[Flag]]]
     read_facts: Callable[[Study], dict[int, Facts]]
     if for_file:
-        versions, read_flags, read_facts = verified_versions(study), participant_flags, _all_facts
+        versions, read_facts = verified_versions(study), _all_facts
     else:
-        versions = list(study.versions.defer("frozen").order_by("number"))
-        read_flags, read_facts = _none, _none
+        versions, read_facts = list(study.versions.defer("frozen").order_by("number")), _none
     content = {version.number: frozen(version) for version in versions}
-    return StudyData(study, versions, content, public=False, read_flags=read_flags, read_facts=read_facts)
+    return StudyData(study, versions, content, public=False, read_facts=read_facts)
 
 
 def _none(_study: Study) -> dict[int, Any]:
@@ -91,10 +87,9 @@ def response_page(
     rows = filtered_trials(data.study, chosen)
     trials = trials_after(rows, after, size + 1)
     keys = {row["participant_id"] for row in trials}
-    people = Participant.objects.filter(pk__in=keys)
-    if any(isinstance(rule, PERSON_RULES) for content in data.frozen.values() for rule in content.rules):
+    if any(isinstance(rule, PersonRule) for content in data.frozen.values() for rule in content.rules):
         data = replace(data, read_facts=lambda study: person_facts(study, keys, with_trials=True))
-    data = replace(data, read_flags=lambda _study: kept_flags(people))
+    data = replace(data, flagged=keys)
     return ResponsePage(_built(data, trials[:size]), key_of(trials[size - 1]) if len(trials) > size else None)
 
 

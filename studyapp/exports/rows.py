@@ -34,7 +34,7 @@ from studyapp.exports.task_columns import (
     preference_cells,
     task_columns,
 )
-from studyapp.models import Condition, Mode, Study, StudyVersion
+from studyapp.models import Condition, Mode, Participant, Study, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.correctness import SOURCES, decided_answers
 from studyapp.queries.flags import participant_flags
@@ -52,8 +52,8 @@ CHUNK = 200
 class StudyData:
     """A study with its verified versions.
 
-    ``frozen`` is keyed by version number, ``modes`` are those of the exported participants. ``read_flags``
-    returns the flags of participants by key, and ``read_facts`` what rules about participants read of them.
+    ``frozen`` is keyed by version number, ``modes`` are those of the exported participants. ``flagged`` are
+    those whose flags are read, None for all, and ``read_facts`` returns what rules about participants read.
     """
 
     study: Study
@@ -61,7 +61,7 @@ class StudyData:
     frozen: dict[int, FrozenStudy]
     public: bool
     modes: Collection[str] = tuple(Mode.values)
-    read_flags: Callable[[Study], dict[int, list[Flag]]] = participant_flags
+    flagged: Collection[int] | None = None
     read_facts: Callable[[Study], dict[int, Facts]] = person_facts
 
     @cached_property
@@ -186,7 +186,8 @@ class StudyData:
 
     @cached_property
     def _flags(self) -> dict[int, list[Flag]]:
-        return self.read_flags(self.study)
+        people = Participant.objects.filter(version__study=self.study)
+        return participant_flags(people if self.flagged is None else people.filter(pk__in=self.flagged))
 
     @cached_property
     def facts(self) -> dict[int, Facts]:

@@ -25,20 +25,20 @@ from django.db.models import (
 )
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual
 
-from analysis.participants.exclusion_rules import LEAST_ALIKE
-from studyapp.definition.freezing import (
-    PERSON_RULES,
-    AnsweredNumberRule,
-    AnsweredRule,
-    ComprehensionTriesRule,
-    DuplicateAnswersRule,
-    ExcludedTrialsRule,
-    FailedAttentionRule,
-    FlaggedRule,
-    ItemRule,
-    MaxTimeRule,
-    MinTimeRule,
-    StraightLiningRule,
+from analysis.participants.exclusion_rules import (
+    LEAST_ALIKE,
+    Answered,
+    AnsweredNumber,
+    ComprehensionTries,
+    DuplicateAnswers,
+    ExcludedTrials,
+    FailedAttention,
+    Flagged,
+    MaxTime,
+    MinTime,
+    PersonRule,
+    StraightLining,
+    WholeItem,
 )
 from studyapp.models import Mode, Participant, Study, StudyVersion, Trial
 from studyapp.queries import person_facts
@@ -68,7 +68,7 @@ def excluded_people(study: Study) -> QuerySet[Participant]:
     condition = Q(exclusion__isnull=False)
     for version in study.versions.defer("frozen"):
         for rule in frozen(version).rules:
-            if isinstance(rule, PERSON_RULES):
+            if isinstance(rule, PersonRule):
                 condition |= Q(version=version) & _OF_PEOPLE[type(rule)](rule, version)
     return Participant.objects.filter(condition, version__study=study)
 
@@ -83,11 +83,11 @@ def rule_condition(version: StudyVersion) -> Q | None:
 
     Rules about participants are no part of it.
     """
-    rules = [rule for rule in frozen(version).rules if not isinstance(rule, PERSON_RULES)]
+    rules = [rule for rule in frozen(version).rules if not isinstance(rule, PersonRule)]
     return reduce(or_, (_BUILT[type(rule)](rule) for rule in rules)) if rules else None
 
 
-def _time(rule: MinTimeRule | MaxTimeRule, word: str) -> Q:
+def _time(rule: MinTime | MaxTime, word: str) -> Q:
     # A clock that was set back in between does not tell the time.
     server = Q(**{f"took__{word}": timedelta(milliseconds=rule.milliseconds)}, took__gte=timedelta())
     if rule.clock == "server":
@@ -97,7 +97,7 @@ def _time(rule: MinTimeRule | MaxTimeRule, word: str) -> Q:
     return Q(**{f"{column}__{word}": rule.milliseconds}) | Q(**{f"{column}__isnull": True}) & server
 
 
-def _bounds(rule: AnsweredNumberRule) -> Q:
+def _bounds(rule: AnsweredNumber) -> Q:
     bounds = {"gte": rule.at_least, "lte": rule.at_most}
     return Q(**{f"answers__{rule.question}__{word}": n for word, n in bounds.items() if n is not None})
 
@@ -110,11 +110,11 @@ def _people(version: StudyVersion) -> QuerySet[Participant]:
     return Participant.objects.filter(version=version).exclude(status=Participant.Status.WITHDRAWN)
 
 
-def _mostly_excluded(rule: ExcludedTrialsRule, _version: StudyVersion) -> Q:
+def _mostly_excluded(rule: ExcludedTrials, _version: StudyVersion) -> Q:
     return Q(GreaterThan(F("rule_hits") * 100.0, F("items_submitted") * rule.more_than_percent))
 
 
-def _straight_lining(rule: StraightLiningRule, version: StudyVersion) -> Q:
+def _straight_lining(rule: StraightLining, version: StudyVersion) -> Q:
     alike = person_facts.alike_items(version, _people(version))
     if rule.at_least_items is not None:
         return _with(alike.filter(n__gte=rule.at_least_items))
@@ -122,7 +122,7 @@ def _straight_lining(rule: StraightLiningRule, version: StudyVersion) -> Q:
     return _with(alike.filter(GreaterThanOrEqual(F("n") * 100.0, items), n__gte=LEAST_ALIKE))
 
 
-def _duplicates(rule: DuplicateAnswersRule, version: StudyVersion) -> Q:
+def _duplicates(rule: DuplicateAnswers, version: StudyVersion) -> Q:
     if rule.of == "all":
         return having("identical_pattern")
     return Q(pk__in=person_facts.duplicate_texts(version.study, _people(version)))
@@ -130,21 +130,21 @@ def _duplicates(rule: DuplicateAnswersRule, version: StudyVersion) -> Q:
 
 # The condition of a rule about participants, of a version.
 _OF_PEOPLE: Mapping[type, Callable[[Any, StudyVersion], Q]] = {
-    FlaggedRule: lambda rule, _version: having(rule.flag),
-    FailedAttentionRule: lambda rule, version: _with(
+    Flagged: lambda rule, _version: having(rule.flag),
+    FailedAttention: lambda rule, version: _with(
         person_facts.attention_failed(_people(version)).filter(n__gte=rule.at_least_failed)
     ),
-    ExcludedTrialsRule: _mostly_excluded,
-    ComprehensionTriesRule: lambda rule, version: _with(
+    ExcludedTrials: _mostly_excluded,
+    ComprehensionTries: lambda rule, version: _with(
         person_facts.comprehension_tries(_people(version)).filter(n__gte=rule.at_least_tries)
     ),
-    StraightLiningRule: _straight_lining,
-    DuplicateAnswersRule: _duplicates,
+    StraightLining: _straight_lining,
+    DuplicateAnswers: _duplicates,
 }
 _BUILT: Mapping[type, Callable[[Any], Q]] = {
-    MinTimeRule: lambda rule: _time(rule, "lt"),
-    MaxTimeRule: lambda rule: _time(rule, "gt"),
-    AnsweredRule: lambda rule: Q(**{f"answers__{rule.question}": rule.value}),
-    AnsweredNumberRule: _bounds,
-    ItemRule: lambda rule: Q(item__external_id=rule.item_id),
+    MinTime: lambda rule: _time(rule, "lt"),
+    MaxTime: lambda rule: _time(rule, "gt"),
+    Answered: lambda rule: Q(**{f"answers__{rule.question}": rule.value}),
+    AnsweredNumber: _bounds,
+    WholeItem: lambda rule: Q(item__external_id=rule.item_id),
 }

@@ -29,7 +29,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.queries.excluded import excluded_people
-from studyapp.queries.flags import having, having_any, kept_flags
+from studyapp.queries.flags import having, having_any, participant_flags
 from studyapp.queries.question_pages import questions_on
 from studyapp.queries.studies import frozen
 from studyapp.rules.survey_pages import answers_of
@@ -109,7 +109,7 @@ def people_page(
     start = (number - 1) * PAGE if order else 0
     rows = rows.select_related(*_SHOWN).defer("version__frozen").order_by(*(order or ["-pk"]))
     people = list(rows[start : start + PAGE + 1])
-    flags = kept_flags(Participant.objects.filter(pk__in=[row.pk for row in people]))
+    flags = participant_flags(Participant.objects.filter(pk__in=[row.pk for row in people]))
     shown = [_person(row, flags) for row in people[:PAGE]]
     has_more = len(people) > PAGE
     return PeoplePage(shown, total, people[PAGE - 1].pk if has_more and not order else None, has_more)
@@ -183,7 +183,7 @@ def person_named(study: Study, public_id: str) -> Person:
         raise NotFound(
             say("%(slug)s has no participant with the ID %(public_id)r", slug=study.slug, public_id=public_id)
         )
-    return _person(row, kept_flags(Participant.objects.filter(pk=row.pk)))
+    return _person(row, participant_flags(Participant.objects.filter(pk=row.pk)))
 
 
 @dataclass(frozen=True)

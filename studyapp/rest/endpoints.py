@@ -12,7 +12,7 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import require
+from accounts.access import existing, require
 from accounts.actions.audit import record_export, record_reading
 from accounts.models import Workspace
 from accounts.policy import Act
@@ -20,7 +20,7 @@ from accounts.rest.bodies import JSON, LINES, read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, checked, cursor, page_of, read_cursor, row_of
+from accounts.rest.pages import Page, PageOf, answer, checked, following_page, page_of, read_cursor, row_of
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
@@ -57,7 +57,7 @@ from touchstone.client import rows as wire
 class Studies(RestView):
     """The studies that you see."""
 
-    @described(answers=shapes.StudyPage, query=shapes.StudyQuery)
+    @described(answers=PageOf[wire.StudyRow], query=shapes.StudyQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List studies."""
         query = read_query(request, shapes.StudyQuery)
@@ -73,9 +73,8 @@ class Studies(RestView):
     def post(self, request: Request) -> HttpResponse:
         """Create a study with a draft."""
         new = read_body(request, shapes.NewStudy)
-        workspace = Workspace.objects.filter(slug=new.workspace).first()
+        workspace = existing(Workspace.objects.filter(slug=new.workspace).first())
         require(self.user, Act.STUDY_EDIT, workspace)
-        assert workspace is not None  # `require` raised for none
         content = _checked(new.definition)
         draft = starts.from_file(content, slug=content["study"])
         study = start_draft(draft=draft, workspace=workspace, by=self.user)
@@ -87,9 +86,8 @@ class StudyView(RestView):
 
     def study(self, slug: str, act: Act) -> Study:
         """Return a study with which the user may do this, or raise 404 or 403."""
-        study = Study.objects.select_related("workspace").filter(slug=slug).first()
+        study = existing(Study.objects.select_related("workspace").filter(slug=slug).first())
         self.require(act, study)
-        assert study is not None  # `require` raised for none
         return study
 
 
@@ -206,7 +204,7 @@ Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
 class Versions(StudyView):
     """The versions of a study."""
 
-    @described(answers=shapes.VersionPage, query=Page)
+    @described(answers=PageOf[wire.VersionRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the versions of a study."""
         study = self.study(slug, Act.STUDY_SEE)
@@ -217,7 +215,7 @@ class Versions(StudyView):
 class Links(StudyView):
     """The entry links of a study."""
 
-    @described(answers=shapes.LinkPage, query=Page)
+    @described(answers=PageOf[wire.LinkRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the entry links of a study."""
         rows = EntryLink.objects.filter(study=self.study(slug, Act.STUDY_EDIT))
@@ -296,9 +294,7 @@ class Rows(StudyView):
             part = list(islice(_rows(study, table), first, first + query.limit + 1))
         following = None
         if len(part) > query.limit:
-            parameters = request.query_params.copy()
-            parameters["cursor"] = cursor(first + query.limit)
-            following = request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
+            following = following_page(request, first + query.limit)
         body = {"next": following, "results": part[: query.limit]}
         return HttpResponse(json.dumps(body, ensure_ascii=False), content_type=JSON)
 

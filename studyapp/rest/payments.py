@@ -14,7 +14,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from foundation.translated_messages import translated
 from jobs.rest.endpoints import JobRow, job_row
 from jobs.tasks import start_job_about
@@ -34,7 +34,7 @@ from touchstone.client import rows as wire
 class Payments(StudyView):
     """The payments of a study by the API of its platform."""
 
-    @described(answers=shapes.PaymentPage, query=Page)
+    @described(answers=PageOf[wire.PaymentRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the payments of a study."""
         study = self.study(slug, Act.STUDY_PERSONAL)

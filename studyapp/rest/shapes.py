@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue, StringConstraints
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import Page, PageOf
+from accounts.rest.pages import Page
 from foundation.import_fields import Text
 from studyapp.definition.payments import MOST_ROWS, Amount, Group
 from studyapp.queries.progress import ModeName
@@ -15,15 +15,10 @@ from touchstone.client.rows import (
     BundleFormat,
     DraftProblem,
     LaunchCheck,
-    LinkRow,
-    PaymentRow,
-    StudyRow,
     StudyStatus,
-    VersionRow,
     WebhookKind,
 )
 
-Slug = Annotated[Text, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 
 
@@ -41,11 +36,16 @@ class StudyQuery(Page):
     archived: bool | None = None
 
 
-class NewStudy(Payload):
+class NewDraft(Payload):
+    """The definition that replaces the draft; it need not be complete."""
+
+    definition: dict[str, JsonValue]
+
+
+class NewStudy(NewDraft):
     """A study definition, as its YAML file has it; it need not be complete."""
 
     workspace: Name
-    definition: dict[str, JsonValue]
 
 
 class DraftState(Payload):
@@ -61,12 +61,6 @@ class LaunchOrder(Payload):
     """Decisions to launch although checks are open: a reason by check."""
 
     accept: dict[Text, Text] = {}
-
-
-class NewDraft(Payload):
-    """The definition that replaces the draft; it need not be complete."""
-
-    definition: dict[str, JsonValue]
 
 
 Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -167,7 +161,3 @@ class RehearsalLink(Payload):
     """A link by which the team rehearses the draft; it is shown once."""
 
     address: str
-
-
-PaymentPage = PageOf[PaymentRow]
-StudyPage, VersionPage, LinkPage = PageOf[StudyRow], PageOf[VersionRow], PageOf[LinkRow]

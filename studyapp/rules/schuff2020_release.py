@@ -7,16 +7,13 @@ says of the study.
 from typing import Any
 
 from analysis.io.schuff2020_release import CONDITIONS, GROUND_TRUTH, Release
+from analysis.participants.exclusion_rules import Answered, DeclaredRule, MaxTime, MinTime
 from analysis.reproductions.published import load_paper
 from analysis.reproductions.schuff2020_bundle import NOTE, TITLE, score_columns
 from studyapp.definition.freezing import (
-    AnsweredRule,
     FrozenCondition,
     FrozenItem,
     FrozenStudy,
-    MaxTimeRule,
-    MinTimeRule,
-    Rule,
     Shown,
 )
 from studyapp.definition.freezing_limits import frozen_questions
@@ -24,10 +21,10 @@ from studyapp.definition.question_display import NamedCondition
 from studyapp.definition.questionnaires import TEMPLATES
 
 _EXPLAINED = [NamedCondition(name, is_explained=True) for name in CONDITIONS]
-RULES: list[Rule] = [
-    MinTimeRule(name="too-fast", clock="client_total", milliseconds=15_000),
-    MaxTimeRule(name="too-slow", clock="client_total", milliseconds=300_000),
-    AnsweredRule(name="known-before", kind="answered", question="known_before", value=True),
+RULES: list[DeclaredRule] = [
+    MinTime(name="too-fast", kind="min_time", clock="client_total", milliseconds=15_000),
+    MaxTime(name="too-slow", kind="max_time", clock="client_total", milliseconds=300_000),
+    Answered(name="known-before", kind="answered", question="known_before", value=True),
 ]
 SCORES_SOURCE = "Schuff et al. 2020, Table 2"
 SCORES_DATASET = "HotpotQA dev (distractor)"

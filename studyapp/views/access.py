@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import translation
 
-from accounts.access import require, require_somewhere, user_of
+from accounts.access import existing, require, require_somewhere, user_of
 from accounts.actions.audit import record_reading
 from accounts.models import User
 from accounts.policy import Act, Roles
@@ -183,10 +183,8 @@ def require_study(user: User, slug: str, act: Act) -> tuple[Study, Roles]:
         Http404: There is no such study, or the user has no role on it.
         PermissionDenied: No role of the user allows the act.
     """
-    study = Study.objects.select_related("workspace").filter(slug=slug).first()
-    roles = require(user, act, study)
-    assert study is not None  # else it was not found
-    return study, roles
+    study = existing(Study.objects.select_related("workspace").filter(slug=slug).first())
+    return study, require(user, act, study)
 
 
 def workspaces_page(act: Act) -> Callable[..., Any]:

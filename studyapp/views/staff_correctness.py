@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require, require_somewhere, user_of
+from accounts.access import existing, require, require_somewhere, user_of
 from accounts.policy import Act
 from foundation.errors import BadFile
 from foundation.translated_messages import errors_shown, translated_error
@@ -37,8 +37,8 @@ def run_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @login_required
     @wraps(view)
     def checked(request: HttpRequest, pk: int, *args: object, **kwargs: object) -> HttpResponse:
-        run = run_numbered(pk)
-        require(user_of(request), Act.JUDGE, None if run is None else JudgedRun(run))
+        run = existing(run_numbered(pk))
+        require(user_of(request), Act.JUDGE, JudgedRun(run))
         return view(request, run, *args, **kwargs)
 
     return checked

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import require, user_of
+from accounts.access import existing, require, user_of
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from foundation.errors import NoBroker
@@ -101,9 +101,8 @@ def size_progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _context(user: User, pk: int) -> dict[str, Any]:
-    plan = SizePlan.objects.select_related("workspace").filter(pk=pk).first()
+    plan = existing(SizePlan.objects.select_related("workspace").filter(pk=pk).first())
     require(user, Act.STUDY_SEE, plan)
-    assert plan is not None  # else it was not found
     if plan.is_about_systems:
         systems = SystemsResult.model_validate(plan.result) if plan.result else None
         return {"plan": plan, "systems": systems}

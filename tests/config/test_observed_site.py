@@ -31,7 +31,7 @@ print(create_token(name="test", scope=Scope.MANAGE, days=1, by=user).key)
 @pytest.fixture(scope="module")
 def observed() -> Iterator[Site]:
     extra = {"METRICS_TOKEN": TOKEN, "LOG_FORMAT": "json", "LOG_REQUESTS": "true"}
-    with running_site(extra=extra) as site:
+    with running_site(extra=extra, as_deployed=True) as site:
         yield site
 
 

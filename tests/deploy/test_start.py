@@ -58,6 +58,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> 
             "VAR_DIR": str(folder),
             "MODEL_SERVER_URL": f"http://127.0.0.1:{model_port}", "MODEL_SERVER_TOKEN": TOKEN,
             "MODELSERVER_TOKEN": TOKEN, "METRICS_TOKEN": TOKEN, "MODELSERVER_SYSTEMS": "heuristic",
+            "MODELSERVER_PROCESSES": "1",
         }  # fmt: skip
         clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         env = {**clean, **dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE)), **own}

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Self
 
-from scripts.commands import Commands
+from scripts.commands import Commands, Running
 from scripts.processes import ROOT, Part, Supervisor, answers, free_port
 from scripts.site import prepare_sqlite
 from scripts.stack import Stack
@@ -22,20 +22,21 @@ SECONDS_EACH = 0.08
 class Site:
     """Broker, workers and slow model servers around an SQLite database; each may be killed and started."""
 
-    def __init__(self, folder: Path, parts: Supervisor, *, servers: int = 1, **settings: str) -> None:
+    def __init__(self, folder: Path, *, servers: int = 1, **settings: str) -> None:
         self.folder = folder
-        self.parts = parts
         ports = [free_port() for _ in range(servers)]
         self.urls = [f"http://127.0.0.1:{port}" for port in ports]
         settings |= {"DATABASE_URL": prepare_sqlite(folder)}
         settings |= {"MODEL_SERVER_URL": ",".join(self.urls)}
         self.stack = Stack(folder, free_port(), ports[0], settings)
         self._commands = Commands(self.stack.env)
+        self.parts = Supervisor(self._commands.start)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.parts.stop()
         self._commands.__exit__()
 
     def broker(self) -> None:
@@ -85,18 +86,22 @@ class Site:
     def go_on(self) -> None:
         self._stop.unlink()
 
-    def command(self, *arguments: str) -> subprocess.Popen[str]:
+    def process(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start ``manage.py`` as people do."""
         return subprocess.Popen(
             self.stack.manage(*arguments), cwd=ROOT, env=self.stack.env, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
+    def command(self, *arguments: str) -> Running:
+        """Begin a command in a fork."""
+        return self._commands.begin(*arguments)
+
     def run(self, *arguments: str) -> tuple[int, str, str]:
         """Run a command to its end in a fork; return its status, output and errors."""
-        done = self._commands.run(*arguments)
-        return done.returncode, done.stdout, done.stderr
+        return finished(self.command(*arguments))
 
-    def predict(self, dataset: str, *arguments: str) -> subprocess.Popen[str]:
+    def predict(self, dataset: str, *arguments: str) -> Running:
         return self.command(*prediction(dataset), *arguments)
 
     def run_prediction(self, dataset: str, *arguments: str) -> tuple[int, str, str]:
@@ -141,6 +146,7 @@ DISTINCT_PREDICTIONS = PREDICTIONS.replace("count(*)", "count(DISTINCT p.questio
 DISTINCT_REDUCED = REDUCED.replace("count(*)", "count(DISTINCT a.prediction_id || a.digest)")
 
 
-def finished(command: subprocess.Popen[str]) -> tuple[int, str, str]:
-    output, error = command.communicate(timeout=120)
-    return command.returncode, output, error
+def finished(command: Running) -> tuple[int, str, str]:
+    """Wait for a command; return its status, output and errors."""
+    done = command.end(120)
+    return done.returncode, done.stdout, done.stderr

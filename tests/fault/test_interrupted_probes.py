@@ -1,14 +1,13 @@
 """A worker dies in the middle of a probe with saliency, and of programs; nothing is lost or doubled."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from annotation.formats.jsonl import write_jsonl
-from scripts.processes import Supervisor
+from scripts.commands import Running
 from tests.annotation.factories import make_record
 from tests.fault.sites import Site, finished
 from tests.studyapp.questions import comparison, write_json
@@ -21,8 +20,7 @@ EXECUTED = "SELECT count(*) FROM annotation_systemoutput"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with Supervisor() as parts:
-        site = Site(tmp_path_factory.mktemp("probes"), parts)
+    with Site(tmp_path_factory.mktemp("probes")) as site:
         site.broker()
         site.model_server()
         site.worker()
@@ -33,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-def done(command: subprocess.Popen[str]) -> str:
+def done(command: Running) -> str:
     status, output, error = finished(command)
     assert status == 0, error
     return output

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from scripts.processes import Supervisor
 from tests.fault.sites import (
     DISTINCT_PREDICTIONS,
     DISTINCT_REDUCED,
@@ -16,6 +15,7 @@ from tests.fault.sites import (
     SECONDS_EACH,
     Site,
     finished,
+    prediction,
 )
 from tests.waiting import eventually
 
@@ -25,7 +25,7 @@ QUESTIONS = 28
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("fault")
-    with Supervisor() as parts, Site(folder, parts) as site:
+    with Site(folder) as site:
         site.broker()
         site.model_server()
         site.worker()
@@ -60,7 +60,7 @@ def test_a_killed_model_server_loses_nothing(site: Site, dataset: str):
     site.go_on()
     time.sleep(7)
     assert site.predicted(dataset) == 8
-    assert waiting.poll() is None
+    assert waiting.fork.poll() is None
     site.model_server()
     outcome = finished(waiting)
     check_complete(site, dataset, outcome)
@@ -87,12 +87,12 @@ def test_predict_again_takes_up_a_run_that_nobody_waited_for(site: Site, dataset
 
 def test_interrupting_the_wait_leaves_the_run_resumable(site: Site, dataset: str):
     site.parts.stop_one("worker")
-    waiting = site.predict(dataset, "--wait")
+    waiting = site.process(*prediction(dataset), "--wait")
     eventually(lambda: site.value(RUNS, dataset, "running") == 1)
     time.sleep(8)  # longer than it takes to say what is missing
     waiting.send_signal(signal.SIGINT)
-    status, _, error = finished(waiting)
-    assert status == 130
+    _, error = waiting.communicate(timeout=120)
+    assert waiting.returncode == 130
     assert "no worker answers" in error
     assert "Stopped waiting" in error
     assert "Traceback" not in error

@@ -1,14 +1,13 @@
 """Two workers and two model servers share one run; one dies in mid-run: nothing is lost or doubled."""
 
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from scripts.processes import Supervisor
+from scripts.commands import Running
 from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS, SECONDS_EACH, Site, finished
 from tests.waiting import eventually
 
@@ -21,7 +20,7 @@ FINISHED = "SELECT count(*) FROM predictions_event WHERE kind = ? AND json_extra
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with Supervisor() as parts, Site(tmp_path_factory.mktemp("two"), parts, servers=2) as site:
+    with Site(tmp_path_factory.mktemp("two"), servers=2) as site:
         site.broker()
         for number in (1, 2):
             site.model_server(number)
@@ -43,7 +42,7 @@ def slices_done(site: Site, number: int) -> int:
     return len(re.findall(r"predict_slice\[[\w-]+\] succeeded", site.worker_log(number)))
 
 
-def started(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
+def started(site: Site, dataset: str, *arguments: str) -> Running:
     """Begin a run, and return once both workers and both servers have had a part in it."""
     site.import_questions(dataset, QUESTIONS)
     before = [slices_done(site, number) for number in (1, 2)], [answered(url) for url in site.urls]
@@ -59,7 +58,7 @@ def started(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
     return command
 
 
-def interrupted(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
+def interrupted(site: Site, dataset: str, *arguments: str) -> Running:
     """Begin a run, and return in the middle of it, so that a death costs slices."""
     command = started(site, dataset, *arguments)
     assert site.predicted(dataset) < QUESTIONS - 2 * SLICE
@@ -111,6 +110,6 @@ def test_a_killed_model_server(site: Site):
 
 def test_every_question_is_computed_once_when_nothing_dies(site: Site):
     before = sum(map(answered, site.urls))
-    started(site, "calm").communicate(timeout=60)
+    started(site, "calm").end(60)
     check_complete(site, "calm")
     assert sum(map(answered, site.urls)) - before == QUESTIONS

@@ -30,6 +30,7 @@ class Demo:
         self.var = var
         env = {name: value for name, value in os.environ.items() if name not in ("SECRET_KEY", "DEBUG")}
         env |= {"VAR_DIR": str(var), "PORT": str(free_port()), "MODEL_SERVER_PORT": str(free_port())}
+        env |= {"MODELSERVER_PROCESSES": "1"}  # tests/modelserver/serving has more of them
         self.begun = time.monotonic()
         self.output = var.parent / f"output-{time.monotonic_ns()}"
         with self.output.open("wb") as output:

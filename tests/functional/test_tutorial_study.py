@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -66,10 +65,11 @@ def site() -> Iterator[Site]:
 
 def run(site: Site, line: str, build: Path) -> str:
     """Run a command of the page with its files in a folder of the test."""
-    words = [word.replace("build/", f"{build}/") for word in shlex.split(line)]
-    assert words[0] == ".venv/bin/python"
-    more = ["--resamples", "200"] if "report" in words else []
-    return site.run(sys.executable, *words[1:], *more).stdout
+    python, *words = [word.replace("build/", f"{build}/") for word in shlex.split(line)]
+    assert python == ".venv/bin/python"
+    if words[0] == "manage.py":
+        return site.manage(*words[1:])
+    return site.manage(*words, *(["--resamples", "200"] if "report" in words else []))
 
 
 def visible(found: Locator) -> Locator:

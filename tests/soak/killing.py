@@ -105,24 +105,20 @@ def killable_site(*, postgres: bool) -> Iterator[Killable]:
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-kills-")))
         cluster = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pg-")))
-        parts = lasting.enter_context(Supervisor())
-        database, url = None, ""
-        if postgres:
-            port = free_port()
-            database = servers.killable_postgres(cluster, port)
-            url = f"postgres://postgres@127.0.0.1:{port}/postgres"
-            parts.start(database)
-            parts.wait_ready()
-            prepare(url, folder)
-        else:
-            url = prepare_sqlite(folder)
+        port = free_port()
+        database = servers.killable_postgres(cluster, port) if postgres else None
+        url = f"postgres://postgres@127.0.0.1:{port}/postgres" if postgres else prepare_sqlite(folder)
         settings = {
             "SECRET_KEY": secrets.token_urlsafe(50), "DATABASE_URL": url, "DEBUG": "false",
             "LOG_LEVEL": "INFO", "DJANGO_ADMIN": "false", "RUN_SWEEP_SECONDS": "3", "RATE_LIMITS": "false",
         }  # fmt: skip
         stack = Stack(folder, free_port(), free_port(), settings)
         commands = lasting.enter_context(Commands(stack.env))
+        parts = lasting.enter_context(Supervisor(commands.start))
         killable = Killable(Site(stack, parts, commands), database)
+        if database is not None:
+            killable.start("PostgreSQL")
+            prepare(url, folder)
         for name in killable.parts:
             if name != "PostgreSQL":
                 killable.start(name)
@@ -155,16 +151,15 @@ class Load:
 
     def _again(self, work: Callable[[int, Commands], None]) -> None:
         number = 0
-        with Commands(self.site.env) as commands:
-            while not self._over.is_set():
-                number += 1
-                try:
-                    work(number, commands)
-                except CommandFailed:
-                    time.sleep(0.2)  # the database or the queue was away, and it said so
-                except BaseException as error:
-                    self.errors.append(repr(error)[:2000])
-                    raise
+        while not self._over.is_set():
+            number += 1
+            try:
+                work(number, self.site.commands)
+            except CommandFailed:
+                time.sleep(0.2)  # the database or the queue was away, and it said so
+            except BaseException as error:
+                self.errors.append(repr(error)[:2000])
+                raise
 
     def _participants(self, number: int, _commands: Commands) -> None:
         walking = crowd(self.link, self.tally, users=6, think=0.2, patience=PATIENCE, seed=number)

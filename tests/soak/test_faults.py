@@ -51,7 +51,7 @@ def small_disk(megabytes: int) -> Iterator[Path]:
 @contextmanager
 def site_on(disk: Path) -> Iterator[Site]:
     """A web server whose database, and nothing else, is on a disk."""
-    with tempfile.TemporaryDirectory(prefix="touchstone-site-") as name, Supervisor() as parts:
+    with tempfile.TemporaryDirectory(prefix="touchstone-site-") as name:
         folder = Path(name)
         prepare_sqlite(folder)
         shutil.move(folder / "touchstone.sqlite3", disk / "site.sqlite3")
@@ -60,7 +60,7 @@ def site_on(disk: Path) -> Iterator[Site]:
             "DATABASE_URL": f"sqlite:///{disk}/site.sqlite3",
         }  # fmt: skip
         stack = Stack(folder, free_port(), free_port(), settings)
-        with Commands(stack.env) as commands:
+        with Commands(stack.env) as commands, Supervisor(commands.start) as parts:
             site = Site(stack, parts, commands)
             load_example(site, items=3)
             parts.start(stack.web())
@@ -151,16 +151,15 @@ def test_a_read_only_disk():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunSite]:
-    with Supervisor() as parts:
-        settings = {
-            "DJANGO_SETTINGS_MODULE": "tests.soak.poisoned_settings",
-            "RUN_SWEEP_SECONDS": "3", "JOB_SWEEP_SECONDS": "1", "JOB_LEASE_SECONDS": "2",
-        }  # fmt: skip
-        with RunSite(tmp_path_factory.mktemp("runs"), parts, **settings) as site:
-            site.broker()
-            site.model_server()
-            site.worker()
-            yield site
+    settings = {
+        "DJANGO_SETTINGS_MODULE": "tests.soak.poisoned_settings",
+        "RUN_SWEEP_SECONDS": "3", "JOB_SWEEP_SECONDS": "1", "JOB_LEASE_SECONDS": "2",
+    }  # fmt: skip
+    with RunSite(tmp_path_factory.mktemp("runs"), **settings) as site:
+        site.broker()
+        site.model_server()
+        site.worker()
+        yield site
 
 
 def test_an_emptied_queue(runs: RunSite):

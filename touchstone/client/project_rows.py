@@ -130,7 +130,10 @@ class ImageRow(Row):
 
 
 class ItemRow(Row):
-    """An item; fields that could reveal gold are None for annotators."""
+    """An item. For annotators, fields that could reveal gold are null.
+
+    These are purpose, extra, counts, and the answer if the project hides it.
+    """
 
     id: str
     external_id: str
@@ -141,7 +144,7 @@ class ItemRow(Row):
     passage: str
     tokens: list[tuple[int, int]]
     images: list[ImageRow]
-    answer: Any
+    answer: bool | int | float | str | None
     purpose: Purpose | None
     extra: dict[str, Any] | None
     annotators_wanted: int | None

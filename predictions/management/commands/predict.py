@@ -11,7 +11,7 @@ from jobs.base_command import JobCommand, count, system_name
 from jobs.progress import Job, run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod, SystemInfo
-from predictions.actions.predictions import start_run
+from predictions.actions.predictions import start_served_run
 from predictions.actions.saliency import start_saliency
 from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.models import Dataset, PredictionRun
@@ -56,14 +56,7 @@ class Command(JobCommand):
                 if options["dry_run"]:
                     self._write_cost(dataset, served)
                     return
-                run = start_run(
-                    dataset=dataset,
-                    system=served.name,
-                    revision=served.revision,
-                    language_model=served.language_model,
-                    spans_only=served.spans_only,
-                    by=by,
-                )
+                run = start_served_run(dataset=dataset, served=served, by=by)
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if patient:

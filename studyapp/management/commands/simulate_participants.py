@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from accounts.policy import Act
+from analysis.participants.exclusion_rules import MinTime
 from jobs.base_command import check_right, slug
 from jobs.progress_bar import Bar
 from jobs.simulation_command import SimulationCommand, get_status
@@ -22,7 +23,6 @@ from modelserver.wire.errors import UnusableSystem
 from modelserver.wire.schema import Usage
 from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
-from studyapp.definition.freezing import MinTimeRule
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import NotAdmitted, check_admission
 from studyapp.queries.bots import conditions_of, plan_of, public_id_of, stored
@@ -177,7 +177,7 @@ class Command(SimulationCommand):
         version = latest_version(study)
         assert version is not None  # there is a plan
         for rule in frozen(version).rules:
-            if isinstance(rule, MinTimeRule) and rule.clock == "server" and 500 * think < rule.milliseconds:
+            if isinstance(rule, MinTime) and rule.clock == "server" and 500 * think < rule.milliseconds:
                 self.stderr.write(
                     f"The rule {rule.name} excludes what took under {rule.milliseconds / 1000:g} s on the "
                     "server's clock, where these bots are quicker: give --think, or let the rules of a study "

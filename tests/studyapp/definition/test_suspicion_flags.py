@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
@@ -9,55 +10,62 @@ from django.conf import settings
 from analysis.participants.exclusion_rules import apply_rules
 from studyapp.actions.conduct import recount
 from studyapp.actions.pages import show_stage, submit_stage
-from studyapp.definition.suspicion_flags import FLAGS, MEANINGS, ItemPage, own_flags, pattern, shared
+from studyapp.definition.suspicion_flags import FLAGS, MEANINGS
 from studyapp.exports.bundle import write_bundle
-from studyapp.models import Event, Trial
+from studyapp.models import Event, Participant, Trial
 from studyapp.queries.bots import plan_of
 from studyapp.queries.flags import flag_counts, flagged_participants, participant_flags
 from studyapp.queries.studies import current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 
-
-def pages(*answers, seconds=20.0, **times):
-    return [
-        ItemPage(f"q{number}", answer, seconds, **times) for number, answer in enumerate(answers, start=1)
-    ]
-
-
 VARIED = [{"a": number % 3, "b": True} for number in range(6)]
 SAME = [{"a": 4, "b": True}] * 6
 
 
-def test_who_answers_in_earnest_has_no_flag():
-    assert own_flags(pages(*VARIED, total_ms=20_000, hidden_ms=0)) == []
-    assert own_flags([]) == []
+def flags_after(answers, *, seconds=(), hidden_ms=None, study=None):
+    """Flags of a participant with these answers; items take 20 s unless told otherwise."""
+    study = study or factories.make_study(items=6, conditions=1)
+    person = factories.make_participant(study=study)
+    begun = person.consented_at
+    assert begun is not None
+    times = [*seconds, *[20.0] * (len(answers) - len(seconds))]
+    trials = person.trials.order_by("item__external_id")
+    for trial, given, took, hidden in zip(trials, answers, times, [hidden_ms, *[0] * 5], strict=False):
+        trial.answers, trial.shown_at = given, begun
+        trial.submitted_at = begun + timedelta(seconds=took)
+        trial.client_total_ms, trial.client_hidden_ms = (None, None) if hidden_ms is None else (200, hidden)
+        trial.save()
+    Participant.objects.filter(pk=person.pk).update(items_submitted=len(answers))
+    recount(Participant.objects.filter(version__study=study))
+    return participant_flags(Participant.objects.filter(pk=person.pk)).get(person.pk, [])
 
 
-@pytest.mark.parametrize(("fast", "flagged"), [(0, False), (1, False), (2, True), (6, True)])
-def test_impossible_speed_is_a_share_of_the_items(fast, flagged):
-    given = [*pages(*VARIED[:fast], seconds=2.9), *pages(*VARIED[fast:], seconds=3.0)]
-    assert ("impossible_speed" in own_flags(given)) is flagged
+@pytest.mark.django_db
+class TestOfAllItems:
+    def test_who_answers_in_earnest_has_no_flag(self):
+        assert flags_after(VARIED, hidden_ms=0) == flags_after([]) == []
 
+    @pytest.mark.parametrize(("fast", "flagged"), [(0, False), (1, False), (2, True), (6, True)])
+    def test_impossible_speed_is_a_share_of_the_items(self, fast, flagged):
+        taken = flags_after(VARIED, seconds=[2.9] * fast + [3.0] * (6 - fast))
+        assert ("impossible_speed" in taken) is flagged
 
-def test_straight_lining_needs_enough_items():
-    assert own_flags(pages(*SAME)) == ["straight_lining"]
-    assert own_flags(pages(*SAME[:4])) == []
-    assert own_flags(pages(*SAME[:5], {"a": 4, "b": False})) == []
+    def test_straight_lining_needs_enough_items(self):
+        assert flags_after(SAME) == ["straight_lining"]
+        assert flags_after(SAME[:4]) == []
+        assert flags_after([*SAME[:5], {"a": 4, "b": False}]) == []
 
+    def test_focus_loss_is_of_the_whole_time_and_needs_a_clock(self):
+        assert flags_after(VARIED, hidden_ms=301) == ["focus_loss"]
+        assert flags_after(VARIED, hidden_ms=300) == []
+        assert flags_after(VARIED) == []
 
-def test_focus_loss_is_of_the_whole_time_and_needs_a_clock():
-    assert own_flags(pages(*VARIED, total_ms=1000, hidden_ms=251)) == ["focus_loss"]
-    assert own_flags(pages(*VARIED, total_ms=1000, hidden_ms=250)) == []
-    assert own_flags(pages(*VARIED)) == []
-
-
-def test_a_pattern_is_of_answers_to_items_in_any_order():
-    one = pages(*VARIED)
-    assert pattern(one) == pattern(one[::-1])
-    assert pattern(one) != pattern(pages(*VARIED[::-1]))
-    assert pattern(one[:4]) is None
-    assert shared([pattern(one), pattern(one[::-1]), None, None, "other"]) == {pattern(one)}
+    def test_a_pattern_is_of_at_least_five_answers_to_the_same_items(self):
+        study = factories.make_study(items=6, conditions=1)
+        assert flags_after(VARIED[:4], study=study) == flags_after(VARIED[:4], study=study) == []
+        assert flags_after(VARIED, study=study) == flags_after(VARIED[::-1], study=study) == []
+        assert flags_after(VARIED, study=study) == ["identical_pattern"]
 
 
 def test_every_flag_has_a_meaning():
@@ -98,7 +106,7 @@ def test_flags_are_exported_and_exclude_by_the_rules_of_the_study_only(study, tm
     one, other = (take_part(study, [1, 2, 3, 4, 5]) for _number in range(2))
     lining = take_part(study, [3, 3, 3, 3, 3])
     honest = take_part(study, [5, 4, 3, 2, 1])
-    assert participant_flags(study) == {
+    assert participant_flags(Participant.objects.all()) == {
         one.pk: ["identical_pattern"], other.pk: ["identical_pattern"], lining.pk: ["straight_lining"],
     }  # fmt: skip
     assert [row.public_id for row in flagged_participants(study)] == [
@@ -139,7 +147,10 @@ def test_the_field_that_people_do_not_see_flags_and_stops_nobody(study, client):
     assert response.url == f"/study/{study.slug}/item/2/"
     event = Event.objects.get(kind="honeypot_filled")
     assert event.data == {"page": "item"}
-    assert participant_flags(study)[event.participant_id] == ["impossible_speed", "honeypot"]
+    assert participant_flags(Participant.objects.all())[event.participant_id] == [
+        "impossible_speed",
+        "honeypot",
+    ]
 
 
 def test_the_how_to_states_the_flags():
@@ -164,13 +175,15 @@ def test_failed_checks_are_flags_that_a_registered_rule_may_read(db, tmp_path):
     show_stage(page=page)
     wrong = {"look_up": True, "judged": "style"}
     submit_stage(page=page, answers=wrong, changes={}, timing=PageTiming(9_000))
-    assert participant_flags(study) == {careless.pk: ["failed_comprehension"]}
+    assert participant_flags(Participant.objects.all()) == {careless.pk: ["failed_comprehension"]}
     for participant, asked in ((careless, {"certainty": 2}), (careful, {"rated_correct": False})):
         factories.go_through_stages(participant)
         while participant.trials.filter(item__kind="attention", answers__isnull=True).exists():
             factories.answer_item(participant, **asked)
-    assert "failed_attention" in participant_flags(study)[careless.pk]
-    assert not {"failed_attention", "failed_comprehension"} & set(participant_flags(study)[careful.pk])
+    assert "failed_attention" in participant_flags(Participant.objects.all())[careless.pk]
+    assert not {"failed_attention", "failed_comprehension"} & set(
+        participant_flags(Participant.objects.all())[careful.pk]
+    )
     write_bundle(study, tmp_path / "out")
     with (tmp_path / "out" / "trials.csv").open() as file:
         excluded = {

@@ -19,7 +19,6 @@ from touchstone.client import studies as client_studies
 PAIRS: list[tuple[Any, Any]] = [
     (rows.ConditionProgress, ConditionProgress),
     (rows.ModeProgress, ModeProgress),
-    (project_rows.ItemRow, projects.ItemRow),
     (project_rows.AnnotationRow, annotations.AnnotationRow),
     (project_rows.AnnotationDetail, annotations.AnnotationDetail),
     (project_rows.EditorState, annotations.EditorState),
