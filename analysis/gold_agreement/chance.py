@@ -14,15 +14,13 @@ References:
     4. Krippendorff (2004). Content Analysis, chapter 11.
 """
 
-from typing import Literal, get_args
-
 import numpy as np
 
 from ..faithfulness.overlap import Index
 from ..stats.arrays import Array, ratio
-from ..stats.bootstrap_sums import Formula, Tally
+from ..stats.bootstrap_sums import Tally
+from ..stats.coincidences import Metric, alphas
 
-Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 MOST_LEVELS = 30  # different values; a matrix of them is summed for each item
 MOST_PAIRS = 50  # pairs of people; a table of each is summed for each item
 TOO_MANY = f"there are more than {MOST_LEVELS} different values"
@@ -89,8 +87,6 @@ def alpha(values: Array, unit: Index, unit_item: Index, items: int, metric: Metr
     Raises:
         ValueError: The metric is unknown.
     """
-    if metric not in get_args(Metric):
-        raise ValueError(f"metric must be one of {', '.join(get_args(Metric))}, not {metric!r}")
     raters = np.bincount(unit, minlength=len(unit_item))
     kept = raters[unit] >= 2
     levels, level = np.unique(values[kept], return_inverse=True)
@@ -104,33 +100,8 @@ def alpha(values: Array, unit: Index, unit_item: Index, items: int, metric: Metr
     sums = np.zeros((items, size, size))
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(size)
     np.add.at(sums, unit_item, pairs * weights[:, None, None])
-    return Tally(sums.reshape(items, size * size), _alpha_of(levels, metric), paired, reason)
 
+    def formula(of_units: Array) -> Array:
+        return alphas(of_units.reshape(*of_units.shape[:-1], size, size), levels, metric)
 
-def _alpha_of(levels: Array, metric: Metric) -> Formula:
-    size = len(levels)
-
-    def formula(sums: Array) -> Array:
-        coincidences = sums.reshape(*sums.shape[:-1], size, size)
-        totals = coincidences.sum(axis=-1)
-        n = totals.sum(axis=-1)
-        apart = _distances(totals, levels, metric)
-        observed = (coincidences * apart).sum(axis=(-2, -1))
-        expected = (totals[..., :, None] * totals[..., None, :] * apart).sum(axis=(-2, -1))
-        return 1 - (n - 1) * ratio(observed, expected)
-
-    return formula
-
-
-def _distances(totals: Array, levels: Array, metric: Metric) -> Array:
-    """Compute squared distances of levels."""
-    apart = levels[:, None] - levels
-    if metric == "nominal":
-        return (apart != 0).astype(float)
-    if metric == "interval":
-        return np.asarray(apart**2, dtype=float)
-    if metric == "ratio":
-        return np.where(apart == 0, 0.0, ratio(apart, levels[:, None] + levels)) ** 2
-    # Ratings between two levels, with half of those at either end, are a difference of mid-ranks.
-    middle = np.cumsum(totals, axis=-1) - totals / 2
-    return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2)
+    return Tally(sums.reshape(items, size * size), formula, paired, reason)

@@ -24,7 +24,6 @@ in which a sign of the rank table must recur.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -38,8 +37,28 @@ from ..stats.sequential import Boundaries, Spending, boundaries
 from .power import Power
 
 
-@dataclass(frozen=True)
-class Plan:
+class _Declared(BaseModel):
+    """The declarations of a plan, in a file and in the analysis alike."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    hypotheses: tuple[str, ...] = ()
+    baseline: str | None = None
+    family: tuple[tuple[str, str, str], ...] = ()
+    margins: Mapping[str, tuple[float, float]] = {}
+    scores: tuple[str, ...] = ()
+    coefficient: Coefficient = "pearson"
+    sign_share: float = Field(default=0.9, gt=0.5, le=1)
+    rope: tuple[float, float] | None = None
+    participants: int | None = None
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    resamples: int = Field(default=2000, ge=0)
+    permutations: int = Field(default=9999, ge=1)
+    seed: int = Field(default=1, ge=0)
+    known: str = ""  # words: allow - the name of a field in plan files
+    authors: tuple[str, ...] = ()
+
+
+class Plan(_Declared):
     """A plan that the researchers declare before the data.
 
     Attributes:
@@ -61,24 +80,9 @@ class Plan:
         authors: Names.
     """
 
-    hypotheses: tuple[str, ...] = ()
     target: Target = "items_like_these"
-    baseline: str | None = None
-    family: tuple[tuple[str, str, str], ...] = ()
-    margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    scores: tuple[str, ...] = ()
-    coefficient: Coefficient = "pearson"
-    sign_share: float = 0.9
-    rope: tuple[float, float] | None = None
-    participants: int | None = None
     power: Power | None = None
     looks: Boundaries | None = None
-    alpha: float = 0.05
-    resamples: int = 2000
-    permutations: int = 9999
-    seed: int = 1
-    known: str = ""  # words: allow - the name of a field in plan files
-    authors: tuple[str, ...] = ()
 
 
 class _Looks(BaseModel):
@@ -87,27 +91,11 @@ class _Looks(BaseModel):
     spending: Spending = "obrien_fleming"
 
 
-class PlanFile(BaseModel):
+class PlanFile(_Declared):
     """A plan as a file holds it, and as a study freezes it."""
 
-    model_config = ConfigDict(extra="forbid")
-    hypotheses: tuple[str, ...] = ()
     target: Target | None = None
-    baseline: str | None = None
-    family: tuple[tuple[str, str, str], ...] = ()
-    margins: dict[str, tuple[float, float]] = {}
-    scores: tuple[str, ...] = ()
-    coefficient: Coefficient = "pearson"
-    sign_share: float = Field(default=0.9, gt=0.5, le=1)
-    rope: tuple[float, float] | None = None
-    participants: int | None = None
     looks: _Looks | None = None
-    alpha: float = Field(default=0.05, gt=0, lt=1)
-    resamples: int = Field(default=2000, ge=0)
-    permutations: int = Field(default=9999, ge=1)
-    seed: int = Field(default=1, ge=0)
-    known: str = ""  # words: allow - the name of a field in plan files
-    authors: tuple[str, ...] = ()
 
 
 def load_plan(path: Path) -> Plan:

@@ -135,14 +135,14 @@ def _test(rule: Rule, people: Mapping[str, Sequence[str]]) -> str:
         time = f"as.numeric({_column(CLOCK_COLUMNS[rule.clock])})"
         if rule.clock != "server":
             time = f"ifelse(is.na({time}), as.numeric({_column(CLOCK_COLUMNS['server'])}), {time})"
-        return f"{time} {sign} {rule.milliseconds!r}"
+        return f"{time} {sign} {float(rule.milliseconds)!r}"
     if isinstance(rule, Answered):
         column = _column(rule.question)
         if isinstance(rule.value, bool):
             return f"{column} == {quoted(str(rule.value).lower())}"
         if isinstance(rule.value, str):
             return f"{column} == {quoted(rule.value)}"
-        return f"as.numeric({column}) == {rule.value!r}"
+        return f"as.numeric({column}) == {float(rule.value)!r}"
     if isinstance(rule, AnsweredNumber):
         number = f"as.numeric({_column(rule.question)})"
         bounds = ((">=", rule.at_least), ("<=", rule.at_most))

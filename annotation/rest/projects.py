@@ -138,31 +138,21 @@ def _labels(project: Project) -> HttpResponse:
     return answer(shapes.Labels(layers=[layer.shown() for layer in task.layers] if task else []))
 
 
-class Lifecycle(ProjectView):
-    """The base of the acts of a project's life cycle."""
+def _life_cycle(act: str, summary: str) -> type[ProjectView]:
+    """Return the endpoint of an act of a project's life cycle."""
 
-    def _act(self, slug: str, act: str) -> HttpResponse:
+    def post(self: ProjectView, request: Request, slug: str) -> HttpResponse:
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         change_project(project=member.project, act=act, by=self.user)
         return _detail(self.member(slug))
 
-
-class Close(Lifecycle):
-    """Assigns no more items."""
-
-    @described(answers=wire.ProjectDetail, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Close a project."""
-        return self._act(slug, "close")
+    post.__doc__ = summary
+    view = described(answers=wire.ProjectDetail, errors=(409,))(post)
+    return type("LifeCycle", (ProjectView,), {"post": view})
 
 
-class Reopen(Lifecycle):
-    """Assigns items again."""
-
-    @described(answers=wire.ProjectDetail, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Reopen a project."""
-        return self._act(slug, "reopen")
+Close = _life_cycle("close", "Close a project.")
+Reopen = _life_cycle("reopen", "Reopen a project.")
 
 
 class Members(ProjectView):

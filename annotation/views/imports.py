@@ -1,19 +1,26 @@
 """Preview and apply an upload of items or of model outputs."""
 
+from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
 
 from accounts.access import NOT_THERE, user_of
+from accounts.policy import Act
 from annotation.models import Membership
+from annotation.views.access import members_only
 from foundation.errors import Conflict
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.actions.previews import apply_preview
 from jobs.models import Job
 from jobs.queries import applied_job, job_of
 from jobs.tasks import enqueue_job
+
+ITEMS, OUTPUTS = "import_items", "import_outputs"
+PAGES = {"import": ITEMS, "output_import": OUTPUTS}  # the kind of import that each page shows
 
 
 def import_or_404(request: HttpRequest, member: Membership, pk: int, kind: str) -> Job:
@@ -36,16 +43,13 @@ def import_context(member: Membership, job: Job) -> dict[str, Any]:
     }
 
 
-def apply_import(request: HttpRequest, preview: Job) -> Job:
-    """Import the upload of a preview and return the job.
-
-    If that is not possible, say so and return the preview.
-    """
-    try:
-        job, is_new = apply_preview(preview=preview, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-        return preview
-    if is_new:
-        transaction.on_commit(lambda: enqueue_job(job))
-    return job
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def apply(request: HttpRequest, member: Membership, pk: int, page: str) -> HttpResponse:
+    """Import the upload of a preview, whose page then shows the import."""
+    job = import_or_404(request, member, pk, PAGES[page])
+    with errors_shown(request, Conflict):
+        job, is_new = apply_preview(preview=job, by=user_of(request))
+        if is_new:
+            transaction.on_commit(partial(enqueue_job, job))
+    return redirect(f"annotation:{page}", member.project.slug, job.pk)

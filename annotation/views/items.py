@@ -18,14 +18,13 @@ from annotation.imports import IMAGES
 from annotation.models import Item, Membership, Order
 from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
 from annotation.queries.items import items_found
+from annotation.views import tables
 from annotation.views.access import members_only
-from annotation.views.imports import apply_import, import_context, import_or_404
-from annotation.views.tables import IMPORTS, ITEMS
+from annotation.views.imports import ITEMS, import_context, import_or_404
 from foundation.translated_messages import errors_shown, translated_error
 from jobs.models import Job
 from jobs.tasks import start_job
 
-KIND = "import_items"
 SHOWN = 50
 SHOWN_IMPORTS = 20
 
@@ -36,7 +35,7 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the items, with search and filter by state."""
     form = ItemFilterForm(request.GET)
     wanted = form.wanted()
-    table = ITEMS.of(request.GET)
+    table = tables.ITEMS.of(request.GET)
     items = items_found(member.project, wanted["search"], wanted["state"])
     page = table.page(items, SHOWN, key="position", after=wanted["after"], before=wanted["before"])
     context = {
@@ -60,7 +59,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
         job = _preview(request, member, form)
         return redirect("annotation:import", member.project.slug, job.pk)
     earlier = imports_of(member.project)[:SHOWN_IMPORTS]
-    table = IMPORTS.of(request.GET)
+    table = tables.IMPORTS.of(request.GET)
     context = {
         "project": member.project,
         "form": form,
@@ -74,7 +73,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
 def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
     upload = form.cleaned_data["upload"]
     return start_job(
-        kind=KIND,
+        kind=ITEMS,
         workspace=member.project.workspace,
         by=user_of(request),
         subject=member.project.slug,
@@ -95,7 +94,7 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
 @members_only(Act.ANNOTATION_MANAGE)
 def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Show the preview of an upload, or how far its import is."""
-    job = import_or_404(request, member, pk, KIND)
+    job = import_or_404(request, member, pk, ITEMS)
     name = job.options.get("format", "")
     format_label = UPLOADS[name][1] if name in UPLOADS else name
     return render(
@@ -103,14 +102,6 @@ def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
         "annotation/import.html",
         import_context(member, job) | {"is_images": name == IMAGES, "format": format_label},
     )
-
-
-@require_POST
-@members_only(Act.ANNOTATION_MANAGE)
-def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Import the upload of a preview."""
-    job = apply_import(request, import_or_404(request, member, pk, KIND))
-    return redirect("annotation:import", member.project.slug, job.pk)
 
 
 @require_POST

@@ -38,37 +38,33 @@ def labels(request: HttpRequest, member: Membership) -> HttpResponse:
         else:
             messages.success(request, _("Saved the labels."))
             return redirect("annotation:labels", project.slug)
-    return _page(request, member, task, form=form)
+    return _page(request, member, task, labels_form=form)
 
 
 @require_POST
 @members_only(Act.ANNOTATION_MANAGE)
-def rename(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Rename a label, and what is marked with it."""
+def change_label(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
+    """Rename a label, merge it into another one, or delete an unused one."""
     if (task := task_of(member.project)) is None:
         return _no_labels(request, member)
-    form = RenameLabelForm(request.POST, task=task)
+    form_of_act, change = _ACTS[act]
+    form = form_of_act(request.POST, task=task)
+    if form.is_valid():
+        try:
+            change(project=member.project, by=user_of(request), **form.values())
+        except Conflict as error:
+            form.add_error(None, translated_error(error))
+        else:
+            done = _("Merged the labels.") if form.values().get("into") else _("Deleted the label.")
+            messages.success(request, _("Renamed the label.") if act == "rename" else done)
+            return redirect("annotation:labels", member.project.slug)
+    return _page(request, member, task, **{f"{act}_form": form})
 
-    def act() -> str:
-        label_actions.rename_label(project=member.project, by=user_of(request), **form.values())
-        return _("Renamed the label.")
 
-    return _done(request, member, form, act) or _page(request, member, task, rename_form=form)
-
-
-@require_POST
-@members_only(Act.ANNOTATION_MANAGE)
-def remove(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Delete an unused label, or merge it into another one."""
-    if (task := task_of(member.project)) is None:
-        return _no_labels(request, member)
-    form = RemoveLabelForm(request.POST, task=task)
-
-    def act() -> str:
-        label_actions.remove_label(project=member.project, by=user_of(request), **form.values())
-        return _("Merged the labels.") if form.values()["into"] else _("Deleted the label.")
-
-    return _done(request, member, form, act) or _page(request, member, task, remove_form=form)
+_ACTS: dict[str, tuple[type[RenameLabelForm | RemoveLabelForm], Callable[..., object]]] = {
+    "rename": (RenameLabelForm, label_actions.rename_label),
+    "remove": (RemoveLabelForm, label_actions.remove_label),
+}
 
 
 def _no_labels(request: HttpRequest, member: Membership) -> HttpResponse:
@@ -76,37 +72,16 @@ def _no_labels(request: HttpRequest, member: Membership) -> HttpResponse:
     return redirect("annotation:settings", member.project.slug)
 
 
-def _done(
-    request: HttpRequest, member: Membership, form: forms.Form, act: Callable[[], str]
-) -> HttpResponse | None:
-    """Act on a valid form; return None if it has errors."""
-    if not form.is_valid():
-        return None
-    try:
-        messages.success(request, act())
-    except Conflict as error:
-        form.add_error(None, translated_error(error))
-        return None
-    return redirect("annotation:labels", member.project.slug)
-
-
-def _page(
-    request: HttpRequest,
-    member: Membership,
-    task: LabelTask,
-    *,
-    form: LabelsForm | None = None,
-    rename_form: RenameLabelForm | None = None,
-    remove_form: RemoveLabelForm | None = None,
-) -> HttpResponse:
-    wrong = [each for each in (form, rename_form, remove_form) if each is not None and each.errors]
+def _page(request: HttpRequest, member: Membership, task: LabelTask, **sent: forms.Form) -> HttpResponse:
+    wrong = [each for each in sent.values() if each.errors]
     context = {
         "project": member.project,
         "form": wrong[0] if wrong else None,
-        "labels_form": form or LabelsForm(initial={"labels": label_yaml(task)}),
-        "rename_form": rename_form or RenameLabelForm(task=task),
-        "remove_form": remove_form or RemoveLabelForm(task=task),
+        "labels_form": LabelsForm(initial={"labels": label_yaml(task)}),
+        "rename_form": RenameLabelForm(task=task),
+        "remove_form": RemoveLabelForm(task=task),
         "has_labels": any(layer.names or layer.questions for layer in task.layers),
         "has_items": member.project.items.exists(),
+        **sent,
     }
     return render(request, "annotation/labels.html", context, status=422 if wrong else 200)

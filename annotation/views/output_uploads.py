@@ -14,12 +14,10 @@ from annotation.forms import OutputsForm
 from annotation.models import Membership
 from annotation.output_imports import OutputOptions
 from annotation.views.access import members_only
-from annotation.views.imports import apply_import, import_context, import_or_404
+from annotation.views.imports import OUTPUTS, import_context, import_or_404
 from foundation.translated_messages import errors_shown
 from jobs.models import Job
 from jobs.tasks import start_job
-
-KIND = "import_outputs"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -38,7 +36,7 @@ def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job
     file, system, revision = (form.cleaned_data[name] for name in ("file", "system", "revision"))
     options = OutputOptions(project=member.project_id, system=system, revision=revision, dry_run=True)
     return start_job(
-        kind=KIND,
+        kind=OUTPUTS,
         workspace=member.project.workspace,
         by=user_of(request),
         subject=member.project.slug,
@@ -52,16 +50,8 @@ def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job
 @members_only(Act.ANNOTATION_MANAGE)
 def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Show the preview of an upload, or how far its import is."""
-    job = import_or_404(request, member, pk, KIND)
+    job = import_or_404(request, member, pk, OUTPUTS)
     return render(request, "annotation/output_import.html", import_context(member, job))
-
-
-@require_POST
-@members_only(Act.ANNOTATION_MANAGE)
-def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Import the upload of a preview."""
-    job = apply_import(request, import_or_404(request, member, pk, KIND))
-    return redirect("annotation:output_import", member.project.slug, job.pk)
 
 
 @require_POST

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -13,24 +13,20 @@ from annotation.models import Membership
 from annotation.queries.pace import ENDS, Pace, PaceRow, pace
 from annotation.views.access import members_only
 from foundation import charts
-from foundation.spreadsheet import csv_lines
+from foundation.spreadsheet import csv_download
 
 PERIODS = (7, 30, 90)  # days
 
 
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
-def shown(request: HttpRequest, member: Membership) -> HttpResponse:
+def shown(request: HttpRequest, member: Membership) -> HttpResponseBase:
     """Show the pace of the last days, or with ?format=csv export it."""
     given = request.GET.get("days", "")
     days = int(given) if given in map(str, PERIODS) else 30
     measured = pace(member.project, days)
     if request.GET.get("format") == "csv":
-        response = HttpResponse(
-            "".join(csv_lines(PaceRow._fields, measured.rows)), content_type="text/csv; charset=utf-8"
-        )
-        response["Content-Disposition"] = f'attachment; filename="{member.project.slug}-pace.csv"'
-        return response
+        return csv_download(f"{member.project.slug}-pace", PaceRow._fields, measured.rows)
     context = {
         "project": member.project,
         "periods": PERIODS,

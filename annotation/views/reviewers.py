@@ -1,7 +1,7 @@
 """Pages of an adjudicator: review queue, one item, agreement."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -21,7 +21,7 @@ from annotation.queries.overview import agreement_rows, comparison_page
 from annotation.queries.review import first_to_settle, next_to_settle, review_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
-from foundation.spreadsheet import csv_lines
+from foundation.spreadsheet import csv_download
 from foundation.translated_messages import translated_error
 
 SHOWN = 200  # items that wait for a decision
@@ -107,7 +107,7 @@ def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse
 
 @require_safe
 @members_only(Act.ANNOTATION_SETTLE)
-def agreement(request: HttpRequest, member: Membership) -> HttpResponse:
+def agreement(request: HttpRequest, member: Membership) -> HttpResponseBase:
     """Show inter-annotator agreement, or with ?format=csv export it.
 
     The page of a large project opens without the figures, and its script asks for them with ?part=figures.
@@ -118,7 +118,9 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponse:
     measured, items = project_agreement(member.project)
     rows = agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE))
     if request.GET.get("format") == "csv":
-        return _csv(rows, f"{member.project.slug}-agreement.csv")
+        columns = ["by", "name", "measure", "value", "low", "high", "n", "reason"]
+        values = ([row[column] for column in columns] for row in rows)
+        return csv_download(f"{member.project.slug}-agreement", columns, values)
     partings = measured.first_parting_modules()
     context = {
         "project": member.project,
@@ -130,14 +132,6 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponse:
     is_part = request.GET.get("part") == "figures"
     template = "annotation/agreement_figures.html" if is_part else "annotation/agreement.html"
     return render(request, template, context)
-
-
-def _csv(rows: list[dict[str, object]], name: str) -> HttpResponse:
-    columns = ["by", "name", "measure", "value", "low", "high", "n", "reason"]
-    lines = csv_lines(columns, ([row[column] for column in columns] for row in rows))
-    response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 def _item_or_404(member: Membership, pk: int) -> Item:

@@ -43,6 +43,10 @@ class BatchLimits:
         return count == 1 or (count <= self.items and padded <= self.tokens and total >= self.fill * padded)
 
 
+# Of windows that an encoder reads at once, of any length.
+OF_WINDOWS = BatchLimits(tokens=GPU_TOKENS, items=GPU_TOKENS, fill=0.0)
+
+
 def companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:
     """Return positions of a batch: the first item and those of like cost."""
     chosen: list[int] = []

@@ -20,7 +20,7 @@ from typing import Self
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from modelserver.serving.lifecycle import bind, run, serve, url_of
 from modelserver.serving.logs import log_to_stderr
-from modelserver.serving.model_cache import Loader, Source
+from modelserver.serving.model_cache import AvailableSystem, Loader, Source
 from modelserver.serving.service import ServerLimits, Service
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import InvalidRequest, ModelServerError, PredictionFailed
@@ -228,7 +228,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     for name in filter(None, options.modular.split(",")):
         programs = PROGRAMS.get(name.partition("-")[0])
-        sources[name] = Source(partial(FakeModularSystem, name), kind="modular", programs=programs)
+        about = AvailableSystem(kind="modular", programs=programs)
+        sources[name] = Source(partial(FakeModularSystem, name), about)
     try:
         return run(Service(sources), bind(options.host, options.port), drain_seconds=30.0)
     except ModelServerError as error:

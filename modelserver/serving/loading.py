@@ -15,9 +15,10 @@ from typing import Any, Generic, TypeVar, cast
 import torch
 import transformers
 
+from modelserver.inputs.devices import check_device
 from modelserver.registry import SYSTEMS, WEIGHTS
 from modelserver.serving.devices import Hardware
-from modelserver.serving.model_cache import Source
+from modelserver.serving.model_cache import AvailableSystem, Source
 from modelserver.serving.system_spec import ClassSpec, LocalSpec, ShippedSpec
 from modelserver.systems import own
 from modelserver.systems.base import weight_bytes
@@ -114,10 +115,9 @@ def sources(chosen: Sequence[LocalSpec] | None, hardware: Hardware) -> dict[str,
 
 def _require_device(device: str) -> None:
     try:
-        torch.empty(0, device=torch.device(device))
-    except (AssertionError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise LoadFailed(f"the device {device!r} cannot be used: {reason}") from error
+        check_device(str, device)
+    except ValueError as error:
+        raise LoadFailed(f"the device {device!r} {error}") from error
 
 
 def _source(choice: LocalSpec, hardware: Hardware) -> Source:
@@ -134,15 +134,9 @@ def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) ->
         raise UnknownSystem(f"no system {system!r}; known systems: {', '.join(SYSTEMS)}{hint}")
     spec = SYSTEMS[system]
     make = partial(spec.load, folder, torch.device(hardware.device))
-    expect = partial(expected_bytes, folder or WEIGHTS / system)
-    return Source(
-        partial(_served, name, make, hardware),
-        spec.description,
-        expect,
-        kind=spec.kind,
-        programs=spec.programs,
-        spans_only=spec.spans_only,
-    )
+    expected = expected_bytes(folder or WEIGHTS / system)
+    about = AvailableSystem(spec.description, expected, spec.kind, spec.programs, spec.spans_only)
+    return Source(partial(_served, name, make, hardware), about)
 
 
 def _served(name: str, make: Callable[[], Served], hardware: Hardware) -> Served:

@@ -29,21 +29,31 @@ RETRY_LOAD_SECONDS = 10.0  # after this a load that failed is tried again: its f
 
 
 @dataclass(frozen=True)
-class Source:
-    """How to get a system.
+class AvailableSystem:
+    """A system that could be loaded.
 
-    ``expect`` returns how many bytes its weights will take, as far as that is known before loading, else
-    0. ``is_remote`` marks a system that another server computes, so that waiting for it must not occupy
-    a model thread. ``kind`` is shown until it is loaded, ``programs`` and ``spans_only`` always.
+    ``expected_bytes`` are those that its weights will take, as far as that is known, else 0. ``kind`` is
+    shown until it is loaded, ``programs`` and ``spans_only`` always.
     """
 
-    load: Loader
     description: str = ""
-    expect: Callable[[], int] = lambda: 0
-    is_remote: bool = False
+    expected_bytes: int = 0
     kind: SystemKind = "reader"
     programs: ProgramKind | None = None
     spans_only: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """How to get a system.
+
+    ``is_remote`` marks a system that another server computes, so that waiting for it must not occupy a
+    model thread.
+    """
+
+    load: Loader
+    about: AvailableSystem = AvailableSystem()
+    is_remote: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,9 +77,8 @@ class _Entry:
     def __init__(self, name: str, source: Source) -> None:
         self.name, self.source = name, source
         self.system: Served | None = None
-        self.revision = ""  # these four are kept when the system is evicted
-        self.description = source.description
-        self.kind, self.programs = source.kind, source.programs
+        self.revision = ""  # these are kept when the system is evicted
+        self.description, self.kind = source.about.description, source.about.kind
         self.size: int | None = None
         self.users = 0
         self.used_at = 0.0
@@ -77,6 +86,11 @@ class _Entry:
         self.queued = False
         self.waiters: list[asyncio.Future[None]] = []
         self.failure: tuple[float, LoadFailed] | None = None
+
+    @property
+    def expected(self) -> int:
+        """Return the bytes of the weights, as far as they are known."""
+        return self.source.about.expected_bytes if self.size is None else self.size
 
     def info(self) -> SystemInfo:
         """Return the system as a wire type."""
@@ -86,8 +100,8 @@ class _Entry:
             description=self.description,
             loaded=self.system is not None,
             kind=self.kind,
-            programs=self.programs,
-            spans_only=self.source.spans_only,
+            programs=self.source.about.programs,
+            spans_only=self.source.about.spans_only,
             language_model=getattr(self.system, "language_model", None),
         )
 
@@ -173,7 +187,7 @@ class ModelCache:
         A system is evicted again if the next one needs its room. Raises LoadFailed.
         """
         for entry in self._entries.values():
-            await self._make_room(entry, await self._expected(entry), even_if_unused=True)
+            await self._make_room(entry, entry.expected, even_if_unused=True)
             system = await self._load(entry)
             await self._make_room(entry, entry.size or 0, even_if_unused=True)
             self._insert(entry, system)
@@ -267,7 +281,7 @@ class ModelCache:
         """Load a system unless no caller waits for it any more."""
         if entry.system is not None or not entry.waiters:
             return
-        if not await self._make_room(entry, await self._expected(entry)):
+        if not await self._make_room(entry, entry.expected):
             return
         system = await self._load(entry)
         stays = False
@@ -279,11 +293,6 @@ class ModelCache:
             else:
                 await self._queue_of(entry).thread.call(_unloader(system))
                 self._report(Change("unloaded", entry.name, size=entry.size or 0, revision=entry.revision))
-
-    async def _expected(self, entry: _Entry) -> int:
-        if entry.size is not None:
-            return entry.size
-        return await self._queue_of(entry).thread.call(entry.source.expect)
 
     async def _make_room(self, entry: _Entry, size: int, *, even_if_unused: bool = False) -> bool:
         """Evict systems until ``size`` more bytes fit.

@@ -22,12 +22,12 @@ from typing import Any, NoReturn, cast
 from modelserver.serving.batching import check_each
 from modelserver.serving.devices import Hardware
 from modelserver.serving.logs import log_to_stderr
-from modelserver.serving.model_cache import Source, load_and_warm
+from modelserver.serving.model_cache import AvailableSystem, Source, load_and_warm
 from modelserver.serving.system_spec import LocalSpec
 from modelserver.systems.base import described
 from modelserver.systems.predict_each import free_memory, log_failure, predict_each
 from modelserver.wire.errors import ModelServerError
-from modelserver.wire.schema import ItemError, LanguageModel, ProgramKind, QAItem, SaliencyOptions, SystemKind
+from modelserver.wire.schema import ItemError, LanguageModel, QAItem, SaliencyOptions
 from modelserver.wire.system_protocol import (
     Asked,
     ExecuteTask,
@@ -53,20 +53,6 @@ class Setup:
     hardware: Hardware
     log_level: str
     paths: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class AvailableSystem:
-    """A system that a worker could load.
-
-    The fields are those of `modelserver.serving.model_cache.Source`.
-    """
-
-    description: str
-    expected_bytes: int
-    kind: SystemKind
-    programs: ProgramKind | None = None
-    spans_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,12 +86,7 @@ class Worker:
 
     def available(self) -> dict[str, AvailableSystem]:
         """Return the systems that can be loaded."""
-        return {
-            name: AvailableSystem(
-                source.description, source.expect(), source.kind, source.programs, source.spans_only
-            )
-            for name, source in self._sources.items()
-        }
+        return {name: source.about for name, source in self._sources.items()}
 
     def load(self, name: str) -> LoadedSystem:
         """Load a system and have it answer a first question. Raises LoadFailed."""

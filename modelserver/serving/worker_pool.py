@@ -17,6 +17,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
@@ -24,9 +25,9 @@ from typing import Any, Self, cast
 
 from modelserver.serving.batching import thread_number
 from modelserver.serving.devices import Hardware
-from modelserver.serving.model_cache import Source
+from modelserver.serving.model_cache import AvailableSystem, Source
 from modelserver.serving.system_spec import ChatSpec, RemoteSpec, ServedSpec, computed
-from modelserver.serving.worker import CHANNELS, AvailableSystem, LoadedSystem, Setup
+from modelserver.serving.worker import CHANNELS, LoadedSystem, Setup
 from modelserver.wire.errors import LoadFailed, ModelServerError, PredictionFailed, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
 from modelserver.wire.system_protocol import Asked, Outcome, Served
@@ -327,21 +328,14 @@ class WorkerPool:
         self, name: str, remote: RemoteSpec | ChatSpec | None, available: Mapping[str, AvailableSystem]
     ) -> Source:
         if remote is None:
-            system = available[name]
-            expected = system.expected_bytes * len(self.processes)
-            return Source(
-                partial(self.load, name),
-                system.description,
-                lambda: expected,
-                kind=system.kind,
-                programs=system.programs,
-                spans_only=system.spans_only,
-            )
+            expected = available[name].expected_bytes * len(self.processes)
+            return Source(partial(self.load, name), replace(available[name], expected_bytes=expected))
         if isinstance(remote, ChatSpec):
             # In this process, so that all requests to a server share its bounds.
             from modelserver.systems.language.chat import open_chat
 
-            return Source(partial(open_chat, remote.file, name), "Language model", is_remote=True)
+            about = AvailableSystem("Language model")
+            return Source(partial(open_chat, remote.file, name), about, is_remote=True)
         from modelserver.systems.remote import RemoteSystem  # imports torch, with the other systems
 
         load = partial(

@@ -23,9 +23,10 @@ from torch import Tensor, nn
 from modelserver.inputs.decoding import Bools
 from modelserver.inputs.encoders import longest_window, open_tokenizer, open_untrained, parts_of
 from modelserver.inputs.features import Features, Ints, tokenise
+from modelserver.inputs.packing import OF_WINDOWS, plan
 from modelserver.inputs.windows import Encoded, Window, WindowSettings
 from modelserver.systems.batches import Batch
-from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
+from modelserver.systems.extractive import window_reader
 from modelserver.systems.recurrent import Config, Embedder
 from modelserver.wire.schema import QAItem
 
@@ -154,7 +155,7 @@ class Contextual(Embedder):
         ends = np.cumsum([0] + [one.end - one.start for one in taken])
         vectors = [torch.zeros(0, self.encoder.config.hidden_size, device=device)]
         order = [np.zeros(0, dtype=np.int64)]
-        for positions in batches([self.reader.length(one.window) for one in taken], FORWARD_TOKENS):
+        for positions in plan([self.reader.length(one.window) for one in taken], OF_WINDOWS):
             inputs = self.reader.inputs([taken[position].window for position in positions], device)
             states = self.encoder(**inputs.tensors).last_hidden_state.float()  # [W, T, hidden]
             rows = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Unpack
@@ -24,6 +24,7 @@ from modelserver.inputs.decoding import (
 )
 from modelserver.inputs.encoders import digest, find_folder, longest_window, open_encoder
 from modelserver.inputs.features import NO_FACT
+from modelserver.inputs.packing import OF_WINDOWS, plan
 from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import Identified, Identity, Labels
@@ -33,7 +34,6 @@ from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyO
 
 READING = "reading.json"  # how to read, beside the weights; without it, the defaults of WindowSettings
 FIELDS = {field.name for field in fields(WindowSettings)}
-FORWARD_TOKENS = 16_384  # tokens that run at once, padding included
 
 
 class ExtractiveSystem(Identified):
@@ -94,7 +94,7 @@ class ExtractiveSystem(Identified):
     def logits(self, windows: Sequence[Window]) -> list[Floats]:
         """Return start and end logits of each window, [2, end - start]."""
         logits: list[Floats] = [np.empty((2, 0))] * len(windows)
-        for batch in batches([self.reader.length(window) for window in windows], FORWARD_TOKENS):
+        for batch in plan([self.reader.length(window) for window in windows], OF_WINDOWS):
             chosen = [windows[position] for position in batch]
             inputs = self.reader.inputs(chosen, self.model.device)
             with torch.inference_mode():
@@ -104,21 +104,6 @@ class ExtractiveSystem(Identified):
                 logits[position] = both[:, row, offset : offset + window.end - window.start]
                 require_finite_logits(logits[position])
         return logits
-
-
-def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Yield positions to run together, the longest first.
-
-    A batch has at most ``tokens`` with padding, or one item.
-    """
-    batch: list[int] = []
-    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
-            yield batch
-            batch = []
-        batch.append(position)
-    if batch:
-        yield batch
 
 
 def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded, longest: int) -> Floats:

@@ -11,13 +11,14 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 import yaml
+from cyclopts import Parameter
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -30,7 +31,16 @@ from modelserver.systems.language.questions import FIELDS, Order, build_prompt, 
 from modelserver.training import loop
 from modelserver.training.loop import cosine_pace, require_free, train_with_progress
 from modelserver.training.muon import Muon
-from modelserver.training.options import Compute, Count, Data, LearningRate, Output, options_of_command
+from modelserver.training.options import (
+    NOT_AN_OPTION,
+    Compute,
+    Count,
+    Data,
+    LearningRate,
+    Output,
+    options_of_command,
+    part_of,
+)
 from modelserver.wire.schema import Context, Fact, QAItem
 from modelserver.world import generate
 
@@ -57,7 +67,7 @@ OF_FORM = 0.5  # weight of what stands around the values
 HIDDEN, LAYERS, HEADS, POSITIONS = 128, 6, 4, 4_096
 
 
-@dataclass(frozen=True)
+@options_of_command
 class Recipe:
     """Everything but the data that the weights depend on.
 
@@ -67,18 +77,18 @@ class Recipe:
         rate: Learning rate of embeddings and norms; matrices have five times as much.
         warm_up: Steps of rising learning rate.
         clip: Largest norm of the gradient.
-        check_every: Steps between evaluations.
+        check_every: Steps between evaluations on dev.
         pieces: Tokens of the vocabulary.
         seed: Seed of weights and order.
     """
 
-    steps: int = 12_000
-    tokens: int = 6_000
-    rate: float = 4e-3
-    warm_up: int = 50
-    clip: float = 1.0
-    check_every: int = 250
-    pieces: int = 3_000
+    steps: Count = 12_000
+    tokens: Annotated[Count, Parameter(name="--batch-tokens")] = 6_000
+    rate: LearningRate = 4e-3
+    warm_up: Annotated[int, NOT_AN_OPTION] = 50
+    clip: Annotated[float, NOT_AN_OPTION] = 1.0
+    check_every: Count = 250
+    pieces: Annotated[Count, Parameter(name="--vocabulary-size")] = 3_000
     seed: int = 1
 
 
@@ -394,31 +404,16 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
 
 
 @options_of_command
-class LanguageOptions(Data, Compute, Output):
+class LanguageOptions(Data, Compute, Recipe, Output):
     """Everything that training ``world-lm`` takes.
 
     Attributes:
-        train: Number of generated training examples.
-        dev: Number of generated dev examples.
-        steps: Batches in all.
-        batch_tokens: Tokens of a batch, padding included.
-        learning_rate: Of embeddings and norms; matrices have five times as much.
-        check_every: Steps between evaluations on dev.
-        vocabulary_size: Tokens of the vocabulary.
         workers: Processes that make batches; 0 makes them in this one.
-        seed: Seed of weights and order.
-        threads: CPU threads; the same number repeats exactly.
     """
 
     train: Count = 20_000
     dev: Count = 200
-    steps: Count = Recipe.steps
-    batch_tokens: Count = Recipe.tokens
-    learning_rate: LearningRate = Recipe.rate
-    check_every: Count = Recipe.check_every
-    vocabulary_size: Count = Recipe.pieces
     workers: int = 0
-    seed: int = Recipe.seed
     threads: Count = 2
 
 
@@ -431,15 +426,7 @@ def world_lm(*, options: LanguageOptions) -> None:
         return parse_gold(generate(split, count, seed), "world")
 
     examples, dev = options.open_examples(read_gold, generated)
-    recipe = Recipe(
-        steps=options.steps,
-        tokens=options.batch_tokens,
-        rate=options.learning_rate,
-        check_every=options.check_every,
-        pieces=options.vocabulary_size,
-        seed=options.seed,
-    )
-    trainer = new_trainer(examples, recipe, device, options.workers)
+    trainer = new_trainer(examples, part_of(options, Recipe), device, options.workers)
     train_with_progress(trainer, dev, options.out, **options.start)
 
 

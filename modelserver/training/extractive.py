@@ -30,6 +30,7 @@ from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, NEW_RATE, RATE, EncoderName, open_reader_model
 from modelserver.training.loop import Row, make_room, train_with_progress
 from modelserver.training.options import (
+    NOT_AN_OPTION,
     BatchSize,
     Compute,
     Count,
@@ -39,6 +40,7 @@ from modelserver.training.options import (
     Selecting,
     hold_out,
     options_of_command,
+    part_of,
 )
 from modelserver.training.span_loss import Labelled, groups, label, learnable, loss, readable
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
@@ -46,21 +48,39 @@ from modelserver.wire.errors import UnreadableData, UnreadableWeights
 Format = Literal["hotpotqa", "quoref", "squad"]
 
 
-@dataclass(frozen=True)
-class Recipe:
+@options_of_command
+class Schedule:
+    """How it learns from examples, however many, with any encoder.
+
+    Attributes:
+        batch: Examples in a step.
+        warm_up: Share of the steps.
+        decay: Of the weights, biases and normalisation aside.
+        clip: Largest norm of the gradient.
+        windows: Windows of an example that a step learns from, at most.
+        tokens: Tokens that run at once; bounds the memory.
+        check_every: Steps between evaluations on dev.
+        patience: Checks without a better F1 after which training stops early.
+        seed: Seed of new weights, order and dropout.
+    """
+
+    batch: BatchSize = 16
+    warm_up: Annotated[float, NOT_AN_OPTION] = 0.1
+    decay: Annotated[float, NOT_AN_OPTION] = 0.01
+    clip: Annotated[float, NOT_AN_OPTION] = 1.0
+    windows: Count = 4
+    tokens: Annotated[Count, Parameter(name="--max-batch-tokens")] = 8_192
+    check_every: Count = 500
+    patience: Count = 6
+    seed: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Schedule):
     """Everything but the data and the encoder that the weights depend on."""
 
     steps: int
-    batch: int = 16  # examples in a step
     rate: float = RATE
-    warm_up: float = 0.1  # share of the steps
-    decay: float = 0.01  # of the weights, biases and normalisation aside
-    clip: float = 1.0  # norm of the gradient
-    windows: int = 4  # of an example that are learned from at most
-    tokens: int = 8_192  # that run at once, padding included; more examples of a step run one after another
-    check_every: int = 500
-    patience: int = 6  # checks without a better F1 after which training stops early
-    seed: int = 1
 
 
 def pace(step: int, recipe: Recipe) -> float:
@@ -203,7 +223,7 @@ def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, devic
 
 
 @options_of_command
-class ExtractiveOptions(Selecting, Compute, Output):
+class ExtractiveOptions(Selecting, Compute, Schedule, Output):
     """Everything that fine-tuning takes.
 
     Attributes:
@@ -221,14 +241,7 @@ class ExtractiveOptions(Selecting, Compute, Output):
             default.
         window: Tokens read at once, 384 at most by default.
         vocabulary_size: Word pieces of a new encoder's tokenizer, at most.
-        batch_size: Examples in a step.
-        windows: Windows of an example that a step learns from, at most.
-        max_batch_tokens: Tokens that run at once; bounds the memory.
-        check_every: Steps between evaluations on dev.
-        patience: Checks without a better F1 after which training stops early.
-        seed: Seed of new weights, order and dropout.
         device: cpu, cuda, cuda:1 …; mixed precision on a GPU.
-        threads: CPU threads; the same number repeats exactly.
     """
 
     encoder: EncoderName = field(kw_only=True)
@@ -242,12 +255,6 @@ class ExtractiveOptions(Selecting, Compute, Output):
     learning_rate: LearningRate | None = None
     window: Annotated[int | None, Parameter(validator=Number(gte=16))] = None
     vocabulary_size: Count = 8000
-    batch_size: BatchSize = Recipe.batch
-    windows: Count = Recipe.windows
-    max_batch_tokens: Count = Recipe.tokens
-    check_every: Count = Recipe.check_every
-    patience: Count = Recipe.patience
-    seed: int = Recipe.seed
     threads: Count = 2
 
 
@@ -316,13 +323,5 @@ def _reader(
 
 def _recipe(options: ExtractiveOptions, examples: int) -> Recipe:
     rate = options.learning_rate or (NEW_RATE if NEW.fullmatch(options.encoder) else RATE)
-    return Recipe(
-        steps=options.steps or math.ceil(options.epochs * examples / options.batch_size),
-        batch=options.batch_size,
-        rate=rate,
-        windows=options.windows,
-        tokens=options.max_batch_tokens,
-        check_every=options.check_every,
-        patience=options.patience,
-        seed=options.seed,
-    )
+    steps = options.steps or math.ceil(options.epochs * examples / options.batch)
+    return Recipe(**asdict(part_of(options, Schedule)), steps=steps, rate=rate)

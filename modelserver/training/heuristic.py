@@ -10,9 +10,9 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from modelserver.systems.heuristic import Choice, Predictor, Selector, load, sav
 from modelserver.training import loop
 from modelserver.training.loop import Row, require_free, train_with_progress
 from modelserver.training.options import (
+    NOT_AN_OPTION,
     BatchSize,
     Compute,
     Count,
@@ -35,6 +36,7 @@ from modelserver.training.options import (
     EncoderRate,
     Output,
     options_of_command,
+    part_of,
 )
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import Split, generate
@@ -65,17 +67,30 @@ def labelled(examples: Iterable[GoldExample]) -> Iterator[Labelled]:
             yield Labelled(gold.question, type_)
 
 
-@dataclass(frozen=True)
+@options_of_command
 class Recipe:
-    """Everything but the data and the encoder that the weights depend on."""
+    """Everything but the data and the encoder that the weights depend on.
 
-    word_epochs: int = 5
-    encoder_epochs: int = 3
-    word_rate: float = 2e-3
-    encoder_rate: float = 1e-3
-    batch: int = 32
-    clip: float = 1.0  # norm of the gradient
-    weighted: bool = False  # the word model's loss weighs a type by the inverse of its frequency
+    Attributes:
+        word_epochs: Passes over the data of the word model.
+        encoder_epochs: Passes over the data of the encoder.
+        word_rate: Learning rate of the word model.
+        encoder_rate: Learning rate of the encoder; 1e-5 suits a pretrained
+            one.
+        batch: Questions in a step.
+        clip: Largest norm of the gradient.
+        weighted: Weigh rare types up in the word model's loss: each by the
+            inverse of its frequency.
+        seed: Seed of weights and order.
+    """
+
+    word_epochs: Count = 5
+    encoder_epochs: Count = 3
+    word_rate: Annotated[float, NOT_AN_OPTION] = 2e-3
+    encoder_rate: EncoderRate = 1e-3
+    batch: BatchSize = 32
+    clip: Annotated[float, NOT_AN_OPTION] = 1.0
+    weighted: Annotated[bool, NOT_AN_OPTION] = False
     seed: int = 1
 
 
@@ -198,38 +213,15 @@ def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dic
 
 
 @options_of_command
-class TypesOptions(Compute):
+class TypesOptions(Compute, Recipe):
     """How both predictors of answer types are trained.
 
     Attributes:
         encoder: Folder of the encoder to start from; a new small one by
             default.
-        word_epochs: Passes over the data of the word model.
-        encoder_epochs: Passes over the data of the encoder.
-        encoder_rate: Learning rate of the encoder; 1e-5 suits a pretrained
-            one.
-        batch_size: Questions in a step.
-        seed: Seed of weights and order.
-        threads: CPU threads; the same number repeats exactly.
     """
 
     encoder: Path | None = None
-    word_epochs: Count = Recipe.word_epochs
-    encoder_epochs: Count = Recipe.encoder_epochs
-    encoder_rate: EncoderRate = Recipe.encoder_rate
-    batch_size: BatchSize = Recipe.batch
-    seed: int = Recipe.seed
-
-    def recipe(self, **changes: Any) -> Recipe:
-        """Return the recipe, with changes if any."""
-        chosen = Recipe(
-            self.word_epochs,
-            self.encoder_epochs,
-            encoder_rate=self.encoder_rate,
-            batch=self.batch_size,
-            seed=self.seed,
-        )
-        return replace(chosen, **changes)
 
 
 @options_of_command
@@ -237,12 +229,9 @@ class HeuristicOptions(Data, TypesOptions, Output):
     """Everything that training the answer types takes.
 
     Attributes:
-        train: Number of generated training examples.
-        dev: Number of generated dev examples.
         dev_file: Score on this file instead of generated examples.
         selector: Selector of sentences.
         predictor: Predictor of answer types.
-        weighted: Weigh rare types up in the word model's loss.
     """
 
     train: Count = 4000
@@ -269,7 +258,7 @@ def heuristic(*, options: HeuristicOptions) -> None:
     questions = [each.question for each in train_set]
     trainer = Trainer(
         Choice(options.selector, options.predictor),
-        options.recipe(weighted=options.weighted),
+        part_of(options, Recipe),
         train_set,
         lambda: open_encoder(options.encoder, questions),
     )

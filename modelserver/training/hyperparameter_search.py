@@ -209,7 +209,7 @@ def search_costs(
     row in search.jsonl shows the cost in precision. An interrupted search
     continues with the same command.
     """
-    work = Work.of(system, options, options.seed)
+    work = Work.of(system, options)
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(f"{system}: searching", total=options.runs)
         winner = search(

@@ -238,6 +238,20 @@ def make_room(out: Path, **start: Unpack[Start]) -> None:
             (out / LOG).unlink(missing_ok=True)
 
 
+def rate_groups(
+    model: nn.Module, encoder: nn.Module | None, *, rate: float, encoder_rate: float
+) -> list[dict[str, Any]]:
+    """Return a model's parameters in groups by their full learning rate.
+
+    Those of the encoder inside it, if any, are the second group.
+    """
+    slow = [] if encoder is None else list(encoder.parameters())
+    inside = set(slow)
+    others = [each for each in model.parameters() if each not in inside]
+    groups: list[dict[str, Any]] = [{"params": others, "full": rate}]
+    return [*groups, {"params": slow, "full": encoder_rate}] if slow else groups
+
+
 def cosine_pace(step: int, warm_up: int, total: int) -> float:
     """Return the share of the full learning rate at a step, in (0, 1].
 

@@ -6,9 +6,9 @@ cyclopts would look up the names of inherited fields in the extending module.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, TypedDict, TypeVar, dataclass_transform
+from typing import Annotated, Any, TypedDict, TypeVar, dataclass_transform
 
 import torch
 from cyclopts import Group, Parameter
@@ -38,6 +38,7 @@ Rate = Annotated[float, Parameter(validator=(check_positive, Number(lt=1)))]
 BatchSize = Annotated[Count, Parameter(name=("--batch-size", "--batch"))]
 LearningRate = Annotated[Rate, Parameter(name=("--learning-rate", "--rate"))]
 EncoderRate = Annotated[Rate, Parameter(name=("--encoder-learning-rate", "--encoder-rate"))]
+NOT_AN_OPTION = Parameter(parse=False)  # a field of a recipe that commands leave as it is
 
 Example = TypeVar("Example")
 Options = TypeVar("Options")
@@ -47,6 +48,12 @@ Options = TypeVar("Options")
 def options_of_command(cls: type[Options]) -> type[Options]:
     """Make a frozen dataclass whose fields are the options of a command."""
     return Parameter(name="*")(dataclass(frozen=True)(cls))
+
+
+def part_of(options: Any, part: type[Options], **changes: Any) -> Options:
+    """Return what a base class of options declares, with changes if any."""
+    values = {each.name: getattr(options, each.name) for each in fields(part)}  # type: ignore[arg-type]
+    return part(**values | changes)
 
 
 _START = Group(validator=mutually_exclusive)

@@ -8,11 +8,10 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from torch import nn
 
 from modelserver.evaluation.scores import predict_gold, scores
 from modelserver.inputs.features import Features, Vocabulary, count_words, featurise, texts_of
@@ -25,15 +24,18 @@ from modelserver.systems.recurrent import Config, Embedding, Qi2019, SelectAndFo
 from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
-from modelserver.training.loop import Row, cosine_pace, require_free, train_with_progress
+from modelserver.training.loop import Row, cosine_pace, rate_groups, require_free, train_with_progress
 from modelserver.training.options import (
+    NOT_AN_OPTION,
     BatchSize,
     Compute,
     Count,
     Data,
+    EncoderRate,
     Output,
     Selecting,
     options_of_command,
+    part_of,
 )
 from modelserver.training.recurrent_loss import batches, label, loss
 from modelserver.training.word_vectors import WordVectors, read_vectors
@@ -45,21 +47,38 @@ CPU = torch.device("cpu")
 SystemName = Literal["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"]
 
 
-@dataclass(frozen=True)
+@options_of_command
 class Recipe:
-    """Everything but data and sizes that the weights depend on."""
+    """Everything but data and sizes that the weights depend on.
 
-    steps: int = 1800
-    batch: int = 16
-    rate: float = 3e-3
-    warm_up: int = 60
-    clip: float = 5.0  # norm of the gradient
-    rare: int = 15  # words seen less often get no embedding of their own: names must not be learned by heart
-    check_every: int = 100
-    patience: int = 6  # checks without a better joint F1 after which training stops early
-    fact_weight: float = 12.0  # lambda, of the facts' part of the loss
-    coupling: Coupling | None = None  # costs of the answer-fact coupling, of the systems with "-reg"
-    encoder_rate: float | None = None  # of an encoder, which learns more slowly than the rest
+    Attributes:
+        steps: Training steps.
+        batch: Examples in a step.
+        rate: Learning rate of all but the encoder.
+        warm_up: Steps of rising learning rates.
+        clip: Largest norm of the gradient.
+        rare: Words seen less often get no embedding of their own, because
+            names must not be learned by heart.
+        check_every: Steps between evaluations on dev.
+        patience: Checks without a better joint F1 after which training stops
+            early.
+        fact_weight: Weight of the facts' loss (lambda).
+        coupling: Costs of the answer-fact coupling, of the systems with "-reg".
+        encoder_rate: Learning rate of an encoder.
+        seed: Seed of weights and order.
+    """
+
+    steps: Count = 1800
+    batch: BatchSize = 16
+    rate: Annotated[float, NOT_AN_OPTION] = 3e-3
+    warm_up: Annotated[int, NOT_AN_OPTION] = 60
+    clip: Annotated[float, NOT_AN_OPTION] = 5.0
+    rare: Annotated[int, NOT_AN_OPTION] = 15
+    check_every: Count = 100
+    patience: Count = 6
+    fact_weight: Annotated[float, NOT_AN_OPTION] = 12.0
+    coupling: Annotated[Coupling | None, NOT_AN_OPTION] = None
+    encoder_rate: EncoderRate | None = None
     seed: int = 1
 
 
@@ -109,7 +128,10 @@ class Trainer(loop.Trainer[GoldExample]):
             raise UnreadableData("training data: not one answer is found in its context")
         if vectors is not None:
             self._place(vectors)
-        self.optimiser = torch.optim.Adam(self._rates())
+        inside = self.model.embed.encoder if isinstance(self.model.embed, Contextual) else None
+        encoder_rate = recipe.encoder_rate or encoder_options.RATE
+        groups = rate_groups(self.model, inside, rate=recipe.rate, encoder_rate=encoder_rate)
+        self.optimiser = torch.optim.Adam(groups)
         self.total_steps, self.check_every = recipe.steps, recipe.check_every
         self.patience = recipe.patience
         self.source = batches(self.examples, recipe.batch, np.random.default_rng(recipe.seed))
@@ -135,18 +157,6 @@ class Trainer(loop.Trainer[GoldExample]):
             return self.model.embed.prepare(item, featurise(item, self.vocabulary))
         except InvalidRequest as error:
             raise UnreadableData(f"training data: {item.id}: {error.field}: {error}") from error
-
-    def _rates(self) -> list[dict[str, Any]]:
-        """Return the parameters in groups by their full learning rate."""
-        slow: list[nn.Parameter] = []
-        if isinstance(self.model.embed, Contextual):
-            slow = list(self.model.embed.encoder.parameters())
-        in_encoder = set(slow)
-        others = [p for p in self.model.parameters() if p not in in_encoder]
-        groups: list[dict[str, Any]] = [{"params": others, "full": self.recipe.rate}]
-        if slow:
-            groups.append({"params": slow, "full": self.recipe.encoder_rate or encoder_options.RATE})
-        return groups
 
     def step(self) -> float:
         """Learn from one batch and return its loss."""
@@ -213,25 +223,15 @@ def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
 
 
 @options_of_command
-class RecurrentOptions(Data, Selecting, Compute, EncoderOptions):
+class RecurrentOptions(Data, Selecting, Compute, EncoderOptions, Recipe):
     """Data, sizes, schedule and device of any training of a recurrent reader.
 
     Attributes:
-        steps: Training steps.
-        batch_size: Examples in a step.
-        check_every: Steps between evaluations on dev.
-        patience: Checks without a better joint F1 after which training stops
-            early.
         hidden: Hidden size.
         full_precision: Compute in 32 bits on a GPU too, instead of mixed
             precision.
-        threads: CPU threads; the same number repeats exactly.
     """
 
-    steps: Count = Recipe.steps
-    batch_size: BatchSize = Recipe.batch
-    check_every: Count = Recipe.check_every
-    patience: Count = Recipe.patience
     hidden: Count = Config("qi2019").hidden
     full_precision: bool = False
     threads: Count = 2
@@ -239,14 +239,8 @@ class RecurrentOptions(Data, Selecting, Compute, EncoderOptions):
 
 @options_of_command
 class TrainOptions(RecurrentOptions, Output):
-    """Everything that training a recurrent reader takes.
+    """Everything that training a recurrent reader takes."""
 
-    Attributes:
-        seed: Seed of weights and order.
-        fact_weight: Weight of the facts' loss (lambda).
-    """
-
-    seed: int = Recipe.seed
     fact_weight: float = Recipe.fact_weight
 
 
@@ -298,12 +292,11 @@ def select_and_forget_reg(*, options: CoupledTrainOptions) -> None:
 def run(system: SystemName, options: TrainOptions) -> None:
     """Train a recurrent reader and write its weights folder."""
     require_free(options.out, **options.start)
-    work = Work.of(system, options, options.seed)
+    work = Work.of(system, options)
     coupling = None
     if isinstance(options, CoupledTrainOptions):
         coupling = Coupling(options.c1, options.c2, options.c3, options.explanation)
-    recipe = replace(work.recipe, seed=options.seed, fact_weight=options.fact_weight, coupling=coupling)
-    trainer = work.trainer(recipe)
+    trainer = work.trainer(replace(work.recipe, coupling=coupling))
     sys.stderr.write(f"{len(trainer.examples)} of {len(work.train)} examples can be learned from\n")
     train_with_progress(trainer, work.dev, options.out, **options.start)
 
@@ -322,10 +315,10 @@ class Work:
     encoder: Encoder | None = None
 
     @classmethod
-    def of(cls, system: SystemName, options: RecurrentOptions, seed: int) -> "Work":
+    def of(cls, system: SystemName, options: RecurrentOptions) -> "Work":
         """Open what the options name; a new encoder's weights follow the seed."""
         device = options.apply()
-        torch.manual_seed(seed)
+        torch.manual_seed(options.seed)
         choose = options.selection.of
         train_set, dev = options.open_examples(
             lambda path: choose(read_gold(path), path),
@@ -337,13 +330,7 @@ class Work:
             vectors = read_vectors(options.word_vectors, wanted=words, first=options.most_vectors)
         return cls(
             config=Config(system, hidden=options.hidden),
-            recipe=Recipe(
-                steps=options.steps,
-                batch=options.batch_size,
-                check_every=options.check_every,
-                patience=options.patience,
-                encoder_rate=options.learning_rate(),
-            ),
+            recipe=part_of(options, Recipe, encoder_rate=options.learning_rate()),
             train=train_set,
             dev=dev,
             vectors=vectors,

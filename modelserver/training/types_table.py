@@ -25,7 +25,7 @@ from modelserver.training.heuristic import (
     read_labelled,
     require_encoder,
 )
-from modelserver.training.options import Count, Folder, options_of_command
+from modelserver.training.options import Count, Folder, options_of_command, part_of
 from modelserver.training.tables import cell, markdown, over_seeds, write_json
 from modelserver.wire.errors import UnreadableData
 
@@ -87,11 +87,11 @@ def _scores(
     """Yield the scores of each row under one seed."""
     plain: tuple[Row, bool] = ("words", False)
     for row, weighted in (plain, ("words-weighted", True)):
-        trainer = _trainer(options, options.recipe(seed=seed, weighted=weighted), learned)
+        trainer = _trainer(options, part_of(options, Recipe, seed=seed, weighted=weighted), learned)
         for _ in range(trainer.word_steps):
             trainer.step()
         yield row, accuracy(trainer.words.eval(), test)
-    trainer = _trainer(options, options.recipe(seed=seed), learned)
+    trainer = _trainer(options, part_of(options, Recipe, seed=seed), learned)
     trainer.go_to(trainer.word_steps)  # the word model is not trained a third time
     for _ in range(trainer.word_steps, trainer.total_steps):
         trainer.step()

@@ -4,7 +4,7 @@ The results of step ``index`` come from the control called ``m{index}``. Images 
 … of a task's data, the passage is ``passage``.
 """
 
-from annotation.formats.label_studio.reader import TaskFields, read_label_studio
+from annotation.formats.label_studio.reader import read_label_studio
 from annotation.formats.label_studio.writer import write_label_studio
 
-__all__ = ["TaskFields", "read_label_studio", "write_label_studio"]
+__all__ = ["read_label_studio", "write_label_studio"]

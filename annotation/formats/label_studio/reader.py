@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -45,21 +44,6 @@ SECOND_GOLD = "second ground truth of a task, kept as a person's annotation"
 
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _CONTROL = re.compile(r"m(\d+)(?:-(state|note|value))?")
-
-
-@dataclass(frozen=True)
-class TaskFields:
-    """The keys of a task's data, for tasks of other sites.
-
-    nodes: the step of each control that is not called ``m{index}``. program: the nested text of tasks whose
-    data has none.
-    """
-
-    images: tuple[str, ...] = ()
-    passage: str = "passage"
-    text: str = "text"
-    program: str = ""
-    nodes: Mapping[str, int] | None = None
 
 
 class TaskAnnotation(BaseModel):
@@ -109,11 +93,11 @@ class Task(BaseModel):
     annotations: list[TaskAnnotation] = []
 
 
-def read_label_studio(source: Source, *, fields: TaskFields | None = None) -> Iterator[ItemRecord]:
+def read_label_studio(source: Source) -> Iterator[ItemRecord]:
     """Yield the items of a JSON export, one task in memory at a time.
 
-    The export is a list of tasks, or has one a line; ``fields`` has the keys of their data. The ground truth
-    becomes the gold; the others are people's annotations. Without images the results tell their sizes.
+    The export is a list of tasks, or has one a line. The ground truth becomes the gold; the others are
+    people's annotations. Without images the results tell their sizes.
 
     Raises:
         BadFile: Names line and field.
@@ -123,7 +107,7 @@ def read_label_studio(source: Source, *, fields: TaskFields | None = None) -> It
     for number, element in enumerate(elements):
         try:
             task = Task.model_validate(element.value)
-            record = _Reading(task, number, fields or TaskFields(), source.images, findings).record()
+            record = _Reading(task, number, source.images, findings).record()
             findings.note_entry(record.external_id, path, line=element.line, field="data.external_id")
         except (ValueError, BadFile) as error:  # BadFile of an image
             findings.refuse(error, path, element=element, entry=f"task {number}")
@@ -134,23 +118,20 @@ def read_label_studio(source: Source, *, fields: TaskFields | None = None) -> It
 class _Reading:
     """One task being read."""
 
-    def __init__(
-        self, task: Task, number: int, fields: TaskFields, folder: ImageFolder | None, findings: Findings
-    ) -> None:
+    def __init__(self, task: Task, number: int, folder: ImageFolder | None, findings: Findings) -> None:
         self._task = task
         self._number = number
-        self._fields = fields
         self._findings = findings
         self._ours = (task.meta or _Meta()).touchstone
         self._kept: dict[str, Any] = {}
         data = task.data
         numbered = (key for key in data if re.fullmatch(r"image\d+", key))
-        keys = fields.images or tuple(sorted(numbered, key=lambda key: int(key.removeprefix("image"))))
-        keys = keys or tuple(key for key in ("image",) if key in data)
+        keys = sorted(numbered, key=lambda key: int(key.removeprefix("image")))
+        keys = keys or [key for key in ("image",) if key in data]
         self._images = tuple(self._image(path, data, key, folder) for path, key in enumerate(keys))
-        self._passage = "" if self._images else str(data.get(fields.passage, ""))
+        self._passage = "" if self._images else str(data.get("passage", ""))
         self._tokens: Tokens = self._ours.tokens or tokenize(self._passage)
-        text = str(data.get("program") or fields.program)
+        text = str(data.get("program") or "")
         try:
             kind: Kind = "boxes" if self._images else "spans"
             self._program = program_of_text(text, kind) if text else None
@@ -183,7 +164,7 @@ class _Reading:
                 external_id=str(external_id if external_id is not None else self._number),
                 kind="boxes" if self._images else "spans",
                 program="" if self._program is None else str(self._program),
-                text=str(data.get(self._fields.text, "")),
+                text=str(data.get("text", "")),
                 passage=self._passage,
                 tokens=tuple(self._tokens),
                 images=self._images,
@@ -221,7 +202,7 @@ class _Reading:
         if OURS in (task.get("meta") or {}):
             task["meta"] = {key: value for key, value in task["meta"].items() if key != OURS}
             task = {key: value for key, value in task.items() if key != "meta" or value}
-        item_keys = {"external_id", "program", "answer", self._fields.text, self._fields.passage}
+        item_keys = {"external_id", "program", "answer", "text", "passage"}
         item_keys |= {f"image{path}" for path in range(len(self._images))}
         kept = {
             "task": task,
@@ -320,9 +301,9 @@ class _Reading:
     def _node(self, program: Program, result: dict[str, Any]) -> int:
         control = str(result.get("from_name"))
         match = _CONTROL.fullmatch(control)
-        node = (self._fields.nodes or {}).get(control, int(match[1]) if match else None)
-        if node is None:
+        if match is None:
             raise field_error("from_name", "%(control)r is not m and the number of a step", control=control)
+        node = int(match[1])
         if node >= len(program.nodes):
             raise field_error("from_name", "the program has no step %(node)s", node=node)
         return node

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from modelserver.inputs import encoders
 from modelserver.inputs.features import Ints
+from modelserver.inputs.packing import OF_WINDOWS, plan
 from modelserver.inputs.weight_files import half_weights, load_half_weights, naming_file
 from modelserver.inputs.windows import Inputs, Window, WindowSettings
 from modelserver.modular.text.grammar import Language
@@ -23,7 +24,7 @@ from modelserver.modular.text.parser import Parser
 from modelserver.modular.text.reading import TextFeatures, read
 from modelserver.systems import contextual
 from modelserver.systems.contextual import Encoder
-from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
+from modelserver.systems.extractive import window_reader
 from modelserver.wire.schema import ModuleItem
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
@@ -81,7 +82,7 @@ class Network(nn.Module):
         windows = [(n, window) for n, r in enumerate(readings) for window in self.reader.windows(r.encoded)]
         states: list[Tensor] = [torch.empty(0)] * len(windows)
         lengths = [self.reader.length(window) for _, window in windows]
-        for positions in batches(lengths, FORWARD_TOKENS):
+        for positions in plan(lengths, OF_WINDOWS):
             encoded = self._encode([(readings[windows[p][0]], windows[p][1]) for p in positions])
             for position, state in zip(positions, encoded, strict=True):
                 states[position] = state

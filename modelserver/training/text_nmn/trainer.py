@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 import torch
@@ -21,8 +21,9 @@ from modelserver.modular.text.system import TextSystem
 from modelserver.systems.contextual import Encoder
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, EncoderName, open_named
-from modelserver.training.loop import Row, cosine_pace, require_free, train_with_progress
+from modelserver.training.loop import Row, cosine_pace, rate_groups, require_free, train_with_progress
 from modelserver.training.options import (
+    NOT_AN_OPTION,
     BatchSize,
     Compute,
     Count,
@@ -32,6 +33,7 @@ from modelserver.training.options import (
     Output,
     Start,
     options_of_command,
+    part_of,
 )
 from modelserver.training.text_nmn.loss import Outputs, Supervision, loss
 from modelserver.wire.errors import InvalidRequest, UnreadableData
@@ -40,22 +42,35 @@ from modelserver.world.names import Split
 
 NAME = "text-nmn"
 NEW_ENCODER, PIECES = "new:64x2", 2000
-PRETRAINED_RATE = 3e-5  # learning rate of a pretrained encoder
+PRETRAINED_RATE, NEW_RATE = 3e-5, 1e-3  # learning rates of encoders
 CPU = torch.device("cpu")
 
 
-@dataclass(frozen=True)
+@options_of_command
 class Recipe:
-    """Everything but data, sizes and supervision that the weights depend on."""
+    """Everything but data, sizes and supervision that the weights depend on.
 
-    steps: int = 800
-    batch: int = 8
-    rate: float = 2e-3
-    encoder_rate: float = 1e-3  # of a new encoder
-    warm_up: float = 1 / 12  # share of the steps
-    clip: float = 2.0  # norm of the gradient
-    check_every: int = 200
-    patience: int = 6  # checks without a better F1 after which training stops early
+    Attributes:
+        steps: Training steps.
+        batch: Examples in a step.
+        rate: Learning rate of parser and modules.
+        encoder_rate: Learning rate of the encoder; 3e-5, or 1e-3 for a new
+            one, by default.
+        warm_up: Share of the steps.
+        clip: Largest norm of the gradient.
+        check_every: Steps between evaluations on dev.
+        patience: Checks without a better F1 after which training stops early.
+        seed: Seed of weights and order.
+    """
+
+    steps: Count = 800
+    batch: BatchSize = 8
+    rate: LearningRate = 2e-3
+    encoder_rate: EncoderRate | None = None
+    warm_up: Annotated[float, NOT_AN_OPTION] = 1 / 12
+    clip: Annotated[float, NOT_AN_OPTION] = 2.0
+    check_every: Count = 200
+    patience: Count = 6
     seed: int = 1
 
 
@@ -98,10 +113,8 @@ class Trainer(loop.Trainer[Example]):
         self.examples = [(example, self._read(example)) for example in examples]
         if not self.examples:
             raise UnreadableData("training data: there is no example")
-        slow = list(self.network.encoder.parameters())
-        in_encoder = {id(parameter) for parameter in slow}
-        quick = [p for p in self.network.parameters() if id(p) not in in_encoder]
-        groups = [{"params": quick, "full": recipe.rate}, {"params": slow, "full": recipe.encoder_rate}]
+        encoder_rate = recipe.encoder_rate or NEW_RATE
+        groups = rate_groups(self.network, self.network.encoder, rate=recipe.rate, encoder_rate=encoder_rate)
         self.optimiser = torch.optim.Adam(groups, lr=recipe.rate)
 
     def _read(self, example: Example) -> TextFeatures:
@@ -193,26 +206,16 @@ def open_encoder(name: str, examples: Sequence[Example], *, allow_hub: bool = Fa
 
 
 @options_of_command
-class TextOptions(Data, Compute):
+class TextOptions(Data, Compute, Recipe):
     """Data, encoder and schedule of any training of a network over text.
 
     Attributes:
         train_file: Train on this file instead of generated games: items over
             a passage (.jsonl) or a file in DROP's form (.json).
-        train: Number of generated training examples.
-        dev: Number of generated dev examples.
         encoder: Folder of a Hugging Face model, an id of the hub (with
             --allow-hub), or new:HIDDENxLAYERS.
         allow_hub: Download the encoder from the hub if it is not a folder.
         beam: Programs tried for a question without a gold program.
-        steps: Training steps.
-        batch_size: Examples in a step.
-        learning_rate: Learning rate of parser and modules.
-        encoder_rate: Learning rate of the encoder; 3e-5, or 1e-3 for a new
-            one, by default.
-        check_every: Steps between evaluations on dev.
-        patience: Checks without a better F1 after which training stops early.
-        seed: Seed of weights and order.
     """
 
     train: Count = 6000
@@ -220,26 +223,11 @@ class TextOptions(Data, Compute):
     encoder: EncoderName = NEW_ENCODER
     allow_hub: bool = False
     beam: Count = Supervision.beam
-    steps: Count = Recipe.steps
-    batch_size: BatchSize = Recipe.batch
-    learning_rate: LearningRate = Recipe.rate
-    encoder_rate: EncoderRate | None = None
-    check_every: Count = Recipe.check_every
-    patience: Count = Recipe.patience
-    seed: int = Recipe.seed
 
     def recipe(self) -> Recipe:
         """Return schedule, learning rates and seed."""
-        new = NEW.fullmatch(self.encoder)
-        return Recipe(
-            steps=self.steps,
-            batch=self.batch_size,
-            rate=self.learning_rate,
-            encoder_rate=self.encoder_rate or (Recipe.encoder_rate if new else PRETRAINED_RATE),
-            check_every=self.check_every,
-            patience=self.patience,
-            seed=self.seed,
-        )
+        usual = NEW_RATE if NEW.fullmatch(self.encoder) else PRETRAINED_RATE
+        return part_of(self, Recipe, encoder_rate=self.encoder_rate or usual)
 
 
 @options_of_command

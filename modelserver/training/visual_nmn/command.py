@@ -4,11 +4,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import Literal, Unpack
 
 import torch
-from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from modelserver.inputs.encoders import find_folder
 from modelserver.modular.visual import folder
@@ -21,20 +19,16 @@ from modelserver.modular.visual.scene_data import Example, read_further, read_it
 from modelserver.training.loop import Row, require_free, train_with_progress
 from modelserver.training.options import (
     HELD_OUT,
-    BatchSize,
     Compute,
     Count,
     Data,
-    EncoderRate,
     Folder,
-    LearningRate,
     Output,
-    Positive,
-    Rate,
     Start,
     options_of_command,
+    part_of,
 )
-from modelserver.training.visual_nmn.trainer import Recipe, Schedule, Trainer
+from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 from modelserver.world import Split
 from modelserver.world.scenes import write_further, write_split
@@ -42,8 +36,6 @@ from modelserver.world.scenes import write_further, write_split
 HIDDEN = 64
 MOST = 16  # boxes that Graph-count reads in an image: two for each of the alike things of a scene
 PRETRAINED_RATE = 5e-5  # of LXMERT in fine-tuning on NLVR2 (Tan and Bansal 2019)
-Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1))]
-FineRate = Annotated[Rate, Parameter(name=("--fine-learning-rate", "--fine-rate"))]
 UNSUPERVISED = "no item to pretrain on has gold boxes and learns only find and filter"
 PRETRAINING = "pretraining"  # folder, beside the splits, of scenes from another seed
 
@@ -59,7 +51,7 @@ class Scenes:
 
 
 @options_of_command
-class SceneOptions(Data, Compute):
+class SceneOptions(Data, Compute, Recipe):
     """Data, schedule and sizes of any training of a network over images.
 
     Attributes:
@@ -85,24 +77,7 @@ class SceneOptions(Data, Compute):
         new_encoder: Kind of a new encoder: an LXMERT, or one without attention
             that learns from labels alone.
         allow_hub: Download the encoder from the hub if it is not a folder.
-        steps: Training steps after pretraining.
-        pretraining_steps: Steps of pretraining.
-        batch_size: Statements in a step.
-        check_every: Steps between evaluations on dev.
-        patience: Checks without better accuracy after which training stops
-            early; by default it never does.
         hidden: Hidden size of a new encoder.
-        learning_rate: Learning rate of new weights.
-        fine_rate: Learning rate of new weights after pretraining.
-        encoder_rate: Learning rate of the encoder; by default 5e-5 for a
-            pretrained one, and that of new weights for a new one.
-        warm_up: Steps of rising learning rates, at the start and again after
-            pretraining.
-        schedule: Fall of the learning rates after the warm-up.
-        curriculum: Share of the steps after pretraining that learn from
-            programs with at most one, two, then three modules that read words.
-        count_deviation: Standard deviation of counts at first, which falls to
-            0.25; by default it always has that.
         graph_regions: Most probable regions of an image that Graph-count
             reads, or all.
         impossible: Regions of probability 0 in Graph-count: apart from all
@@ -110,7 +85,6 @@ class SceneOptions(Data, Compute):
         partner: Box that a module with pairs looks at: the most probable other
             one, or any.
         pair_places: Modules with pairs also see where the boxes lie to each other.
-        seed: Seed of weights and order.
     """
 
     train: Count = 4000
@@ -126,41 +100,19 @@ class SceneOptions(Data, Compute):
     encoder: str | None = None
     new_encoder: folder.NewEncoder = "lxmert"
     allow_hub: bool = False
-    steps: Count = Recipe.steps
-    pretraining_steps: Count = Recipe.pretraining
-    batch_size: BatchSize = Recipe.batch
-    check_every: Count = Recipe.check_every
-    patience: Count | None = Recipe.patience
     hidden: Count = HIDDEN
-    learning_rate: LearningRate = Recipe.rate
-    fine_rate: FineRate = Recipe.fine_rate
-    encoder_rate: EncoderRate | None = None
-    warm_up: Count = Recipe.warm_up
-    schedule: Schedule = Recipe.schedule
-    curriculum: Share = Recipe.curriculum
-    count_deviation: Positive | None = Recipe.deviation
     graph_regions: Literal["all"] | Count = MOST
     impossible: Impossible = "apart"
     partner: Partner = "best"
     pair_places: bool = False
-    seed: int = Recipe.seed
 
     def recipe(self, *, pretrained: bool) -> Recipe:
         """Return the recipe, without pretraining unless it is ``pretrained``."""
-        return Recipe(
-            pretraining=self.pretraining_steps if pretrained else 0,
-            steps=self.steps,
-            batch=self.batch_size,
-            rate=self.learning_rate,
-            fine_rate=self.fine_rate,
+        return part_of(
+            self,
+            Recipe,
+            pretraining=self.pretraining if pretrained else 0,
             encoder_rate=self.encoder_rate or (PRETRAINED_RATE if self.encoder else None),
-            warm_up=self.warm_up,
-            schedule=self.schedule,
-            check_every=self.check_every,
-            patience=self.patience,
-            curriculum=self.curriculum,
-            deviation=self.count_deviation,
-            seed=self.seed,
         )
 
     def counted(self, config: Config) -> Config:

@@ -5,16 +5,16 @@ statements that need only these (Subramanian et al. 2020, section 4.2). Then
 it learns from the labels of all statements.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from cyclopts import Parameter
+from cyclopts.validators import Number
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy
 
@@ -28,8 +28,21 @@ from modelserver.modular.visual.regions import collate
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.training import loop
-from modelserver.training.loop import Row, cosine_pace
+from modelserver.training.loop import Row, cosine_pace, rate_groups
+from modelserver.training.options import (
+    NOT_AN_OPTION,
+    BatchSize,
+    Count,
+    EncoderRate,
+    LearningRate,
+    Positive,
+    Rate,
+    options_of_command,
+)
 
+Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1))]
+FineRate = Annotated[Rate, Parameter(name=("--fine-learning-rate", "--fine-rate"))]
+Deviation = Annotated[Positive, Parameter(name="--count-deviation")]
 Schedule = Literal["linear", "cosine", "constant"]
 POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to which, a box has a label
 # Probabilities are clamped this far from 0 and 1, so that one mistake does not outweigh a batch. With labels
@@ -60,23 +73,46 @@ def words_read(example: Example) -> float:
     return math.inf if plan.nodes(RELATED) else len(plan.nodes(WORDED))
 
 
-@dataclass(frozen=True)
+@options_of_command
 class Recipe:
-    """Everything but the data and the network that the weights depend on."""
+    """Everything but the data and the network that the weights depend on.
 
-    pretraining: int = 700
-    steps: int = 200
-    batch: int = 32
-    rate: float = 2e-3  # of learning, from new weights
-    fine_rate: float = 3e-4  # after pretraining
-    encoder_rate: float | None = None  # of the encoder; None: that of the new weights
-    warm_up: int = 50  # steps, at the start and again after pretraining
-    schedule: Schedule = "linear"  # after the warm-up: to a tenth, along a cosine to 2 %, or not at all
-    clip: float = 1.0  # norm of the gradient
-    check_every: int = 50
-    patience: int | None = None  # checks without better accuracy after which training stops early
-    curriculum: float = 0.0  # share of the steps from labels with programs of few modules that read words
-    deviation: float | None = None  # of counts at the start, falling to the network's own; None: always that
+    Attributes:
+        pretraining: Steps of pretraining.
+        steps: Training steps after pretraining.
+        batch: Statements in a step.
+        rate: Learning rate of new weights.
+        fine_rate: Learning rate of new weights after pretraining.
+        encoder_rate: Learning rate of the encoder; by default 5e-5 for a
+            pretrained one, and that of new weights for a new one.
+        warm_up: Steps of rising learning rates, at the start and again after
+            pretraining.
+        schedule: Fall of the learning rates after the warm-up: to a tenth,
+            along a cosine to 2 %, or not at all.
+        clip: Largest norm of the gradient.
+        check_every: Steps between evaluations on dev.
+        patience: Checks without better accuracy after which training stops
+            early; by default it never does.
+        curriculum: Share of the steps after pretraining that learn from
+            programs with at most one, two, then three modules that read words.
+        deviation: Standard deviation of counts at first, which falls to 0.25;
+            by default it always has that.
+        seed: Seed of weights and order.
+    """
+
+    pretraining: Annotated[Count, Parameter(name="--pretraining-steps")] = 700
+    steps: Count = 200
+    batch: BatchSize = 32
+    rate: LearningRate = 2e-3
+    fine_rate: FineRate = 3e-4
+    encoder_rate: EncoderRate | None = None
+    warm_up: Count = 50
+    schedule: Schedule = "linear"
+    clip: Annotated[float, NOT_AN_OPTION] = 1.0
+    check_every: Count = 50
+    patience: Count | None = None
+    curriculum: Share = 0.0
+    deviation: Deviation | None = None
     seed: int = 1
 
 
@@ -119,13 +155,8 @@ class Trainer(loop.Trainer[Example]):
 
     def _optimiser(self) -> torch.optim.Optimizer:
         full = self.recipe.fine_rate if self.first and self.steps >= self.first else self.recipe.rate
-        encoder = list(self.network.encoder.parameters())
-        inside = {id(each) for each in encoder}
-        new = [each for each in self.network.parameters() if id(each) not in inside]
-        groups = [
-            {"params": new, "full": full},
-            {"params": encoder, "full": self.recipe.encoder_rate or full},
-        ]
+        encoder_rate = self.recipe.encoder_rate or full
+        groups = rate_groups(self.network, self.network.encoder, rate=full, encoder_rate=encoder_rate)
         return torch.optim.AdamW(groups, weight_decay=0.01)
 
     def go_to(self, step: int) -> None:

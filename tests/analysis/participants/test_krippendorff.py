@@ -44,7 +44,7 @@ def noisy():
 def test_it_works():
     grids = [make_grid("a", helpfulness=FOUR_RATERS), make_grid("b", helpfulness=noisy())]
     found = agreements(grids, {"helpfulness": "ordinal"}, rng=np.random.default_rng(1), resamples=300)
-    assert [(a.condition, a.item_set) for a in found] == [("a", "all items"), ("b", "all items")]
+    assert [a.condition for a in found] == ["a", "b"]
     first: Any = found[0]
     assert (first.alpha.raters, first.alpha.items, first.alpha.ratings) == (4, 11, 40)
     assert first.alpha.interval[0] < first.alpha.value < first.alpha.interval[1]
@@ -149,17 +149,6 @@ def test_pair_agreement_by_hand():
     assert pair_agreement(ratings) == pytest.approx([1, 0, 2 / 6, NO], nan_ok=True)
 
 
-def test_sets_of_items():
-    grid = make_grid(helpfulness=FOUR_RATERS)
-    sets = {"first": grid.items[:6], "rest": grid.items[6:]}
-    found = agreements(
-        [grid], {"helpfulness": "nominal"}, rng=np.random.default_rng(1), resamples=0, item_sets=sets
-    )
-    assert [a.item_set for a in found] == ["first", "rest"]
-    assert found[0].alpha.value == krippendorff_alpha(FOUR_RATERS[:, :6], "nominal").value
-    assert set(found[1].by_item) == set(grid.items[6:])
-
-
 def test_metric_of_a_question():
     assert metric_of(Question(key="k", text="t", scale="yes_no")) == "nominal"
     assert metric_of(Question(key="k", text="t", scale=Points(points=5))) == "ordinal"
@@ -170,7 +159,7 @@ def test_metric_of_a_question():
     [
         (([1, 2], "nominal"), "raters × items"),
         (([[1, np.inf]], "nominal"), "infinite"),
-        (([[1, 2]], "ratio"), "metric must be one of"),
+        (([[1, 2], [2, 1]], "cardinal"), "metric must be one of"),
         (([range(60), range(60)], "interval"), "60 different values"),
     ],
 )
@@ -183,13 +172,5 @@ def test_unknown_names_are_refused():
     grid = make_grid(helpfulness=FOUR_RATERS)
     with pytest.raises(ValueError, match="lacks"):
         agreements([grid], {"trust": "ordinal"}, rng=np.random.default_rng(1), resamples=0)
-    with pytest.raises(ValueError, match="no item of the study"):
-        agreements(
-            [grid],
-            {"helpfulness": "nominal"},
-            rng=np.random.default_rng(1),
-            resamples=0,
-            item_sets={"x": ["?"]},
-        )
     with pytest.raises(ValueError, match="rng"):
         krippendorff_alpha(FOUR_RATERS, "nominal", resamples=5)

@@ -217,9 +217,8 @@ def test_agreement_is_a_page_and_a_table() -> None:
     client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
     page = client.get(f"/annotate/{annotation.project.slug}/agreement/").content.decode()
     assert "none (full agreement)" in page
-    lines = (
-        client.get(f"/annotate/{annotation.project.slug}/agreement/?format=csv").content.decode().splitlines()
-    )
+    sent = client.get(f"/annotate/{annotation.project.slug}/agreement/?format=csv")
+    lines = sent.getvalue().decode().splitlines()
     assert lines[0] == "by,name,measure,value,low,high,n,reason"
     assert any(line.startswith("drawn nodes,") and ",1.0," in line for line in lines)
 
@@ -398,7 +397,7 @@ def test_relations_of_two_people_are_compared_on_the_pages() -> None:
     client = client_of(make_member(project, Role.ADJUDICATOR).user)
     page = client.get(f"/annotate/who/items/{annotation.item_id}/").content.decode()
     assert "“Ada” – knows → “a”" in html.unescape(page)
-    rows = client.get("/annotate/who/agreement/?format=csv").content.decode()
+    rows = client.get("/annotate/who/agreement/?format=csv").getvalue().decode()
     # Of three relations two are the same: 2 · 1 / (1 + 2).
     assert 'Relations: knows,"F1 of relations, same ends and label",0.666' in rows
     assert "module,Relations: knows,Cohen’s kappa of relations between pairs of marks" in rows

@@ -26,7 +26,7 @@ def manager() -> Membership:
 def page(client: Client, project: Project, part: str = "", status: int = 200) -> str:
     response = client.get(f"/annotate/{project.slug}/{part}")
     assert response.status_code == status
-    return response.content.decode()
+    return response.getvalue().decode()
 
 
 def assign(client: Client, project: Project, status: int = 302, **given: object) -> str:

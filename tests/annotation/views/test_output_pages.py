@@ -12,7 +12,7 @@ from annotation.queries.node_outputs import steps, strength_of
 from annotation.schemas import Document, SystemRecord
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from modelserver.serving.fake_server import FakeModelServer
-from modelserver.serving.model_cache import Source
+from modelserver.serving.model_cache import AvailableSystem, Source
 from tests.annotation.actions.test_output_runs import begun, server
 from tests.annotation.factories import box, make_items, make_member, make_project, make_user, span
 from tests.annotation.rest.test_annotations import client_of
@@ -100,7 +100,7 @@ def test_a_reader_is_refused(manager, server) -> None:
 
 def test_only_systems_for_the_programs_of_the_project_are_offered(manager, settings) -> None:
     sources = {
-        name: Source(partial(FakeModularSystem, name), kind="modular", programs=kind)
+        name: Source(partial(FakeModularSystem, name), AvailableSystem(kind="modular", programs=kind))
         for name, kind in (("text-nmn", "spans"), ("visual-nmn", "boxes"))
     }
     slug = manager.member.project.slug

@@ -14,7 +14,7 @@ from modelserver.serving.devices import Hardware
 from modelserver.serving.fake_modular_system import FAILS
 from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, FakeSystem
 from modelserver.serving.loading import ServedNetwork, sources
-from modelserver.serving.model_cache import Source
+from modelserver.serving.model_cache import AvailableSystem, Source
 from modelserver.serving.service import ServerLimits
 from modelserver.serving.system_spec import ShippedSpec
 from modelserver.wire.client import Retry
@@ -244,7 +244,7 @@ class TestLoading:
         class Broken(FakeModularSystem):
             warm_up = FakeModularSystem.warm_up.model_copy(update={"program": "nonsense"})
 
-        sources_ = {"broken": Source(Broken, kind="modular")}
+        sources_ = {"broken": Source(Broken, AvailableSystem(kind="modular"))}
         with FakeModelServer(sources=sources_, preload=False) as running, running.client() as client:
             told = {one.name: one.kind for one in client.systems().systems}
             assert told["broken"] == "modular"  # before it was ever loaded
@@ -269,5 +269,5 @@ class TestLoading:
         with pytest.raises(InvalidRequest, match="qi2019 is a reader"):
             load_modular_system("qi2019")
         (source,) = sources([ShippedSpec("mine", "toy", tmp_path)], Hardware()).values()
-        assert source.kind == "modular"
+        assert source.about.kind == "modular"
         assert source.load().execute([pictures()])

@@ -34,7 +34,7 @@ def test_it_works():
     found = sources(computed(parse("qi2019,again=qi2019:" + str(WEIGHTS / "qi2019"))), Hardware())
     first, again = (found[name].load() for name in ("qi2019", "again"))
     assert (first.name, again.name, first.revision) == ("qi2019", "again", again.revision)
-    assert found["qi2019"].description == first.description
+    assert found["qi2019"].about.description == first.description
 
 
 def test_without_a_choice_all_with_shipped_weights_are_served():

@@ -15,7 +15,7 @@ import torch
 from modelserver.inputs.packing import BatchLimits
 from modelserver.serving import model_cache as module
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
-from modelserver.serving.model_cache import Change, ModelCache, Source
+from modelserver.serving.model_cache import AvailableSystem, Change, ModelCache, Source
 from modelserver.serving.service import ServerLimits, Service
 from modelserver.systems.base import weight_bytes
 from modelserver.wire.errors import LoadFailed, Overloaded, Unavailable, UnreadableWeights
@@ -61,7 +61,7 @@ def with_cache(
     async def run() -> None:
         changes: list[Change] = []
         sources = {
-            name: Source(lambda name=name, size=size: Heavy(name, size), expect=lambda size=size: size)
+            name: Source(lambda name=name, size=size: Heavy(name, size), AvailableSystem(expected_bytes=size))
             for name, size in sizes.items()
         }
         cache = ModelCache(sources, max_bytes=max_bytes, computing=computing, report=changes.append)
@@ -274,10 +274,14 @@ class TestFailures:
 
         asyncio.run(run())
 
-    def test_a_source_that_breaks_costs_only_itself(self):
+    def test_a_load_that_breaks_costs_only_itself(self):
+        def report(change: Change) -> None:
+            if change.system == "broken":
+                raise ZeroDivisionError
+
         async def run() -> None:
-            broken = Source(lambda: Heavy("broken"), expect=lambda: 1 // 0)
-            cache = ModelCache({"broken": broken, "good": Source(lambda: Heavy("good"))}, max_bytes=100)
+            sources = {name: Source(lambda name=name: Heavy(name)) for name in ("broken", "good")}
+            cache = ModelCache(sources, max_bytes=100, report=report)
             working = asyncio.create_task(cache.run())
             with pytest.raises(LoadFailed, match="broken could not be loaded: ZeroDivisionError"):
                 await cache.acquire("broken")

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from modelserver.inputs.encoders import open_model, open_tokenizer, without_head
 from modelserver.inputs.features import Vocabulary, featurise, tokenise
+from modelserver.inputs.packing import OF_WINDOWS
 from modelserver.registry import load_system
 from modelserver.serving.loading import expected_bytes
 from modelserver.systems.base import WARM_UP, weight_bytes
@@ -178,7 +180,7 @@ def test_padding_batch_mates_and_order_change_nothing(system, items):
 
 def test_a_bound_on_tokens_that_run_together_changes_nothing(system, items, monkeypatch):
     whole = _logits(system, items)
-    monkeypatch.setattr("modelserver.systems.contextual.FORWARD_TOKENS", 100)
+    monkeypatch.setattr("modelserver.systems.contextual.OF_WINDOWS", replace(OF_WINDOWS, tokens=100))
     for one, other in zip(vars(whole).values(), vars(_logits(system, items)).values(), strict=True):
         _close(one.float(), other.float())
 

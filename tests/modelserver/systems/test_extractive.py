@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,12 +18,13 @@ from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
 from modelserver.inputs.encoders import READ
+from modelserver.inputs.packing import OF_WINDOWS, plan
 from modelserver.inputs.windows import WindowSettings
 from modelserver.registry import load_system
 from modelserver.serving.devices import Hardware
 from modelserver.serving.loading import sources
 from modelserver.serving.system_spec import computed, parse
-from modelserver.systems.extractive import ExtractiveSystem, answer, batches, load, merge, relevance
+from modelserver.systems.extractive import ExtractiveSystem, answer, load, merge, relevance
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.wire.schema import QAItem, QAPrediction
 from tests.modelserver.inputs.test_windows import WORDS, item, word_reader
@@ -235,7 +237,7 @@ class TestWindows:
 
     def test_batches_hold_the_bound_and_everything_once(self):
         lengths = np.random.default_rng(1).integers(1, 50, 200).tolist()
-        found = list(batches([*lengths, 900], 400))
+        found = plan([*lengths, 900], replace(OF_WINDOWS, tokens=400))
         assert sorted(i for batch in found for i in batch) == list(range(201))
         assert found[0] == [200]
         for batch in found[1:]:

@@ -10,9 +10,9 @@ from hypothesis import given
 from annotation.formats import references
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.images import ImageFolder
-from annotation.formats.label_studio import TaskFields, read_label_studio, reader, results, write_label_studio
+from annotation.formats.label_studio import read_label_studio, reader, results, write_label_studio
 from annotation.formats.source import Source
-from annotation.schemas import Box, Chosen, Image, ItemRecord, Span
+from annotation.schemas import Chosen, Image, ItemRecord, Span
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from tests.annotation.factories import make_record
@@ -108,12 +108,11 @@ def read(
     folder: Path,
     *tasks: dict[str, Any],
     findings: Findings | None = None,
-    fields: TaskFields | None = None,
     **options: Any,
 ) -> list[ItemRecord]:
     (folder / "in.json").write_text(json.dumps(tasks), encoding="utf-8")
     source = Source(folder / "in.json", findings=findings or Findings(), **options)
-    return list(read_label_studio(source, fields=fields))
+    return list(read_label_studio(source))
 
 
 def objects(item: ItemRecord, node: int) -> list[Any]:
@@ -220,16 +219,8 @@ def test_ids_that_cannot_be_used_are_renamed(tmp_path: Path):
     assert findings.count(reader.RENAMED) == 2
 
 
-def test_other_names_of_fields_and_controls_can_be_told(tmp_path: Path):
-    other = {
-        "id": 9,
-        "data": {"img": "a.png", "caption": "Dogs?"},
-        "annotations": [{"result": [box(control="label")]}],
-    }
-    fields = TaskFields(images=("img",), text="caption", program="find[dog]", nodes={"label": 0})
-    (item,) = read(tmp_path, other, fields=fields)
-    assert (item.text, item.program, item.images[0].width) == ("Dogs?", "find[dog]", 200)
-    assert isinstance(objects(item, 0)[0], Box)
+def test_the_author_of_an_annotation_may_be_unknown(tmp_path: Path):
+    (item,) = read(tmp_path, task(annotations=[{"result": [box()]}]))
     assert item.annotations[0].annotator == "unknown"
 
 
