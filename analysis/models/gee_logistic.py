@@ -10,7 +10,9 @@ import warnings
 from functools import partial
 
 import numpy as np
-import statsmodels.api as sm
+from statsmodels.genmod.cov_struct import Exchangeable
+from statsmodels.genmod.families import Binomial
+from statsmodels.genmod.generalized_estimating_equations import GEE
 
 from ..stats.results import INDEPENDENT, SAME_ITEMS, check_level
 from .trial_model import (
@@ -61,12 +63,12 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     order = np.argsort(trials.participant, kind="stable")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is refused below
-        model = sm.GEE(
+        model = GEE(
             trials.outcome[order],
             exog[order],
             groups=trials.participant[order],
-            family=sm.families.Binomial(),
-            cov_struct=sm.cov_struct.Exchangeable(),
+            family=Binomial(),
+            cov_struct=Exchangeable(),
         )
         try:
             fit = model.fit(cov_type="bias_reduced")

@@ -26,6 +26,7 @@ LEAST_SYSTEMS = 2  # with two, every coefficient is +1 or -1 and only says which
 LEAST_FOR_P = 6
 MOST_FOR_ENUMERATION = 8  # 8! = 40,320 orders
 SAMPLED_ORDERS = 19_999
+REMEMBERED_VALUES = 128  # of rows that are transformed once; replicates have more
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,12 @@ class Rows:
     def transformed(self, coefficient: Coefficient) -> Array:
         """Return the rows whose cosines are the coefficient."""
         if coefficient not in self._transformed:
-            self._transformed[coefficient] = TRANSFORMS[coefficient](self.values)
+            values = self.values
+            self._transformed[coefficient] = (
+                _remembered(coefficient, values.tobytes(), values.shape)
+                if values.size <= REMEMBERED_VALUES
+                else TRANSFORMS[coefficient](values)
+            )
         return self._transformed[coefficient]
 
 
@@ -187,11 +193,11 @@ def correlate(
     """
     x, y = paired_values(human, model)
     n = len(x)
-    for name, values in (("the human measure", x), ("the model score", y)):
-        if _constant(values[None]).all():
+    measure, score = Rows(x[None]), Rows(y[None])
+    for name, values in (("the human measure", measure), ("the model score", score)):
+        if not values.transformed("pearson").any():
             return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
-    score = Rows(y[None])
-    value = float(paired(coefficient, Rows(x[None]), score)[0])
+    value = float(paired(coefficient, measure, score)[0])
     interval = positive = None
     if replicates is not None:
         people = replicates if isinstance(replicates, Replicates) else Replicates(x, replicates)
@@ -314,6 +320,14 @@ TRANSFORMS: dict[Coefficient, Callable[[Array], Array]] = {
     "spearman": lambda values: _centred(_ranks(values)),
     "kendall": pair_signs,
 }
+
+
+@lru_cache(maxsize=4096)
+def _remembered(coefficient: Coefficient, values: bytes, shape: tuple[int, ...]) -> Array:
+    """Transform the rows of an estimate, which has many correlations."""
+    transformed = TRANSFORMS[coefficient](np.frombuffer(values).reshape(shape))
+    transformed.setflags(write=False)
+    return transformed
 
 
 @lru_cache(maxsize=4)

@@ -68,7 +68,7 @@ def open_encoder(
     device: torch.device,
     *,
     trained: bool = True,
-    kind: type[Any] = transformers.AutoModelForQuestionAnswering,
+    kind: type[Any] | None = None,
 ) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
     """Load a model as `open_model` does, and a tokenizer that fits it."""
     tokenizer, model = open_tokenizer(folder), open_model(folder, device, trained=trained, kind=kind)
@@ -109,18 +109,19 @@ def open_model(
     device: torch.device,
     *,
     trained: bool = True,
-    kind: type[Any] = transformers.AutoModelForQuestionAnswering,
+    kind: type[Any] | None = None,
 ) -> transformers.PreTrainedModel:
     """Load a model in 32-bit floats, ready to predict.
 
-    It answers questions, if ``kind`` is not another automatic class of transformers. With ``trained``,
+    It answers questions, if ``kind`` is no other class of transformers. With ``trained``,
     every weight must be in the files; without, those of the answer head may be new. Raises
     UnreadableWeights, naming the file where one is damaged.
     """
     _read_object(folder / "config.json")
     _check_weights(folder)
     with naming_source(folder, "model"), quiet():
-        model, loading_info = kind.from_pretrained(
+        # The library imports its models, for seconds, when the first class of them is named.
+        model, loading_info = (kind or transformers.AutoModelForQuestionAnswering).from_pretrained(
             folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
         )
         inside = "" if model.base_model is model else f"{model.base_model_prefix}."  # a head is outside

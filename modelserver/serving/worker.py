@@ -8,6 +8,7 @@ The process ends when the other end of a connection is closed, which happens how
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -74,7 +75,11 @@ class Worker:
     """The systems in this process; the server calls its methods."""
 
     def __init__(self, setup: Setup) -> None:
+        gc.disable()  # among modules there is none: looking for it takes a sixth of the start
         from modelserver.serving.loading import sources  # imports torch, when the process has its settings
+
+        gc.freeze()
+        gc.enable()
 
         self._sources: dict[str, Source] = sources(setup.chosen, setup.hardware)
         self._systems: dict[str, Served] = {}

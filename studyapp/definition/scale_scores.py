@@ -240,16 +240,19 @@ def check_scales(own: Sequence[ScaleKey], parts: Mapping[str, Sequence[Question]
     for name, times in Counter(_column(key.name) for key in own).items():
         if times > 1:
             raise value_error("two scales have the column %(column)r", column=name)
-    for key in own:
-        for problem in _problems(key, parts):
-            raise value_error("%(name)s: %(problem)s", name=key.name, problem=problem)
-
-
-def _problems(key: ScaleKey, parts: Mapping[str, Sequence[Question]]) -> Iterator[str]:
+    if not own:
+        return
     pages = [
         {part.key: part for question in parts.get(page, ()) for part in question.parts}
         for page in SCORED_PARTS
     ]
+    taken = {column.name for page in SCORED_PARTS for q in parts.get(page, ()) for column in q.columns}
+    for key in own:
+        for problem in _problems(key, pages, taken):
+            raise value_error("%(name)s: %(problem)s", name=key.name, problem=problem)
+
+
+def _problems(key: ScaleKey, pages: Sequence[dict[str, Question]], taken: set[str]) -> Iterator[str]:
     page = max(pages, key=lambda asked: len(asked.keys() & {*key.items}))
     for item in key.items:
         if item not in page:
@@ -265,8 +268,7 @@ def _problems(key: ScaleKey, parts: Mapping[str, Sequence[Question]]) -> Iterato
         yield say("range: the second number must be larger than the first")
     if not key.range and len({_bounds(page[item]) for item in key.items if item in page}) > 1:
         yield say("its items have different ratings; give range, such as [0, 100]")
-    names = {column.name for page in SCORED_PARTS for q in parts.get(page, ()) for column in q.columns}
-    if _column(key.name) in names:
+    if _column(key.name) in taken:
         yield say("a question has the column %(column)r; choose another name", column=_column(key.name))
 
 

@@ -6,6 +6,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from config.checks import is_this_machine
 from config.redis_addresses import MasterPool, RedisAddress
@@ -49,9 +50,8 @@ def test_sentinels_are_told_to_both() -> None:
      "redis+sentinel://one:port/touchstone"],
 )  # fmt: skip
 def test_malformed_sentinels_are_explained(url: str, tmp_path: Path) -> None:
-    done = load(tmp_path, SECRET_KEY="k", REDIS_URL=url)
-    assert done.returncode != 0
-    assert "REDIS_URL must be redis+sentinel://" in done.stderr.splitlines()[-1]
+    with pytest.raises(ImproperlyConfigured, match=r"REDIS_URL must be redis\+sentinel://"):
+        load(tmp_path, SECRET_KEY="k", REDIS_URL=url)
 
 
 def test_one_sentinel_elsewhere_makes_the_broker_another_machine() -> None:

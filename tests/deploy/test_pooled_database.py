@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from scripts import servers
 from scripts.commands import Commands
@@ -108,5 +109,5 @@ def test_a_pooler_needs_the_server_behind_it(tmp_path: Path) -> None:
     assert (found["default"]["PORT"], found["direct"]["PORT"]) == (6432, 5432)
     assert found["default"]["DISABLE_SERVER_SIDE_CURSORS"] is True
     assert "DISABLE_SERVER_SIDE_CURSORS" not in found["direct"]
-    done = load(tmp_path, SECRET_KEY="k", **pool)
-    assert "set DATABASE_URL to the PostgreSQL server behind it" in done.stderr
+    with pytest.raises(ImproperlyConfigured, match="set DATABASE_URL to the PostgreSQL server behind it"):
+        load(tmp_path, SECRET_KEY="k", **pool)

@@ -159,12 +159,12 @@ class TestServe:
         assert (done.returncode, done.stderr) == (1, f"error: {path}: {reason}\n")
 
     def test_an_unknown_system_lists_the_known(self):
-        done = command("serve", "--port", "0", "--systems", "qi2019,nobody")
+        done = command("serve", "--port", "0", "--processes", "1", "--systems", "qi2019,nobody")
         assert done.returncode == 1
         assert done.stderr.startswith("error: no system 'nobody'; known systems: qi2019, ")
 
     def test_weights_that_cannot_be_read_end_it(self, tmp_path):
-        done = command("serve", "--port", "0", "--systems", f"qi2019={tmp_path}")
+        done = command("serve", "--port", "0", "--processes", "1", "--systems", f"qi2019={tmp_path}")
         assert done.returncode == 1
         assert str(tmp_path) in done.stderr.splitlines()[-1]
         assert "Traceback" not in done.stderr

@@ -105,7 +105,7 @@ def test_the_site_gets_all_arguments():
 
 
 def test_a_checkout_is_found_from_any_folder(tmp_path):
-    done = run(tmp_path, "list", PYTHONPATH=str(ROOT))
+    done = run(tmp_path, "serve", "--help", PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
 
 
@@ -117,7 +117,7 @@ def test_the_distribution_offers_the_analysis(installed):
     done = run(installed, "report", "nowhere", "--out", "out")
     assert done.returncode == 1
     assert "is not a folder" in done.stderr
-    assert "Usage: python -m touchstone report" in run(installed, "report", "--help").stdout
+    assert "Usage: python -m touchstone interim" in run(installed, "interim", "--help").stdout
 
 
 @pytest.mark.parametrize(

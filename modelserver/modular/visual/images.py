@@ -11,9 +11,9 @@ import io
 from collections.abc import Iterator
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
-from scipy import ndimage
 
 from modelserver.modular.visual.regions import Numbers, Regions
 from modelserver.wire.errors import InvalidRequest
@@ -102,8 +102,8 @@ def _hue(values: Numbers, most: Numbers, span: Numbers) -> Numbers:
 
 
 def _boxes(mask: Mask) -> Iterator[tuple[int, int, int, int]]:
-    labels, _ = ndimage.label(mask, structure=np.ones((3, 3)))
-    for rows, columns in ndimage.find_objects(labels):
+    labels, _ = scipy.ndimage.label(mask, structure=np.ones((3, 3)))
+    for rows, columns in scipy.ndimage.find_objects(labels):
         if rows.stop - rows.start >= LEAST and columns.stop - columns.start >= LEAST:
             yield columns.start, rows.start, columns.stop, rows.stop
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 import transformers
@@ -28,7 +28,9 @@ VisualSystem = Literal["visual-nmn", "lxmert"]
 Positions = Literal["kept", "shifted"]
 PAIR_PLACES = 8  # numbers that `pair_places` returns
 LEAST_SIDE = 1e-3  # of a box, as a fraction; padding has none
-Encoder = transformers.LxmertModel | BilinearEncoder
+Encoder: TypeAlias = (
+    "transformers.LxmertModel | BilinearEncoder"  # quoted: to name a model imports seconds of code
+)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from modelserver.world.scenes.things import APART, DEEP, SIZES, TOGETHER, Outline, Thing
 
@@ -68,7 +68,7 @@ def _reach(thing: Thing) -> float:
 
 
 def _distance(first: Outline, second: Outline) -> float:
-    return float(cdist(first, second).min())
+    return float(scipy.spatial.distance.cdist(first, second).min())
 
 
 def _to_rectangle(points: Outline, bounds: tuple[float, float, float, float]) -> float:

@@ -25,7 +25,10 @@ from annotation.models import Annotation, Batch, Gold, ImageFile, Project, Role,
 from annotation.rest import urls as api
 from annotation.schemas import Document
 from jobs.actions.jobs import create_job
+from tests.access.test_matrix import short_refusals
 from tests.annotation.factories import finished, make_items, make_member, make_project
+
+__all__ = ["short_refusals"]
 
 pytestmark = pytest.mark.django_db
 

@@ -38,7 +38,7 @@ from tests.modelserver.gates import item
 from tests.waiting import eventually
 
 CLASSES = """
-import os, pathlib, signal, time
+import os, pathlib, signal, sys, time
 
 HERE = pathlib.Path(__file__).parent
 
@@ -68,6 +68,8 @@ class Place:
                 os.kill(os.getpid(), signal.SIGKILL)
             if item.question == "hang?":
                 time.sleep(600)
+            if item.question == "models?":
+                return [{"answer": str("transformers.modeling_utils" in sys.modules)}]
             if item.question == "wait?":
                 (HERE / f"waits-{os.getpid()}").touch()
                 while not (HERE / "go").exists():
@@ -193,6 +195,11 @@ def test_each_process_computes_on_its_own_device(place):
     assert sorted(found) == [["cpu:0"], ["cpu:1"]]
 
 
+def test_models_of_transformers_are_imported_for_systems_that_have_one(place):
+    """They take a process longer than torch does."""
+    assert answers(place, item("a", question="models?")) == ["False"]
+
+
 def test_where_words_are_all_that_a_system_reads_items_are_looked_at_here():
     reader: Any = load_system("qi2019")
     housed = LoadedSystem("", "r", 0, frozenset({"predict"}), reader.examiner)
@@ -258,7 +265,8 @@ class TestLoading:
             processes.load("one")
         assert [one.unloaded for one in both] == ["one", "one"]
 
-    def test_what_ends_the_process_that_loads_it_is_said(self, processes):
+    def test_what_ends_the_process_that_loads_it_is_said(self, processes, monkeypatch):
+        monkeypatch.setattr(module, "LOAD_ATTEMPTS", 1)
         with pytest.raises(LoadFailed, match="deadly could not be loaded: the process ended with status 4"):
             processes.load("deadly")
 

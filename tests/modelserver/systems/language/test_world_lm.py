@@ -44,7 +44,7 @@ def share_of_facts(prediction: QAPrediction, gold: GoldExample) -> float:
     ("name", "answers", "facts"), [("world-lm", 0.5, 0.75), ("world-lm-answer-first", 0.3, 0.7)]
 )
 def test_it_answers_and_cites_far_better_than_the_overlap_heuristic(name: str, answers: float, facts: float):
-    asked = questions(40)
+    asked = questions(24)
     scores = {}
     for system_name in (name, "heuristic"):
         system = load_system(system_name)
@@ -116,7 +116,7 @@ def server() -> Iterator[str]:
 def test_a_real_server_gets_outputs_that_parse(server: str):
     """Nothing enforces the form there: `transformers serve` ignores ``response_format``."""
     file = CausalFile.model_validate(yaml.safe_load((FOLDER / "system.yaml").read_text()))
-    asked, failed = questions(12), 0
+    asked, failed = questions(8), 0
     for order in ORDERS:
         for gold in asked:
             prompt = build_prompt(file.prompt, gold.item, order, file.numbers)
@@ -130,7 +130,7 @@ def test_a_real_server_gets_outputs_that_parse(server: str):
                 failed += 1
             else:
                 assert answer.facts
-    assert failed <= 1  # of 24: at least 95 % parse before a retry
+    assert failed <= 1  # of 16: more than nine in ten parse before a retry
 
 
 def test_chat_reads_the_real_server(server: str, tmp_path: Path):
