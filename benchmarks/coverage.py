@@ -148,7 +148,7 @@ def truths(
     if not all(label.startswith(LIMITS) for label in labels):
         own = _means(study, Size(1000, size.items), studies, seed=11)
     if any(label.startswith(LIMITS) for label in labels):
-        many = _means(study, Size(250, 600), max(3, studies // 40), seed=12)
+        many = _means(study, Size(1000, 600), max(3, studies // 40), seed=12)
         own |= {label: value for label, value in many.items() if label.startswith(LIMITS)}
     return own
 
