@@ -33,6 +33,12 @@ CHECKS = {
         "--doctest-modules",
         "analysis",
     ],
+    "generated pages": [
+        *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
+        "tests/analysis/test_public_api.py",
+        "tests/scripts/test_command_page.py",
+        "tests/scripts/test_roles_page.py",
+    ],
     "migrations": [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"],
     "docs": [sys.executable, "-m", "scripts.docs"],
     "system checks": [sys.executable, "manage.py", "check", "--fail-level", "WARNING"],
