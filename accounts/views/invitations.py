@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import NOT_THERE, user_of
@@ -30,7 +29,6 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-@never_cache
 def create(request: HttpRequest, slug: str) -> HttpResponse:
     """Create an invitation and show its link, only once."""
     workspace = managed_or_404(request, slug)
@@ -78,7 +76,6 @@ def revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def accept(request: HttpRequest, token: str) -> HttpResponse:
     """Show an invitation; accept it on POST, which needs a login."""
     invitation = people.invitation_with(token)

@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.generic.base import ContextMixin
 from django.views.generic.edit import FormView
@@ -95,7 +94,6 @@ def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-@never_cache
 def password_link(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a one-time link for somebody's password; show it only once."""
     by, user = user_of(request), administered_or_404(request, pk)

@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import existing, user_of
@@ -25,7 +24,6 @@ def listed(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-@never_cache
 def create(request: HttpRequest) -> HttpResponse:
     """Create a token and show it, only once."""
     form = TokenForm(request.POST)

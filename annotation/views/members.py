@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import existing, user_of
@@ -78,7 +77,6 @@ def qualify(request: HttpRequest, member: Membership) -> HttpResponse:
 
 @require_POST
 @members_only(Act.ANNOTATION_MANAGE)
-@never_cache
 def invite(request: HttpRequest, member: Membership) -> HttpResponse:
     """Create an invitation to the project and show its link, only once."""
     form = ProjectInvitationForm(request.POST)

@@ -5,7 +5,6 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
@@ -33,7 +32,6 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
 
 @require_POST
 @members_only(Act.ANNOTATION_MANAGE)
-@never_cache
 def add(request: HttpRequest, member: Membership) -> HttpResponse:
     """Add a webhook and show its secret, only once."""
     form = WebhookForm(request.POST)

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
@@ -81,7 +80,6 @@ def person(request: StudyRequest, study: Study, person: str) -> HttpResponse:
 
 @require_POST
 @study_page(Act.STUDY_PERSONAL)
-@never_cache
 def replace_link(request: StudyRequest, study: Study, person: str) -> HttpResponse:
     """Make a new personal link and show it, only once; the old ones end."""
     row = _person(study, person).row
