@@ -257,7 +257,8 @@ class _Target:
         prior = np.ones(self.size)
         prior[: self.columns] = self.precision
         root = np.linalg.cholesky(curvature + np.diag(prior))
-        return np.asarray(linalg.solve_triangular(root, np.eye(self.size), lower=True, trans="T"))
+        # The same bits with any number of threads, which those of `solve_triangular` are not.
+        return np.asarray(linalg.lapack.dtrtri(root, lower=1)[0].T)
 
     def weights_under(self, effects: Array, factor: float) -> Array:
         """Weigh draws as if the prior's deviations were multiplied."""

@@ -120,6 +120,15 @@ def import_now(page: Page) -> None:
     expect(page.get_by_text("The import is done.")).to_be_visible(timeout=SECONDS)
 
 
+@pytest.fixture(scope="module")
+def sample() -> Path:
+    """Real questions; what builds on their upload is skipped without them."""
+    return real_data("hotpot/hotpot_sample.json")
+
+
+ON_THE_SAMPLE = pytest.mark.usefixtures("sample")
+
+
 class TestAResearcher:
     """From a file of questions to a report; each test goes on where the one before it ended."""
 
@@ -142,8 +151,9 @@ class TestAResearcher:
         menu(page, "Data")
         expect(page.get_by_role("link", name="films")).to_have_count(0)
 
-    def test_questions_predictions_and_scores(self, site: Site, at: Opened, look: Looked) -> None:
-        sample = real_data("hotpot/hotpot_sample.json")
+    def test_questions_predictions_and_scores(
+        self, site: Site, at: Opened, look: Looked, sample: Path
+    ) -> None:
         files = {name: real_data(f"hotpot/predictions/{file}.json") for name, file in SYSTEMS.items()}
         page = at("ada", PHONE)
         page.goto(f"{site.url}/data/new/")
@@ -180,6 +190,7 @@ class TestAResearcher:
         menu(page, "Data")
         look(page, "data-home")
 
+    @ON_THE_SAMPLE
     def test_a_study_is_made_and_launched(self, at: Opened, look: Looked) -> None:
         page = at("ada", WIDE)
         menu(page, "Studies")
@@ -206,6 +217,7 @@ class TestAResearcher:
         expect(page.get_by_text("Launched version 1.")).to_be_visible()
         look(page, "study-launched")
 
+    @ON_THE_SAMPLE
     def test_bots_come(self, site: Site, at: Opened, look: Looked) -> None:
         page = at("ada", PHONE)
         page.goto(site.url + STUDY)
@@ -219,6 +231,7 @@ class TestAResearcher:
         expect(page.get_by_text(f"{BOTS} bots took part, {BOTS} completed the study.")).to_be_visible()
         look(page, "study-bots")
 
+    @ON_THE_SAMPLE
     def test_results_are_read_and_downloaded(self, site: Site, at: Opened, look: Looked) -> None:
         page = at("ada", LAPTOP)
         page.goto(site.url + STUDY)
@@ -241,6 +254,7 @@ class TestAResearcher:
         assert rows
         assert all(",srlgrn," in line for line in rows)
 
+    @ON_THE_SAMPLE
     def test_a_report_is_made_and_downloaded(self, site: Site, at: Opened, look: Looked) -> None:
         page = at("ada", WIDE)
         page.goto(site.url + STUDY)
@@ -260,6 +274,7 @@ class TestAResearcher:
         table = downloaded(page, "tables/measures.csv")
         assert table.suggested_filename == "measures.csv"
 
+    @ON_THE_SAMPLE
     def test_a_bundle_holds_what_the_pages_say(self, site: Site, at: Opened, look: Looked) -> None:
         page = at("ada", PHONE)
         page.goto(f"{site.url}{STUDY}results/")
@@ -280,6 +295,7 @@ class TestAResearcher:
         assert {row["condition"] for row in people} == {*SYSTEMS, "ground truth"}
         assert len({(row["participant_id"], row["item_id"]) for row in trials}) == BOTS * ITEMS == len(trials)
 
+    @ON_THE_SAMPLE
     def test_an_analyst_reads_and_may_not_withdraw(self, site: Site, at: Opened) -> None:
         page = at("bea", LAPTOP)
         page.goto(f"{site.url}{STUDY}participants/")
@@ -292,6 +308,7 @@ class TestAResearcher:
         assert refused.status == 403
         assert "With the role Analyst you may not withdraw" in refused.text()
 
+    @ON_THE_SAMPLE
     def test_the_pages_of_the_study_are_accessible(self, site: Site, at: Opened, axe_script: str) -> None:
         page = at("ada", LAPTOP)
         page.goto(f"{site.url}{STUDY}participants/")
