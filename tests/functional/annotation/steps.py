@@ -30,12 +30,14 @@ def at(page: Page, image: int, across: float, down: float) -> tuple[float, float
 
 
 def drag(page: Page, image: int, start: tuple[float, float], end: tuple[float, float]) -> None:
+    # The library that draws boxes breaks at a box within 250 ms of the page's start, faster than a hand.
+    page.evaluate("() => new Promise(done => setTimeout(done, Math.max(0, 300 - performance.now())))")
     page.mouse.move(*at(page, image, *start))
     page.mouse.down()
     for part in (0.3, 0.6, 1.0):
         page.mouse.move(*at(page, image, *(a + part * (b - a) for a, b in zip(start, end, strict=True))))
     page.mouse.up()
-    # The library that draws boxes hands a new one over a moment later.
+    # It hands a new one over a moment later.
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
 
