@@ -257,7 +257,7 @@ class _Target:
         prior = np.ones(self.size)
         prior[: self.columns] = self.precision
         root = np.linalg.cholesky(curvature + np.diag(prior))
-        # The same bits with any number of threads, which those of `solve_triangular` are not.
+        # To 100 columns at least, any number of threads gives these bits; `solve_triangular` does not.
         return np.asarray(linalg.lapack.dtrtri(root, lower=1)[0].T)
 
     def weights_under(self, effects: Array, factor: float) -> Array:

@@ -1,6 +1,9 @@
 """Bayesian logistic model: beside NUTS, calibration under its priors, and why not statsmodels."""
 
 import json
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
 from analysis.models import bayesian_logistic
 from analysis.models.bayesian_logistic import _diagnose, _Target, bayes_logistic
 from analysis.models.trial_model import design, read_trials
+from scripts.processes import ROOT
 from tests.analysis.trials import NAMES, crossed_trials, released_trials
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "nuts.json").read_text("utf-8"))
@@ -180,3 +184,26 @@ def test_refusals(monkeypatch):
         bayes_logistic(read_trials(rows, "rating", conditions=["a", "b"]), rng=np.random.default_rng(1))
     monkeypatch.setattr(bayesian_logistic, "DRAWS", 20)
     assert "the chains do not agree" in fit(crossed_trials(np.random.default_rng(6))).reason
+
+
+SCALES = """
+import numpy as np
+from analysis.models.bayesian_logistic import _Target
+from analysis.models.trial_model import Trials
+for people in (7, 8, 9, 10):
+    person, item = np.repeat(np.arange(people), 4), np.tile(np.arange(4), people)
+    trials = Trials((person + item) % 3 > 0, person, item, person % 2, None, ("a", "b"))
+    target = _Target(trials, [person, item, 2 * item + person % 2], position=False)
+    print(target.scale(np.linspace(-1, 1, target.size)).tobytes().hex())
+"""
+
+
+def test_the_number_of_threads_leaves_the_bits_alone():
+    one, two = (
+        subprocess.run(
+            [sys.executable, "-c", SCALES], env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        ).stdout
+        for threads in "12"
+    )  # fmt: skip
+    assert one == two
