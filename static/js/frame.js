@@ -1,5 +1,5 @@
 // The frame: menus that close, "/" for the search, messages that can be put away, values of charts,
-// confirmations of acts.
+// confirmations of acts, secrets that are shown once.
 (() => {
   "use strict";
   const frame = document.querySelector(".frame");
@@ -22,6 +22,11 @@
       search.focus();
     }
   });
+
+  // A secret that is shown once stands on the answer to a form. Reloaded, that would be sent again and make a
+  // second secret; with the address of the list, the list comes instead.
+  const once = document.querySelector("[data-once]");
+  if (once) history.replaceState(null, "", once.dataset.once);
 
   // On a narrow screen the row of tabs scrolls; the current one should be in view.
   for (const tab of document.querySelectorAll(".tabs [aria-current]")) {

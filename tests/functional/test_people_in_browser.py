@@ -55,12 +55,15 @@ def test_an_invited_colleague_signs_up_and_works(
     look(ada, "workspaces")
     follow(ada.get_by_role("link", name="Main", exact=True))
     look(ada, "people")
+    pending = ada.get_by_role("button", name="Revoke").count()
     follow(ada.get_by_role("link", name="Invite a person"))
     ada.get_by_label("Role").select_option("researcher")
     look(ada, "invite")
     press(ada, "Create invitation")
     look(ada, "invited")
     link = ada.get_by_label("Link").input_value()
+    ada.reload()  # comes to the list, and invites nobody else
+    expect(ada.get_by_role("button", name="Revoke")).to_have_count(pending + 1)
 
     bea.goto(link)
     look(bea, "invitation")
