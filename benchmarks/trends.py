@@ -78,8 +78,8 @@ _LABELS = "labels/graph-decont"
 _QI, _SF = "readers/qi2019", "readers/select-and-forget"
 _ANSWERS, _DIRECT = "text/answers", "text/answers-without-extract"
 _PROGRAMS, _SUPERVISED = "text/programs", "text/programs-arguments"
-_SMALL, _LARGE = "reasons/small", "reasons/large"
-_IG, _OCCLUSION = "alignment integrated-gradients", "alignment occlusion"
+_SMALL, _MEDIUM, _LARGE = "reasons/small", "reasons/medium", "reasons/large"
+_IG, _OCCLUSION = "aligned integrated-gradients", "aligned occlusion"  # where both answers are right
 
 TRENDS = (
     Trend("S20", "S&F: answer F1 below Qi-2019", (_QI, "f1"), (_SF, "f1")),
@@ -124,11 +124,13 @@ TRENDS = (
     Trend("N20", "without extract-answer: lower F1", (_ANSWERS, "f1"), (_DIRECT, "f1")),
     Trend("N20", "supervised numbers and dates: lower loss", (_PROGRAMS, "loss"), (_SUPERVISED, "loss")),
     Trend("N20", "no sorting: higher loss", (f"{_PROGRAMS}-without-sorting", "loss"), (_SUPERVISED, "loss")),
-    Trend("R22", "larger encoder: higher F1", (_LARGE, "f1"), (_SMALL, "f1")),
-    Trend("R22", "large: F1 falls outside training words", (_LARGE, "f1_in"), (_LARGE, "f1_out")),
+    Trend("R22", "large above medium: higher F1", (_LARGE, "f1"), (_MEDIUM, "f1")),
+    Trend("R22", "medium above small: higher F1", (_MEDIUM, "f1"), (_SMALL, "f1")),
     Trend("R22", "small: F1 falls on counterfactuals", (_SMALL, "f1"), (_SMALL, "f1_in")),
-    Trend("R22", "larger encoder: lower alignment by IG", (_SMALL, _IG), (_LARGE, _IG)),
-    Trend("R22", "larger encoder: higher alignment by occlusion", (_LARGE, _OCCLUSION), (_SMALL, _OCCLUSION)),
+    Trend("R22", "large: F1 falls outside training words", (_LARGE, "f1_in"), (_LARGE, "f1_out")),
+    Trend("R22", "medium: F1 falls outside training words", (_MEDIUM, "f1_in"), (_MEDIUM, "f1_out")),
+    Trend("R22", "large below medium: alignment by IG", (_MEDIUM, _IG), (_LARGE, _IG)),
+    Trend("R22", "large above medium: alignment by occlusion", (_LARGE, _OCCLUSION), (_MEDIUM, _OCCLUSION)),
 )
 
 

@@ -82,7 +82,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         ),
         _spec("lxmert", "End-to-end baseline: judges a sentence about one or two images", visual.load),
         _spec("encoder-small", "extractive-qa on a new encoder of 2 layers of 64", extractive.load),
-        _spec("encoder-mini", "extractive-qa on a new encoder of 2 layers of 32", extractive.load),
+        _spec("encoder-mini", "extractive-qa on a new encoder of 2 layers of 48", extractive.load),
         _spec(
             "extractive-qa",
             "Marks an answer's start and end with any Hugging Face encoder",

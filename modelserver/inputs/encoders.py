@@ -9,10 +9,11 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -39,6 +40,7 @@ READ = (
 WEIGHTS = "model.safetensors"
 PART = ".part-"  # begins the name of a folder in which files are made
 UNBOUNDED = 1_000_000  # tokenizers without a limit of length state a huge one
+NUMBER = re.compile(r"\b[0-9]{2,4}\b")
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 POSITIONS = 512  # that a new encoder reads at once
 LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code of the folder's
@@ -160,43 +162,60 @@ def without_head(model: transformers.PreTrainedModel, source: object) -> transfo
 
 
 def new_encoder(
-    texts: Iterable[str], device: torch.device, *, hidden: int, layers: int, heads: int, pieces: int
+    texts: Iterable[str],
+    device: torch.device,
+    *,
+    hidden: int,
+    layers: int,
+    heads: int,
+    pieces: int,
+    rotary: bool = False,
 ) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
-    """Return an untrained BERT with a span head, and a new tokenizer.
+    """Return an untrained encoder with a span head, and a new tokenizer.
 
-    The tokenizer has at most ``pieces``, learned from texts. The weights come from torch's generator;
+    The encoder is a BERT or, if ``rotary``, a RoFormer without dropout, whose tokenizer knows numbers of
+    two to four digits as wholes: a small one can learn to look up and compare values. Otherwise the
+    tokenizer has at most ``pieces``, learned from texts. The weights come from torch's generator;
     the same texts give the same tokenizer in every process. Raises UnreadableWeights for a hidden size
     that the heads do not divide.
     """
-    tokenizer = new_tokenizer(texts, pieces)
+    tokenizer = new_tokenizer(texts, pieces, numbers=rotary)
+    sizes: dict[str, Any] = {
+        "vocab_size": len(tokenizer), "hidden_size": hidden, "num_hidden_layers": layers,
+        "num_attention_heads": heads, "intermediate_size": 4 * hidden, "max_position_embeddings": POSITIONS,
+    }  # fmt: skip
     with naming_source(Path("new encoder")), device:
-        model = transformers.BertForQuestionAnswering(
-            transformers.BertConfig(
-                vocab_size=len(tokenizer),
-                hidden_size=hidden,
-                num_hidden_layers=layers,
-                num_attention_heads=heads,
-                intermediate_size=4 * hidden,
-                max_position_embeddings=POSITIONS,
-            )
+        if not rotary:
+            return transformers.BertForQuestionAnswering(transformers.BertConfig(**sizes)), tokenizer
+        config = transformers.RoFormerConfig(
+            embedding_size=hidden, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **sizes
         )
-    return model, tokenizer
+        return transformers.RoFormerForQuestionAnswering(config), tokenizer
 
 
-def new_tokenizer(texts: Iterable[str], pieces: int) -> transformers.PreTrainedTokenizerBase:
-    """Return a tokenizer of at most ``pieces``, deterministic in the texts."""
-    learned = _learn_pieces(texts, pieces)
+def new_tokenizer(
+    texts: Iterable[str], pieces: int, *, numbers: bool = False
+) -> transformers.PreTrainedTokenizerBase:
+    """Return a tokenizer of at most ``pieces``, deterministic in the texts.
+
+    With ``numbers``, those of two to four digits in the texts are further pieces.
+    """
+    texts = list(texts)
+    whole = sorted({number for text in texts for number in NUMBER.findall(text)}) if numbers else []
+    learned = _learn_pieces(texts, pieces, whole)
     return transformers.BertTokenizer(
         vocab={piece: number for number, piece in enumerate(learned)}, model_max_length=POSITIONS
     )
 
 
-def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
-    """Return the special tokens and learned pieces, at most ``most``, sorted."""
+def _learn_pieces(texts: Sequence[str], most: int, whole: Sequence[str]) -> list[str]:
+    """Return the special tokens and learned pieces, sorted.
+
+    They are at most ``most``, and the words ``whole`` beside them.
+    """
     learned = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106 - no secret
     learned.normalizer = normalizers.BertNormalizer()
     learned.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    texts = list(texts)
     counts = Counter(sign for text in texts for sign in learned.normalizer.normalize_str(text))
     del counts[" "]
     signs = sorted(counts, key=lambda sign: (-counts[sign], sign))[: most // 4]
@@ -204,8 +223,9 @@ def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
     # that are equally frequent. Given as special tokens, they have numbers from the start.
     alphabet = [form for sign in sorted(signs) for form in (sign, f"##{sign}")]
     trainer = trainers.WordPieceTrainer(
-        vocab_size=most, special_tokens=[*SPECIALS, *alphabet], limit_alphabet=0, show_progress=False
-    )
+        vocab_size=most + len(whole), special_tokens=[*SPECIALS, *alphabet, *whole], limit_alphabet=0,
+        show_progress=False,
+    )  # fmt: skip
     learned.train_from_iterator(texts, trainer)
     return [*SPECIALS, *sorted(set(learned.get_vocab()) - set(SPECIALS))]
 
@@ -247,7 +267,7 @@ def longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizer
     """Return the most tokens the model reads at once; huge if unlimited."""
     limits = [tokenizer.model_max_length]
     for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+        if name.endswith(("position_embeddings", "embed_positions")) and isinstance(module, nn.Embedding):
             # The RoBERTa family numbers positions from after the padding's.
             unused = 0 if module.padding_idx is None else module.padding_idx + 1
             limits.append(module.num_embeddings - unused)

@@ -16,7 +16,7 @@ from modelserver.inputs.encoders import find_folder, new_encoder, without_head
 from modelserver.systems.contextual import Encoder
 from modelserver.training.options import Count, EncoderRate, options_of_command
 
-NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})")
+NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})(-rotary)?")
 HEAD = 32  # hidden size of an attention head of a new encoder
 RATE, NEW_RATE = 3e-5, 5e-4  # learning rate of a pretrained encoder (Devlin et al. 2019), and of a new one
 _WORDS = Group(validator=mutually_exclusive)
@@ -29,7 +29,7 @@ def check_encoder(_: type, name: str | None) -> None:
         ValueError: It begins with new: but no sizes follow.
     """
     if name is not None and name.startswith("new:") and not NEW.fullmatch(name):
-        raise ValueError("a new encoder is new:HIDDENxLAYERS, such as new:128x2")
+        raise ValueError("a new encoder is new:HIDDENxLAYERS, such as new:128x2 or new:128x2-rotary")
 
 
 EncoderName = Annotated[str, Parameter(validator=check_encoder)]
@@ -42,7 +42,7 @@ class EncoderOptions:
     Attributes:
         encoder: Contextual encoder instead of word embeddings: folder of a
             Hugging Face model, an id of the hub (with --allow-hub), or
-            new:HIDDENxLAYERS.
+            new:HIDDENxLAYERS[-rotary].
         word_vectors: File of fixed word vectors in the form of GloVe.
         encoder_rate: Learning rate of the encoder; 3e-5, or 5e-4 for a new
             one, by default.
@@ -85,7 +85,7 @@ def open_reader_model(
     """Return the model and tokenizer that a name stands for.
 
     Args:
-        name: Folder, id of the hub, or new:HIDDENxLAYERS.
+        name: Folder, id of the hub, or new:HIDDENxLAYERS[-rotary].
         texts: A new tokenizer is made from them.
         vocabulary_size: Word pieces of a new tokenizer, at most.
         allow_hub: Download what is not a folder.
@@ -97,8 +97,9 @@ def open_reader_model(
     if sizes := NEW.fullmatch(name):
         hidden, layers = int(sizes[1]), int(sizes[2])
         return new_encoder(
-            texts, device, hidden=hidden, layers=layers, heads=max(1, hidden // HEAD), pieces=vocabulary_size
-        )
+            texts, device, hidden=hidden, layers=layers, heads=max(1, hidden // HEAD), pieces=vocabulary_size,
+            rotary=bool(sizes[3]),
+        )  # fmt: skip
     return encoders.open_encoder(find_folder(name, allow_hub=allow_hub), device, trained=False)
 
 

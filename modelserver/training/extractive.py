@@ -228,7 +228,7 @@ class ExtractiveOptions(Selecting, Compute, Schedule, Output):
 
     Attributes:
         encoder: Folder of a Hugging Face model, an id of the hub (with
-            --allow-hub), or new:HIDDENxLAYERS.
+            --allow-hub), or new:HIDDENxLAYERS[-rotary].
         train_file: Train on this file.
         format: Form of the files; squad is SQuAD 1.1 or 2.0.
         allow_hub: Download the encoder from the hub if it is not a folder.

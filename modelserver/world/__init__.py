@@ -21,9 +21,19 @@ from modelserver.world.articles import Article, write_article
 from modelserver.world.entities import Entity, World
 from modelserver.world.items import Number, SplitOptions, whole
 from modelserver.world.names import SPLITS, Names, Split, split_of
-from modelserver.world.questions import Question, ask
+from modelserver.world.questions import Question, Questions, ask
 
-__all__ = ["SPLITS", "Example", "Split", "generate", "split_of", "write_split", "write_world"]
+__all__ = [
+    "ARTICLES",
+    "SPLITS",
+    "Example",
+    "Questions",
+    "Split",
+    "generate",
+    "split_of",
+    "write_split",
+    "write_world",
+]
 
 ARTICLES = 8
 
@@ -43,9 +53,12 @@ class Example(TypedDict):
     level: str
 
 
-def generate(split: Split, n: int, seed: int, articles: int = ARTICLES) -> Iterator[Example]:
+def generate(
+    split: Split, n: int, seed: int, articles: int = ARTICLES, questions: Questions = "all"
+) -> Iterator[Example]:
     """Yield ``n`` examples of a split, each with 2 to 8 ``articles``.
 
+    ``questions`` says which questions: of all types, comparisons of values, or those for the larger value.
     The same split and seed give the same examples in every process, and the first examples of a longer
     run are those of a shorter one. With 2 articles there are only those that the question needs.
     """
@@ -54,24 +67,26 @@ def generate(split: Split, n: int, seed: int, articles: int = ARTICLES) -> Itera
     if not 2 <= articles <= ARTICLES:
         raise ValueError(f"articles must be from 2 to {ARTICLES}, not {articles}")
     for index in range(n):
-        yield _example(f"{seed}/{split}/{index}", split, articles)
+        yield _example(f"{seed}/{split}/{index}", split, articles, questions)
 
 
-def write_split(path: Path, split: Split, n: int, seed: int, articles: int = ARTICLES) -> None:
+def write_split(
+    path: Path, split: Split, n: int, seed: int, articles: int = ARTICLES, questions: Questions = "all"
+) -> None:
     """Write ``n`` examples as one JSON list, one example a line.
 
     The file appears whole or not at all.
     """
     with whole(path) as partial, partial.open("w", encoding="utf-8") as file:
-        for index, example in enumerate(generate(split, n, seed, articles)):
+        for index, example in enumerate(generate(split, n, seed, articles, questions)):
             file.write(("[\n" if index == 0 else ",\n") + json.dumps(example, ensure_ascii=False))
         file.write("\n]\n" if n else "[]\n")
 
 
-def _example(key: str, split: Split, count: int) -> Example:
+def _example(key: str, split: Split, count: int, questions: Questions) -> Example:
     rng = random.Random(key)  # a string seed is digested by SHA-512, whatever PYTHONHASHSEED says
     world = World(rng, Names(rng, split))
-    question = ask(world, rng)
+    question = ask(world, rng, questions)
     articles = _articles(world, question, rng, count)
     by_title = {article.title: article for article in articles}
     facts = [(entity.title, by_title[entity.title].place[need]) for entity, need in question.needs]
@@ -128,19 +143,22 @@ class WorldOptions(SplitOptions):
     Attributes:
         out: Folder for train.json, dev.json and test.json.
         articles: Articles of each example, 2 to 8.
+        questions: Questions of all types, comparisons of two values, or those
+            comparisons that ask for the larger (the earlier of dates).
     """
 
     train: Number = 10_000
     dev: Number = 500
     test: Number = 1000
     articles: Annotated[int, Parameter(validator=validators.Number(gte=2, lte=ARTICLES))] = ARTICLES
+    questions: Questions = "all"
 
 
 def write_world(*, options: WorldOptions) -> None:
     """Generate a fictional text world to train and test on."""
 
     def write(folder: Path, split: Split, n: int, seed: int) -> None:
-        write_split(folder / f"{split}.json", split, n, seed, options.articles)
+        write_split(folder / f"{split}.json", split, n, seed, options.articles, options.questions)
 
     options.out.mkdir(parents=True, exist_ok=True)
     options.write(write, "json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from modelserver.world.articles import parse_sentences
@@ -11,6 +12,7 @@ from modelserver.world.entities import Entity, Kind, World
 
 QuestionType = Literal["bridge", "comparison"]
 Level = Literal["easy", "medium", "hard"]
+Questions = Literal["all", "comparisons", "larger"]
 
 
 @dataclass(frozen=True)
@@ -153,13 +155,15 @@ SHARED = parse_sentences(
 )
 
 
-def ask(world: World, rng: random.Random) -> Question:
+def ask(world: World, rng: random.Random, questions: Questions = "all") -> Question:
     """Draw a question with exactly one answer.
 
-    60 % are bridge questions, 22 % comparisons, 18 % yes or no.
+    60 % of all are bridge questions, 22 % comparisons, 18 % yes or no.
     """
     draw = rng.random()
     make = _bridge if draw < 0.60 else _comparison if draw < 0.82 else _yes_no
+    if questions != "all":
+        make = _comparison if questions == "comparisons" else partial(_comparison, larger=True)
     while True:
         question = make(world, rng)
         if question is not None:
@@ -188,12 +192,12 @@ def _pair(world: World, rng: random.Random) -> tuple[Entity, Entity]:
     return first, second
 
 
-def _comparison(world: World, rng: random.Random) -> Question | None:
+def _comparison(world: World, rng: random.Random, *, larger: bool = False) -> Question | None:
     first, second = _pair(world, rng)
     key = rng.choice(list(LARGER[first.kind]))
     if first.values[key] == second.values[key] or first.title == second.title:
         return None
-    larger = rng.random() < 0.5
+    larger = larger or rng.random() < 0.5
     forms = LARGER if larger else SMALLER
     text = rng.choice(forms[first.kind][key]).format(a=first.title, b=second.title)
     winner = first if (first.values[key] > second.values[key]) == larger else second

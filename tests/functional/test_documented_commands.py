@@ -321,6 +321,7 @@ PAGES = {
             "--device cuda": GPU,
             "convert encoders/theirs": "tests/modelserver/inputs/test_conversion.py converts small models",
             "--system tiny": "as on predict-and-score.md, by another server",
+            "data/larger|data/comparisons": "takes minutes; tests/test_trends.py trains a tiny one so",
         }
     ),
     "docs/how-to/generate-scenes-and-games.md": Page(),

@@ -194,7 +194,7 @@ def open_encoder(name: str, examples: Sequence[Example], *, allow_hub: bool = Fa
     """Return the named encoder; a new one has no dropout.
 
     Args:
-        name: Folder, id of the hub, or new:HIDDENxLAYERS.
+        name: Folder, id of the hub, or new:HIDDENxLAYERS[-rotary].
         examples: A new tokenizer is made from their texts.
         allow_hub: Download what is not a folder.
 
@@ -213,7 +213,7 @@ class TextOptions(Data, Compute, Recipe):
         train_file: Train on this file instead of generated games: items over
             a passage (.jsonl) or a file in DROP's form (.json).
         encoder: Folder of a Hugging Face model, an id of the hub (with
-            --allow-hub), or new:HIDDENxLAYERS.
+            --allow-hub), or new:HIDDENxLAYERS[-rotary].
         allow_hub: Download the encoder from the hub if it is not a folder.
         beam: Programs tried for a question without a gold program.
     """

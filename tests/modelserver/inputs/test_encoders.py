@@ -1,5 +1,6 @@
 """Encoders in folders: found, new ones made, saved whole or not at all, their lengths and digests."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -82,6 +83,17 @@ class TestNewEncoder:
     def test_it_knows_words_of_the_texts(self, gold):
         _, tokenizer = made(gold, pieces=2000)
         assert tokenizer.tokenize("The town") == ["the", "town"]
+
+    def test_a_rotary_one_knows_the_numbers_of_the_texts(self, gold, tmp_path):
+        model, tokenizer = made(gold, rotary=True)
+        years = re.findall(r"\b[12][0-9]{3}\b", " ".join(texts(gold)))
+        assert tokenizer.tokenize(" ".join(years)) == years
+        assert len(tokenizer.tokenize(years[0])) < len(made(gold)[1].tokenize(years[0]))
+        save(tmp_path, model, tokenizer, {})
+        opened, _ = open_encoder(tmp_path, CPU)
+        assert opened.config.model_type == "roformer"
+        assert longest_window(opened, tokenizer) == 512
+        assert {part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)} == {0.0}
 
     def test_heads_that_do_not_divide_the_hidden_size(self, gold):
         with pytest.raises(UnreadableWeights, match="hidden size"):

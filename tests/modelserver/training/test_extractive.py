@@ -412,6 +412,7 @@ class TestCommand:
         [
             ({"encoder": "new:16"}, "new:HIDDENxLAYERS"),
             ({"encoder": "new:0x1"}, "new:HIDDENxLAYERS"),
+            ({"encoder": "new:16x1-square"}, "new:HIDDENxLAYERS"),
             ({"steps": 0}, "--steps. Must be >= 1"),
             ({"epochs": 0}, "--epochs. must be above 0"),
             ({"learning_rate": -1}, "--learning-rate. must be above 0"),

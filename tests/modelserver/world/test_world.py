@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -130,6 +131,20 @@ def test_another_seed_gives_other_examples(examples):
     assert next(iter(generate("dev", 1, 4))) != examples["dev"][0]
     ids = [example["_id"] for split in SPLITS for example in examples[split]]
     assert len(set(ids)) == len(ids)
+
+
+def test_comparisons_alone_and_those_for_the_larger():
+    asked = {which: list(generate("train", 60, 3, 2, which)) for which in ("comparisons", "larger")}
+    for examples in asked.values():
+        assert {example["type"] for example in examples} == {"comparison"}
+        assert not {"yes", "no"} & {example["answer"] for example in examples}
+    smaller = re.compile(r"\b(later|younger|newer|recent(ly)?|shorter|fewer|smaller)\b")
+    found = {
+        which: sum(bool(smaller.search(example["question"])) for example in examples)
+        for which, examples in asked.items()
+    }
+    assert found["larger"] == 0
+    assert 20 <= found["comparisons"] <= 40
 
 
 def test_a_wrong_split_is_named():
