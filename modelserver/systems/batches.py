@@ -97,7 +97,8 @@ class Context:
         keys = by_example.pad(self.key)  # [N, T]
         same = keys[:, :, None] == keys[:, None, :]
         # The words of an example as numbers, and the first and last article of each.
-        _, word = torch.unique(torch.stack([self.example, self.key]), dim=1, return_inverse=True)
+        distinct, key = torch.unique(self.key, return_inverse=True)
+        _, word = torch.unique(self.example * len(distinct) + key, return_inverse=True)
         first = self.article.new_full((len(word),), articles).scatter_reduce(0, word, dense, "amin")
         last = self.article.new_zeros(len(word)).scatter_reduce(0, word, dense, "amax")
         object.__setattr__(self, "by_article", Groups.of(dense, articles))
