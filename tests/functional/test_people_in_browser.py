@@ -87,6 +87,35 @@ def test_an_invited_colleague_signs_up_and_works(
     assert look.found == []
 
 
+def test_a_secret_is_made_once_though_its_page_is_reloaded(
+    site: Site, names: tuple[str, str], browser: Browser, axe_script: str
+):
+    look, study = Looked(axe_script), names[0]
+    ada = browser.new_context().new_page()
+    log_in(ada, site, "ada", PASSWORD)
+
+    ada.goto(f"{site.url}/account/tokens/")
+    made = ada.get_by_role("button", name="Revoke").count()
+    ada.get_by_label("Name").fill("script")
+    press(ada, "Create token")
+    look(ada, "token")
+    expect(ada.get_by_label("Token", exact=True)).to_be_visible()
+    ada.reload()
+    expect(ada.get_by_label("Token", exact=True)).to_have_count(0)
+    expect(ada.get_by_role("button", name="Revoke")).to_have_count(made + 1)
+
+    ada.goto(f"{site.url}/staff/studies/{study}/settings/")
+    links = ada.locator("#links-title ~ table tbody tr").count()
+    ada.get_by_role("button", name="Create link").focus()
+    ada.keyboard.press("Enter")
+    expect(ada.get_by_role("heading", name="New entry link")).to_be_visible()
+    look(ada, "entry-link")
+    ada.reload()
+    expect(ada.get_by_role("heading", name="New entry link")).to_have_count(0)
+    expect(ada.locator("#links-title ~ table tbody tr")).to_have_count(links + 1)
+    assert look.found == []
+
+
 def set_up_second_factor(page: Page, site: Site) -> None:
     """Set one up, log out, and log in with a code."""
     page.goto(f"{site.url}/accounts/2fa/totp/activate/")
