@@ -28,10 +28,8 @@ from modelserver.world import ARTICLES, Questions, Split, generate, write_split
 Scores = dict[str, float]
 TEST_SEED = 1
 ENCODERS = {"small": "new:32x2-rotary", "medium": "new:48x2-rotary", "large": "new:64x2-rotary"}
-STAGES: tuple[tuple[Questions, float], ...] = (
-    ("larger", 0.6),
-    ("comparisons", 1.0),
-)  # share of data, steps
+# The questions of each training of an encoder, and its share of the data and of the steps.
+STAGES: tuple[tuple[Questions, float], ...] = (("larger", 0.6), ("comparisons", 1.0))
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ _QI, _SF = "readers/qi2019", "readers/select-and-forget"
 _ANSWERS, _DIRECT = "text/answers", "text/answers-without-extract"
 _PROGRAMS, _SUPERVISED = "text/programs", "text/programs-arguments"
 _SMALL, _MEDIUM, _LARGE = "reasons/small", "reasons/medium", "reasons/large"
-_IG, _OCCLUSION = "aligned integrated-gradients", "aligned occlusion"  # where both answers are right
+_IG, _OCCLUSION = "alignment integrated-gradients", "alignment occlusion"
+_BOTH_IG, _BOTH_OCCLUSION = "aligned integrated-gradients", "aligned occlusion"
 
 TRENDS = (
     Trend("S20", "S&F: answer F1 below Qi-2019", (_QI, "f1"), (_SF, "f1")),
@@ -124,13 +125,21 @@ TRENDS = (
     Trend("N20", "without extract-answer: lower F1", (_ANSWERS, "f1"), (_DIRECT, "f1")),
     Trend("N20", "supervised numbers and dates: lower loss", (_PROGRAMS, "loss"), (_SUPERVISED, "loss")),
     Trend("N20", "no sorting: higher loss", (f"{_PROGRAMS}-without-sorting", "loss"), (_SUPERVISED, "loss")),
-    Trend("R22", "large above medium: higher F1", (_LARGE, "f1"), (_MEDIUM, "f1")),
-    Trend("R22", "medium above small: higher F1", (_MEDIUM, "f1"), (_SMALL, "f1")),
-    Trend("R22", "small: F1 falls on counterfactuals", (_SMALL, "f1"), (_SMALL, "f1_in")),
+    Trend("R22", "larger encoder: higher F1", (_LARGE, "f1"), (_SMALL, "f1")),
     Trend("R22", "large: F1 falls outside training words", (_LARGE, "f1_in"), (_LARGE, "f1_out")),
-    Trend("R22", "medium: F1 falls outside training words", (_MEDIUM, "f1_in"), (_MEDIUM, "f1_out")),
-    Trend("R22", "large below medium: alignment by IG", (_MEDIUM, _IG), (_LARGE, _IG)),
-    Trend("R22", "large above medium: alignment by occlusion", (_LARGE, _OCCLUSION), (_MEDIUM, _OCCLUSION)),
+    Trend("R22", "small: F1 falls on counterfactuals", (_SMALL, "f1"), (_SMALL, "f1_in")),
+    Trend("R22", "larger encoder: lower alignment by IG", (_SMALL, _IG), (_LARGE, _IG)),
+    Trend("R22", "larger encoder: higher alignment by occlusion", (_LARGE, _OCCLUSION), (_SMALL, _OCCLUSION)),
+    # Those below were added when the first seed had been seen; the docs say so.
+    Trend("R22", "added: large above medium: higher F1", (_LARGE, "f1"), (_MEDIUM, "f1")),
+    Trend("R22", "added: medium above small: higher F1", (_MEDIUM, "f1"), (_SMALL, "f1")),
+    Trend("R22", "added: lower alignment by IG, both answers right", (_SMALL, _BOTH_IG), (_LARGE, _BOTH_IG)),
+    Trend(
+        "R22",
+        "added: higher alignment by occlusion, both answers right",
+        (_LARGE, _BOTH_OCCLUSION),
+        (_SMALL, _BOTH_OCCLUSION),
+    ),
 )
 
 
