@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -219,7 +219,7 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
     Empty sentences and articles are allowed, and give no tokens.
     """
     texts: list[str] = []
-    spans: list[tuple[int, int]] = []
+    spans: list[int] = []  # start and end of each token
     numbers: dict[Fact, int] = {}
     of_text: list[tuple[int, int, int, int]] = []  # article, sentence, fact number, tokens
     for article, (title, sentences) in enumerate(item.context):
@@ -228,15 +228,15 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
             before = len(texts)
             for match in _TOKEN.finditer(text):
                 texts.append(match.group())
-                spans.append(match.span())
+                spans.extend(match.span())
             of_text.append((article, index - 1 if index else IN_TITLE, number, len(texts) - before))
     forms: dict[str, int] = {}
     question_form = _ints([forms.setdefault(text, len(forms)) for text in _TOKEN.findall(item.question)])
     form = _ints([forms.setdefault(text, len(forms)) for text in texts])
     # What the spelling alone decides is found out once for each.
     word = _ints([vocabulary.id(text.lower()) for text in forms])
-    key = _ints([_key(text) for text in forms])
-    number_of = np.array([number_features(text) for text in forms], np.float32).reshape(-1, NUMBER_FEATURES)
+    keys, numbers_of, characters = zip(*map(_spelling, forms), strict=True) if forms else ((), (), ())
+    key, number_of = _ints(keys), np.array(numbers_of, np.float32).reshape(-1, NUMBER_FEATURES)
     of_token = _ints(of_text).reshape(-1, 4)
     of_token = of_token.repeat(of_token[:, 3], axis=0)  # [K, 4]
     return Features(
@@ -248,7 +248,7 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
         key=key[form],
         number=number_of[form],
         fact=of_token[:, 2],
-        forms=_ints([_characters(text) for text in forms]).reshape(-1, FORM_LENGTH),
+        forms=np.frombuffer(b"".join(characters), np.uint8).astype(np.int64).reshape(-1, FORM_LENGTH),
         facts=tuple(numbers),
         places=np.hstack((of_token[:, :2], _ints(spans).reshape(-1, 2))),
     )
@@ -303,12 +303,13 @@ def _key(text: str) -> int:
     return zlib.crc32(text.lower().encode("utf-8", "surrogatepass"))
 
 
-def _characters(text: str) -> list[int]:
+@lru_cache(2**14)  # the words of one text are mostly those of another
+def _spelling(text: str) -> tuple[int, tuple[float, ...], bytes]:
+    """Return the key, `number_features` and characters of a token."""
     short = text if len(text) <= FORM_LENGTH else text[: FORM_LENGTH - 4] + text[-4:]
-    codes = [
-        ord(sign) if ord(sign) < CHARACTERS // 2 else CHARACTERS // 2 + ord(sign) % 128 for sign in short
-    ]
-    return codes + [0] * (FORM_LENGTH - len(codes))
+    half = CHARACTERS // 2
+    codes = bytes(code if code < half else half + code % half for code in map(ord, short))
+    return _key(text), number_features(text), codes.ljust(FORM_LENGTH, b"\0")
 
 
 def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:

@@ -10,7 +10,8 @@ Tokens are kept flat, [K, …], and padded only inside a layer, so that padding 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from modelserver.inputs.features import NO_FACT, Features
+
+PAIRS = 2**19  # pairs of tokens compared at once, so that they stay in a core's cache
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,11 @@ class Groups:
 
     row: Tensor  # [K] where the row goes in a padded [G * L] array
     mask: Tensor  # [G, L] true where a row is
-    onwards: Tensor  # [K] the rows when packed: the first of every group, then the second of every group …
-    backwards: Tensor  # [K] the same when each group is read from its end
-    sizes: tuple[int, ...]  # rows of each packed step; longer groups come first, so they only fall
+    packed: Tensor  # [2 * S * C] the half row in each place when packed: see `pack`
+    places: Tensor  # [2K] of each half row when packed
+    steps: int  # S rows of a chunk; C chunks: the first of every group, then the second …
+    sizes: tuple[int, ...]  # the numbers of first chunks, second chunks …, which only fall
+    before: Tensor  # [C - sizes[0]] the chunk before each that is not the first of its group
 
     @classmethod
     def of(cls, ids: Tensor, n: int) -> Groups:
@@ -41,12 +46,21 @@ class Groups:
         place = torch.arange(len(ids), device=ids.device) - start[ids]  # [K]
         longest = max(1, int(count.max())) if n else 1
         mask = torch.arange(longest, device=ids.device) < count[:, None]
-        rank = torch.argsort(torch.argsort(count, descending=True, stable=True))[ids]  # [K] of its group
-        sizes = torch.bincount(place, minlength=longest)  # [L]
+        steps = math.isqrt(longest - 1) + 1
+        chunks = (count + steps - 1) // steps  # [G]
+        rank = torch.argsort(torch.argsort(chunks, descending=True, stable=True))[ids]  # [K] of its group
+        sizes = (chunks > torch.arange((longest - 1) // steps + 1, device=ids.device)[:, None]).sum(1)
         first = sizes.cumsum(0) - sizes
-        onwards = torch.argsort(first[place] + rank)
-        backwards = torch.argsort(first[count[ids] - 1 - place] + rank)
-        return cls(ids * longest + place, mask, onwards, backwards, tuple(sizes.tolist()))
+
+        def packed(place: Tensor) -> Tensor:
+            return place % steps * chunks.sum() + first[place // steps] + rank
+
+        places = torch.stack([2 * packed(place), 2 * packed(count[ids] - 1 - place) + 1], 1).flatten()
+        all_chunks, rows = int(chunks.sum()), torch.arange(len(places), device=ids.device)
+        halves = places.new_zeros(2 * steps * all_chunks).scatter_(0, places, rows)
+        before = torch.arange(int(sizes[0]), all_chunks, device=ids.device)
+        before = before - sizes[:-1].repeat_interleave(sizes[1:])
+        return cls(ids * longest + place, mask, halves, places, steps, tuple(sizes.tolist()), before)
 
     def pad(self, rows: Tensor) -> Tensor:  # [K, d] -> [G, L, d]
         """Return the rows with padding, [G, L, d]."""
@@ -58,22 +72,19 @@ class Groups:
         """Return padded rows without padding, [K, d]."""
         return padded.flatten(0, 1)[self.row]
 
-    def pack(self, rows: Tensor) -> Tensor:  # [K, d] -> [K, d]
-        """Return the rows step by step.
+    def pack(self, rows: Tensor) -> Tensor:  # [K, d] -> [S * C, d]
+        """Return the first row of every chunk, then the second of every chunk ….
 
-        The second half of the columns is read from the end of each group.
+        The second half of the columns is read from the end of each group. A group's last chunk is filled
+        up with any rows, because nothing comes after it.
         """
-        half = rows.shape[1] // 2
-        return torch.cat([rows[:, :half][self.onwards], rows[:, half:][self.backwards]], -1)
+        halves = rows.reshape(len(self.places), -1)
+        return halves.index_select(0, self.packed).view(-1, rows.shape[1])
 
-    def unpack(self, packed: Tensor) -> Tensor:  # [K, d] -> [K, d]
+    def unpack(self, packed: Tensor) -> Tensor:  # [S * C, d] -> [K, d]
         """Undo `pack`."""
-        half = packed.shape[1] // 2
-        places = torch.arange(len(packed), device=packed.device)
-        onwards, backwards = (
-            torch.empty_like(x).scatter_(0, x, places) for x in (self.onwards, self.backwards)
-        )
-        return torch.cat([packed[:, :half][onwards], packed[:, half:][backwards]], -1)
+        halves = packed.reshape(2 * len(packed), -1)
+        return halves.index_select(0, self.places).view(-1, packed.shape[1])
 
 
 @dataclass(frozen=True)
@@ -87,24 +98,36 @@ class Context:
     n: int  # examples
     by_article: Groups = field(init=False)
     by_example: Groups = field(init=False)
-    same: Tensor = field(init=False)  # [N, T, T] where two tokens of an example are the same word
+    word: Tensor = field(init=False)  # [K] number of the word, as a float
+    lengths: tuple[int, ...] = field(init=False)  # tokens of each example
     shared: Tensor = field(init=False)  # [K] true where another article of the example has the word too
 
     def __post_init__(self) -> None:
         _, dense = torch.unique_consecutive(self.article, return_inverse=True)
         articles = int(dense[-1]) + 1 if len(dense) else 0
-        by_example = Groups.of(self.example, self.n)
-        keys = by_example.pad(self.key)  # [N, T]
-        same = keys[:, :, None] == keys[:, None, :]
         # The words of an example as numbers, and the first and last article of each.
         distinct, key = torch.unique(self.key, return_inverse=True)
         _, word = torch.unique(self.example * len(distinct) + key, return_inverse=True)
         first = self.article.new_full((len(word),), articles).scatter_reduce(0, word, dense, "amin")
         last = self.article.new_zeros(len(word)).scatter_reduce(0, word, dense, "amax")
         object.__setattr__(self, "by_article", Groups.of(dense, articles))
-        object.__setattr__(self, "by_example", by_example)
-        object.__setattr__(self, "same", same)
+        object.__setattr__(self, "by_example", Groups.of(self.example, self.n))
+        object.__setattr__(self, "word", key.float())
+        lengths = torch.bincount(self.example, minlength=self.n)
+        object.__setattr__(self, "lengths", tuple(lengths.tolist()))
         object.__setattr__(self, "shared", (first != last)[word])
+
+    def parts(self, rows: Tensor) -> Iterator[tuple[Tensor, Tensor]]:  # [K, d] -> [n, T, d], [n, T]
+        """Yield padded rows and words of a few examples at a time.
+
+        The word of padding is -1.
+        """
+        examples, words = rows.split(self.lengths), self.word.split(self.lengths)
+        for few in _few(self.lengths):
+            yield (
+                nn.utils.rnn.pad_sequence(examples[few], batch_first=True),
+                nn.utils.rnn.pad_sequence(words[few], batch_first=True, padding_value=-1),
+            )
 
     def only(self, kept: Tensor) -> Context:
         """Return the context without the rows where ``kept`` [K] is false.
@@ -112,6 +135,21 @@ class Context:
         They leave not even a gap.
         """
         return Context(self.example[kept], self.article[kept], self.fact[kept], self.key[kept], self.n)
+
+
+def _few(lengths: Sequence[int]) -> Iterator[slice]:
+    """Yield slices of neighbours with at most `PAIRS` pairs of tokens.
+
+    Padding counts. A longer example stands alone.
+    """
+    first = longest = 0
+    for at, length in enumerate(lengths):
+        longest = max(longest, length)
+        if at > first and (at + 1 - first) * longest**2 > PAIRS:
+            yield slice(first, at)
+            first, longest = at, length
+    if lengths:
+        yield slice(first, len(lengths))
 
 
 @dataclass(frozen=True)

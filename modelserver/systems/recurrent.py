@@ -170,6 +170,24 @@ class Recurrence(torch.autograd.Function):
         return to_forget, carried, None
 
 
+def scan(forget: Tensor, update: Tensor, groups: Groups) -> Tensor:  # [S * C, d] each -> [S * C, d]
+    """Return what `Recurrence` computes along each group, [S * C, d].
+
+    All chunks go at once, each from 0, then the ends from chunk to chunk: about 3 √L steps for L rows. Each
+    takes a CPU hardly longer than one of the L steps without chunks.
+    """
+    chunks, d = sum(groups.sizes), forget.shape[1]
+    each = (chunks,) * groups.steps
+    states = Recurrence.apply(forget, update, each)
+    if len(groups.sizes) == 1:
+        return states
+    kept = Recurrence.apply(forget, F.pad(forget[:chunks], (0, 0, 0, len(forget) - chunks)), each)
+    ends = Recurrence.apply(kept[-chunks:], states[-chunks:], groups.sizes)
+    start = torch.cat([ends.new_zeros(groups.sizes[0], d), ends[groups.before]])  # [C, d]
+    states, kept = states.view(groups.steps, chunks, d), kept.view(groups.steps, chunks, d)
+    return torch.addcmul(states, kept, start).flatten(0, 1)
+
+
 class BiSRU(nn.Module):
     """A recurrent layer in both directions over each group of rows by itself.
 
@@ -191,11 +209,13 @@ class BiSRU(nn.Module):
             return rows.new_zeros(0, self.size)
         rows = self._drop(rows, groups)
         # In 32 bits from here on, even if products are in 16: rounding errors would accumulate over tokens.
-        value, forget, out = self.gates(rows).float().split(self.size, -1)  # [K, d] each
-        forget, out = torch.sigmoid(forget), torch.sigmoid(out)
-        packed = Recurrence.apply(groups.pack(forget), groups.pack((1 - forget) * value), groups.sizes)
-        states = groups.unpack(packed)
-        return out * torch.tanh(states) + (1 - out) * self.highway(rows)
+        gates = self.gates(rows).float()
+        value = gates[:, : self.size]
+        _, forget, out = torch.sigmoid(gates).split(self.size, -1)  # [K, d] each; all columns are quicker
+        update = torch.addcmul(value, forget, value, value=-1)
+        states = groups.unpack(scan(groups.pack(forget), groups.pack(update), groups))
+        squashed = 2 * torch.sigmoid(2 * states) - 1  # their tanh; torch.tanh takes four times as long
+        return torch.lerp(self.highway(rows).float(), squashed, out)
 
     def _drop(self, rows: Tensor, groups: Groups) -> Tensor:
         """Drop features of a whole group at once (Gal and Ghahramani 2016).
@@ -228,16 +248,19 @@ class Similarity(nn.Module):
         dot = torch.baddbmm(self.right(right).transpose(1, 2), left * self.both, right.transpose(1, 2))
         return dot + self.left(left) + same * self.equal(left)
 
-    def attend(
-        self, rows: Tensor, same: Tensor, mask: Tensor
-    ) -> Tensor:  # [N,T,d], [N,T,T], [N,T] -> [N,T,d]
+    def attend(self, rows: Tensor, words: Tensor) -> Tensor:  # [N, T, d], [N, T] -> [N, T, d]
         """Return what each row attends to among the others, [N, T, d].
 
-        The similarity's first term is the same along a row: the softmax ignores it, and so does this. A
-        row without others gets zeros.
+        ``words`` are numbers, of padding below 0. The similarity's first term is the same along a row: the
+        softmax ignores it, and so does this. A row without others gets zeros.
         """
+        mask = words >= 0
         columns = self.right(rows).to(rows).transpose(1, 2).masked_fill(~mask[:, None], _NEVER)  # [N, 1, T]
-        bias = torch.addcmul(columns, same.to(rows), self.equal(rows).to(rows))  # [N, T, T]
+        # Written as floats, because truth values would have to be turned into them, and then in place.
+        same = torch.eq(
+            words[:, :, None], words[:, None, :], out=words.new_empty(*words.shape, words.shape[1])
+        )
+        bias = same.to(rows).mul_(self.equal(rows).to(rows)).add_(columns)  # [N, T, T]
         bias.diagonal(dim1=1, dim2=2).fill_(_NEVER)
         # With an axis for a single head, or torch would not take its fused kernel.
         query, keys, bias = ((rows * self.both)[:, None], rows[:, None], bias[:, None])
@@ -288,10 +311,9 @@ class SelfAttention(nn.Module):
 
     def forward(self, rows: Tensor, context: Context) -> Tensor:  # [K, d] -> [K, d]
         """Return the rows with what they attend to added, [K, d]."""
-        x = context.by_example.pad(rows)  # [N, T, d]
-        attended = self.similarity.attend(x, context.same, context.by_example.mask)
-        merged = F.relu(self.merge(torch.cat([x, attended, x * attended], -1)))
-        return rows + context.by_example.flatten(merged)
+        parts = (self.similarity.attend(padded, words)[words >= 0] for padded, words in context.parts(rows))
+        attended = torch.cat(list(parts))
+        return rows + F.relu(self.merge(torch.cat([rows, attended, rows * attended], -1)))
 
 
 class ContextEncoder(nn.Module):

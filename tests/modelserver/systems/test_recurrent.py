@@ -11,10 +11,11 @@ from modelserver.inputs.decoding import LONGEST, best_span, prediction
 from modelserver.inputs.features import Vocabulary, featurise
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import SYSTEMS, load_system
+from modelserver.systems import batches
 from modelserver.systems.batches import Groups, collate
 from modelserver.systems.predict_each import predict_each
 from modelserver.systems.reader import RecurrentSystem, load, save
-from modelserver.systems.recurrent import THRESHOLD, BiSRU, Config, Recurrence, Similarity, build
+from modelserver.systems.recurrent import THRESHOLD, BiSRU, Config, Recurrence, Similarity, build, scan
 from modelserver.wire.errors import InvalidRequest, UnknownSystem, UnreadableWeights
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
@@ -337,14 +338,34 @@ def test_the_recurrence_and_its_gradient_are_right():
     assert torch.autograd.gradcheck(lambda f, u: Recurrence.apply(f, u, sizes), (forget, update))
 
 
-def test_packed_rows_are_steps_of_the_longest_groups_first():
-    groups = Groups.of(torch.tensor([0, 1, 1, 1, 3, 3]), 4)  # group 2 is empty
-    rows = torch.arange(6).repeat(2, 1).T
+def test_packed_rows_are_steps_of_chunks_of_the_longest_groups_first():
+    groups = Groups.of(torch.tensor([0, 1, 1, 1, 3, 3, 3]), 4)  # group 2 is empty
+    rows = torch.arange(1, 8).repeat(2, 1).T
     packed = groups.pack(rows)
-    assert groups.sizes == (3, 2, 1)
-    assert packed[:, 0].tolist() == [1, 4, 0, 2, 5, 3]  # onwards
-    assert packed[:, 1].tolist() == [3, 5, 0, 2, 4, 1]  # backwards
+    assert (groups.steps, groups.sizes, groups.before.tolist()) == (2, (3, 2), [0, 1])
+    assert packed[:7, 0].tolist() == [2, 5, 1, 4, 7, 3, 6]  # onwards; the short chunks' ends are not read
+    assert packed[:7, 1].tolist() == [4, 7, 1, 2, 5, 3, 6]  # backwards
     assert torch.equal(groups.unpack(packed), rows)
+
+
+@pytest.mark.parametrize("lengths", [[1], [0, 3], [17, 0, 4, 9, 1, 16, 25, 10], [130, 7, 64]])
+def test_a_scan_in_chunks_is_that_of_one_row_after_the_other(lengths):
+    torch.manual_seed(1)
+    ids = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
+    groups = Groups.of(ids, len(lengths))
+    forget, update = torch.rand(2, len(ids), 4, dtype=torch.double).requires_grad_()
+    found = groups.unpack(scan(groups.pack(forget), groups.pack(update), groups))
+    expected = []
+    for keep, new in zip(forget.split(lengths), update.split(lengths), strict=True):
+        onwards, backwards = [torch.zeros(2)], [torch.zeros(2)]
+        for t in range(len(keep)):
+            onwards.append(keep[t, :2] * onwards[-1] + new[t, :2])
+            backwards.append(keep[-1 - t, 2:] * backwards[-1] + new[-1 - t, 2:])
+        states = zip(onwards[1:], backwards[:0:-1], strict=True)
+        expected += [torch.cat(both) for both in states]
+    torch.testing.assert_close(found, torch.stack(expected))
+    wanted = torch.autograd.grad(torch.stack(expected).pow(2).sum(), (forget, update))
+    torch.testing.assert_close(torch.autograd.grad(found.pow(2).sum(), (forget, update)), wanted)
 
 
 @pytest.mark.parametrize("needs_gradient", [False, True])
@@ -352,12 +373,12 @@ def test_self_attention_is_the_softmax_of_the_whole_similarity(needs_gradient):
     """The term that is left out, the same along a row, changes nothing; a row alone sees nothing."""
     torch.manual_seed(1)
     similarity, rows = Similarity(6), torch.randn(3, 5, 6, requires_grad=needs_gradient)
-    same = torch.rand(3, 5, 5) > 0.7
-    mask = torch.tensor([[True] * 5, [True, True, True, False, False], [True, False, False, False, False]])
+    words = torch.tensor([[3.0, 1, 3, 3, 1], [2, 2, 0, -1, -1], [4, -1, -1, -1, -1]])
+    same, mask = words[:, :, None] == words[:, None, :], words >= 0
     others = mask[:, None, :] & ~torch.eye(5, dtype=torch.bool)
     scores = similarity(rows, rows, same.float()).masked_fill(~others, -1e30)
     expected = (torch.softmax(scores, -1) * others) @ rows
-    found = similarity.attend(rows, same, mask)
+    found = similarity.attend(rows, words)
     torch.testing.assert_close(found[mask], expected[mask])
     assert found[2, 0].abs().max() == 0
     if needs_gradient:
@@ -365,6 +386,17 @@ def test_self_attention_is_the_softmax_of_the_whole_similarity(needs_gradient):
             torch.autograd.grad(x[mask].pow(2).sum(), rows, retain_graph=True) for x in (found, expected)
         ]
         torch.testing.assert_close(*gradients)
+
+
+def test_examples_are_compared_by_themselves_or_with_short_neighbours(items, monkeypatch):
+    context = collate([featurise(item, _vocabulary(items)) for item in items[:5]], CPU).context
+    rows = torch.randn(len(context.word), 3)
+    for pairs, parts in ((1, 5), (2 * max(context.lengths) ** 2, 3), (10**9, 1)):
+        monkeypatch.setattr(batches, "PAIRS", pairs)
+        found = list(context.parts(rows))
+        assert len(found) == parts
+        assert torch.equal(torch.cat([padded[words >= 0] for padded, words in found]), rows)
+        assert torch.equal(torch.cat([words[words >= 0] for _, words in found]), context.word)
 
 
 def test_shared_words_are_those_of_another_article_of_the_example(items):
