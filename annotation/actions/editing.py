@@ -223,7 +223,7 @@ def submit(*, annotation: int, revision: int, by: User) -> Annotation:
 @transaction.atomic
 def _submit(annotation: int, revision: int, by: User) -> Annotation:
     held = _locked(annotation, by)
-    if (held.revision, held.status) == (revision, Annotation.Status.SUBMITTED):
+    if held.revision == revision and held.status in Annotation.FINISHED:
         return held
     held = _opened(held, by)
     if held.revision != revision:

@@ -18,12 +18,6 @@ from annotation.schemas import Document
 
 
 @transaction.atomic
-def start_review(*, annotation: Annotation, by: User) -> Annotation:
-    """Take a submitted annotation into review, which locks it."""
-    return _moved(annotation, "review", by, "review_started")
-
-
-@transaction.atomic
 def return_annotation(
     *, annotation: Annotation, revision: int, text: str, by: User, node: int | None = None
 ) -> Annotation:
@@ -65,7 +59,8 @@ def accept(*, annotation: Annotation, revision: int, by: User, version: int | No
 def start_adjudication(*, item: Item, document: Document, by: User) -> Annotation:
     """Begin the adjudication of an item from a document, or resume it.
 
-    An adjudication is an annotation like any other: saved edit by edit, with history.
+    An adjudication is an annotation like any other: saved edit by edit, with history. The submitted
+    annotations are in review from then on: their annotators cannot take them back.
     """
     adjudications = _held(Annotation.objects.filter(item=item, task=Annotation.Task.ADJUDICATION))
     if (same := adjudications.first()) is not None:
@@ -83,6 +78,11 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Annotatio
             )
     except IntegrityError:  # somebody was quicker
         return _take_over(adjudications.get(), by)
+    submitted = Annotation.objects.filter(
+        item=item, task=Annotation.Task.ANNOTATION, status=Annotation.Status.SUBMITTED
+    )
+    for annotated in _held(submitted).order_by("pk"):
+        _move(annotated, "review", by, "review_started")
     audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
     return annotation
 

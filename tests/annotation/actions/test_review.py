@@ -18,7 +18,6 @@ from annotation.queries.progress import people
 from annotation.queries.qualification import scores
 from annotation.queries.review import items_to_settle, review_counts
 from annotation.schemas import Document, ItemRecord
-from annotation.states import ForbiddenTransition
 from tests import workspaces
 from tests.annotation.factories import (
     PASSAGE,
@@ -196,13 +195,24 @@ def test_who_adjudicates_no_more_neither_sees_nor_settles() -> None:
     assert not Gold.objects.exists()
 
 
-def test_a_submitted_work_under_review_cannot_be_taken_back() -> None:
-    annotation, _other = two_annotations()
-    review.start_review(annotation=annotation, by=make_member(annotation.project, Role.ADJUDICATOR).user)
-    answer = client_of(annotation.annotator).post(f"/api/v1/annotations/{annotation.pk}/take-back/")
-    assert answer.status_code == 409
-    with pytest.raises(ForbiddenTransition):
-        review.start_review(annotation=annotation, by=annotation.annotator)
+def test_adjudication_takes_the_submitted_annotations_into_review() -> None:
+    """Their annotators cannot take them back, but they can be returned, and become gold with it."""
+    annotation, other = two_annotations()
+    judge = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
+    page = f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/"
+    judge.post(f"{page}adjudicate/")
+    both = annotation.item.annotations.filter(task=Annotation.Task.ANNOTATION)
+    assert set(both.values_list("status", flat=True)) == {Annotation.Status.IN_REVIEW}
+    assert both.get(pk=annotation.pk).revision == annotation.revision
+    assert "In review" in judge.get(f"/annotate/{annotation.project.slug}/review/").content.decode()
+    client, base = client_of(annotation.annotator), f"/api/v1/annotations/{annotation.pk}/"
+    assert client.post(f"{base}take-back/").status_code == 409
+    again = {"revision": annotation.revision}  # the answer to the first was lost
+    assert client.post(f"{base}submit/", again, content_type="application/json").status_code == 200
+    held = review.return_annotation(
+        annotation=other, revision=other.revision, text="Look again", by=annotation.annotator
+    )
+    assert held.status == Annotation.Status.RETURNED
 
 
 def test_annotators_do_not_review() -> None:

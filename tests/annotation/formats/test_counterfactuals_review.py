@@ -11,7 +11,7 @@ from analysis.counterfactuals.instances import instances_text, read_instances
 from annotation.actions import assignments
 from annotation.actions.editing import save_operations, submit
 from annotation.actions.projects import set_member
-from annotation.actions.review import accept, start_review
+from annotation.actions.review import accept
 from annotation.formats.counterfactuals import nodes
 from annotation.models import Annotation, Item, Project, Role
 from annotation.schemas import Document
@@ -55,7 +55,7 @@ def test_it_works(project: Project, tmp_path: Path):
         assert annotation.document == Item.objects.get(pk=annotation.item_id).extra["draft"]
         done = checked(annotation, rejects=bool(place))
     first = Annotation.objects.get(item__position=1, annotator=people[0].user)
-    accept(annotation=start_review(annotation=first, by=judge), revision=first.revision, by=judge)
+    accept(annotation=first, revision=first.revision, by=judge)
     told = run("export_gold", "check", "--out", tmp_path / "checked.jsonl", "--format", "reasons")
     assert "2 items, 1 with gold" in told
     one, other = read_instances(tmp_path / "checked.jsonl")
