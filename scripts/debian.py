@@ -51,6 +51,11 @@ def nginx() -> Path | None:
     return _system_program("nginx")
 
 
+def caddy() -> Path | None:
+    """Return the web proxy that gets its own certificates, or None."""
+    return _system_program("caddy")
+
+
 def _system_program(name: str) -> Path | None:
     # Debian keeps servers in a folder that is in the PATH of root alone.
     program = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -63,6 +68,7 @@ PARTS: dict[str, Callable[[], Path | None]] = {
     "redis-server": redis_server,
     "pgbouncer": pgbouncer,
     "nginx-light": nginx,
+    "caddy": caddy,
     "chromium-headless-shell": chromium,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import ssl
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ import pytest
 from scripts import servers
 from scripts.processes import Part, Supervisor, answers, free_port, run
 from tests.deploy.test_files import UNITS
+from tests.deploy.web_proxy import caddy_proxy
 from tests.paths import ROOT
 from tests.waiting import eventually
 
@@ -30,7 +32,11 @@ BY_PROXY = {"Host": HOST, "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.
 @dataclass(frozen=True)
 class Deployed:
     url: str
-    worker_log: Path
+    folder: Path
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
 
 
 def command_of(unit: str, instance: str = "", **ports: int) -> list[str]:
@@ -74,7 +80,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> 
         start("worker", command_of("touchstone-worker@.service", "1"))
         start("beat", command_of("touchstone-beat.service"))
         parts.wait_ready()
-        yield Deployed(url, folder / "worker.log")
+        yield Deployed(url, folder)
 
 
 def get(site: Deployed, path: str, **headers: str) -> httpx.Response:
@@ -100,6 +106,36 @@ def test_pages_come_over_tls_alone(deployed: Deployed) -> None:
     assert get(deployed, "/accounts/login/", Host="elsewhere.example").status_code == 400
 
 
+def test_caddy_serves_the_site_over_tls(deployed: Deployed) -> None:
+    """By its own file, with one of two web servers away. A scheme that a stranger claims is not believed."""
+    folder, port = deployed.folder / "caddy", free_port()
+    with Supervisor() as parts:
+        parts.start(caddy_proxy(folder, port, HOST, [free_port(), deployed.port]))
+        parts.wait_ready()
+        tls = ssl.create_default_context(cafile=folder / "caddy/pki/authorities/local/root.crt")
+        strange = {"Host": f"{HOST}:{port}", "X-Forwarded-Proto": "http"}
+        with httpx.Client(verify=tls, headers=strange, trust_env=False, timeout=30) as client:
+
+            def page(path: str) -> httpx.Response:
+                return client.get(f"https://127.0.0.1:{port}{path}", extensions={"sni_hostname": HOST})
+
+            for _ in range(4):
+                found = page("/accounts/login/")
+                assert found.status_code == 200
+                assert "Caddy" in found.headers["Server"]
+            assert page("/health/ready").json()["status"] == "ok"
+            token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page("/accounts/login/").text)
+            assert token
+            eventually(lambda: "connection refused" in (folder / "log").read_text(encoding="utf-8"))
+            for _ in range(4):
+                refused = client.post(
+                    f"https://127.0.0.1:{port}/accounts/login/",
+                    data={"username": "nobody", "password": "wrong", "csrfmiddlewaretoken": token[1]},
+                    headers={"Referer": f"https://{HOST}:{port}/"}, extensions={"sni_hostname": HOST},
+                )  # fmt: skip
+                assert (refused.status_code, "You are not logged in" in refused.text) == (200, True)
+
+
 def test_metrics_ask_for_their_token(deployed: Deployed) -> None:
     assert get(deployed, "/metrics").status_code in (401, 403, 404)
     text = get(deployed, "/metrics", Authorization=f"Bearer {TOKEN}").text
@@ -109,4 +145,6 @@ def test_metrics_ask_for_their_token(deployed: Deployed) -> None:
 
 def test_beat_sends_what_a_worker_does(deployed: Deployed) -> None:
     """The sweep of jobs comes every 15 seconds; this waits for the first."""
-    eventually(lambda: "succeeded" in deployed.worker_log.read_text(encoding="utf-8"), seconds=40)
+    eventually(
+        lambda: "succeeded" in (deployed.folder / "worker.log").read_text(encoding="utf-8"), seconds=40
+    )

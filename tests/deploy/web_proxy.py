@@ -1,4 +1,4 @@
-"""nginx with the file of deploy/, on a port of loopback and in front of servers of tests."""
+"""nginx and Caddy with their files of deploy/, on a port of loopback and in front of servers of tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts import servers
-from scripts.debian import nginx
+from scripts.debian import caddy, nginx
 from scripts.processes import Part, port_is_taken
 from tests.deploy.certificates import Certificate
 from tests.paths import ROOT
@@ -46,4 +46,29 @@ def web_proxy(folder: Path, port: int, upstreams: Sequence[int], tls: Certificat
     command = [str(program), "-e", "stderr", "-p", str(folder), "-c", str(path)]
     return Part(
         name="nginx", command=command, log=folder / "log", env=os.environ, ready=lambda: port_is_taken(port)
+    )  # fmt: skip
+
+
+def caddy_proxy(folder: Path, port: int, host: str, upstreams: Sequence[int]) -> Part:
+    """Return Caddy with ``deploy/Caddyfile`` as it is, on a port, with a certificate of its own authority."""
+    program = caddy()
+    if program is None:
+        raise servers.NotAvailable("Caddy is not installed (Debian package caddy).")
+    folder.mkdir()
+    path = folder / "Caddyfile"
+    path.write_text(
+        "{\nadmin off\nlocal_certs\nskip_install_trust\nauto_https disable_redirects\n"
+        f"default_bind 127.0.0.1\n}}\nimport {ROOT / 'deploy/Caddyfile'}\n",
+        encoding="utf-8",
+    )
+    env = {
+        **os.environ, "SITE_HOST": f"{host}:{port}",
+        "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder),
+        "WEB": " ".join(f"127.0.0.1:{upstream}" for upstream in upstreams),
+    }  # fmt: skip
+    command = [str(program), "run", "--config", str(path)]
+    certificate = folder / "caddy/certificates/local" / host / f"{host}.crt"
+    return Part(
+        name="caddy", command=command, log=folder / "log", env=env,
+        ready=lambda: certificate.exists() and port_is_taken(port),
     )  # fmt: skip
