@@ -104,11 +104,11 @@ def test_the_image_serves_the_site_by_default() -> None:
     assert plain(json.loads(command)) == of_units()["web"]
     user = re.search(r"^USER (\d+)$", text, re.MULTILINE)
     assert user
-    assert f"--uid {user[1]}" in text
+    assert f"useradd --uid {user[1]} " in text  # not --system, whose group has another number
     for _, document in documents():
         if document["kind"] in ("Deployment", "Job"):
             context = document["spec"]["template"]["spec"]["securityContext"]
-            assert context["runAsUser"] == int(user[1])
+            assert context["runAsUser"] == context["runAsGroup"] == int(user[1])
 
 
 def test_every_setting_exists() -> None:

@@ -157,9 +157,12 @@ def test_changes_of_the_same_thing_are_put_before_the_person(
     page.mouse.click(*at(page, 0, 0.2, 0.2))
     drag(page, 0, (0.2, 0.2), (0.5, 0.5))
     saved(page)
+    other.context.set_offline(True)  # or the conflict might come before the second box, and stand in its way
     other.mouse.click(*at(other, 0, 0.2, 0.2))
     drag(other, 0, (0.2, 0.2), (0.2, 0.6))
     drag(other, 1, (0.1, 0.1), (0.3, 0.3))
+    expect(other.locator(".object-row")).to_have_count(3)
+    other.context.set_offline(False)
     dialog = other.get_by_role("dialog")
     expect(dialog).to_contain_text("Conflicting changes")
     other.keyboard.press("Escape")  # no way round choosing
