@@ -23,9 +23,9 @@ from scripts import servers
 from scripts.debian import provide
 from scripts.processes import ROOT, end, signals_as_interrupt
 
-# Three processes on two cores: tests that start a site wait for most of their time. They come first, as
+# Twice as many processes as cores: tests that start a site wait for most of their time. They come first, as
 # tests/conftest.py orders them, and not last, as files with few tests would.
-PARALLEL = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
+PARALLEL = ["-n", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
 SLOWEST = 40  # files of tests named at the end of a run
 SERVERS = {
     "TEST_POSTGRES_URL": servers.postgres,
