@@ -45,6 +45,7 @@ def test_it_works(page, user):
     response = page.post("/account/tokens/create/", data)
     [key] = re.findall(r'value="(tst_[\w-]{32})"', response.content.decode())
     assert "no-store" in response["Cache-Control"]
+    assert 'aria-current="page">API tokens<' in response.content.decode()
     assert get(key).status_code == 200
     token = ApiToken.objects.get()
     assert (token.user, token.name, token.scope, token.prefix) == (user, "nightly export", "read", key[:10])
