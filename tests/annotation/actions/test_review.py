@@ -196,7 +196,7 @@ def test_who_adjudicates_no_more_neither_sees_nor_settles() -> None:
 
 
 def test_adjudication_takes_the_submitted_annotations_into_review() -> None:
-    """Their annotators cannot take them back, but they can be returned, and become gold with it."""
+    """Their annotators cannot take them back, but they can be returned."""
     annotation, other = two_annotations()
     judge = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
     page = f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/"
