@@ -176,12 +176,12 @@ def _synchronous() -> str:
     return wait
 
 
-def _database(url: str) -> dict[str, object]:
+def _database(url: str, *, is_pooler: bool = False) -> dict[str, Any]:
     """Return the database; SQLite needs IMMEDIATE transactions.
 
     With deferred ones most concurrent writes fail (docs/adr/0003).
     """
-    config: dict[str, object] = env.db_url_config(url)
+    config: dict[str, Any] = env.db_url_config(url)
     config["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     if config["ENGINE"] == "django.db.backends.sqlite3":
         config["ENGINE"] = "foundation.sqlite"
@@ -193,19 +193,24 @@ def _database(url: str) -> dict[str, object]:
         }
         # Tests run on a file too: an in-memory database has other locks, and threads cannot share it.
         config["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
-    else:
+    elif config["ENGINE"] == "django.db.backends.postgresql":
+        config["ENGINE"] = "foundation.postgresql"
         config["CONN_HEALTH_CHECKS"] = True
+        options = config.setdefault("OPTIONS", {})
         # Without it, a request to a machine that is away waits for minutes.
-        config.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)  # type: ignore[attr-defined]
+        options.setdefault("connect_timeout", 5)
+        config["DISABLE_SERVER_SIDE_CURSORS"] = is_pooler
+        if not is_pooler:
+            options["prepare_threshold"] = 0
     return config
 
 
-def _databases() -> dict[str, dict[str, object]]:
+def _databases() -> dict[str, dict[str, Any]]:
     """Return the database, and with a pooler also the way around it.
 
-    A pooler of transactions gives each transaction another connection. Cursors on the server, which outlive
-    transactions, therefore do not work; and `pg_dump` would leave its own settings behind, so backups and
-    migrations connect directly.
+    A pooler of transactions gives each transaction another connection. Cursors on the server and prepared
+    statements, which outlive transactions, therefore do not work; and `pg_dump` would leave its own settings
+    behind, so backups and migrations connect directly.
 
     Raises:
         ImproperlyConfigured: There is a pooler and no PostgreSQL behind it.
@@ -214,8 +219,8 @@ def _databases() -> dict[str, dict[str, object]]:
     pooler = _secret("DATABASE_POOL_URL")
     if not pooler:
         return {"default": direct}
-    pooled = _database(pooler) | {"DISABLE_SERVER_SIDE_CURSORS": True}
-    if not pooled["ENGINE"] == direct["ENGINE"] == "django.db.backends.postgresql":
+    pooled = _database(pooler, is_pooler=True)
+    if not pooled["ENGINE"] == direct["ENGINE"] == "foundation.postgresql":
         raise ImproperlyConfigured(
             "DATABASE_POOL_URL is the address of PgBouncer; set DATABASE_URL to the PostgreSQL server "
             "behind it."

@@ -44,6 +44,26 @@ def slot(name: str, model: type[models.Model], field: str = "id") -> Slot:
     return Slot(name, column.target_field if isinstance(column, models.ForeignKey) else column)
 
 
+# The types of values that these fields, and not their subclasses, give to the driver as they are.
+_AS_THEY_ARE: dict[type[Any], frozenset[type[Any]]] = {
+    int: frozenset(
+        {
+            *(models.SmallIntegerField, models.IntegerField, models.BigIntegerField, models.BigAutoField),
+            *(models.PositiveSmallIntegerField, models.PositiveIntegerField),
+        }
+    ),
+    str: frozenset({models.CharField, models.SlugField, models.TextField}),
+    bool: frozenset({models.BooleanField}),
+}
+
+
+def _for_driver(field: Any, value: Any, here: Any) -> Any:
+    """Return a value as the driver takes it."""
+    if type(field) in _AS_THEY_ARE.get(type(value), ()):
+        return value
+    return field.get_db_prep_save(value, here)
+
+
 class _Statement(NamedTuple):
     """SQL with parameters and slots; ``read`` turns rows into objects."""
 
@@ -69,9 +89,7 @@ class _Kept:
         kept = here.__dict__.setdefault("prepared", {})
         statement = kept.get(self) or kept.setdefault(self, self._build())
         return statement, [
-            param.output_field.get_db_prep_save(values[param.name], here)
-            if isinstance(param, Slot)
-            else param
+            _for_driver(param.output_field, values[param.name], here) if isinstance(param, Slot) else param
             for param in statement.params
         ]
 
@@ -100,9 +118,9 @@ class Prepared(Generic[Row]):
             return None, ()
         here = _connection()
         statement, params = self._kept.bound(here, values)
-        with here.cursor() as cursor:
-            cursor.execute(statement.sql, params)
-            return statement, cursor.fetchall()
+        cursor = here.prepared_cursor()
+        cursor.execute(statement.sql, params)
+        return statement, cursor.fetchall()
 
 
 class PreparedUpdate:
@@ -117,9 +135,9 @@ class PreparedUpdate:
             return 0
         here = _connection()
         statement, params = self._kept.bound(here, values)
-        with here.cursor() as cursor:
-            cursor.execute(statement.sql, params)
-            return int(cursor.rowcount)
+        cursor = here.prepared_cursor()
+        cursor.execute(statement.sql, params)
+        return int(cursor.rowcount)
 
 
 def _connection() -> Any:
@@ -142,16 +160,15 @@ def insert(*rows: models.Model) -> None:
     sql, row_sql, returning, fields = _insertion(type(rows[0]))
     here = _connection()
     size = here.ops.bulk_batch_size(fields, rows) if len(rows) > 1 else 1
-    with here.cursor() as cursor:
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            values = [
-                field.get_db_prep_save(field.pre_save(row, True), here) for row in part for field in fields
-            ]
-            cursor.execute(f"{sql} {', '.join([row_sql] * len(part))} {returning}", values)
-            # Ids come in the order of the rows, as Django's own bulk_create expects them to.
-            for row, (pk,) in zip(part, cursor.fetchall(), strict=True):
-                row.pk, row._state.adding, row._state.db = pk, False, here.alias
+    # A statement of so many rows is not worth keeping.
+    cursor = here.prepared_cursor() if len(rows) == 1 else here.cursor()
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        values = [_for_driver(field, field.pre_save(row, True), here) for row in part for field in fields]
+        cursor.execute(f"{sql} {', '.join([row_sql] * len(part))} {returning}", values)
+        # Ids come in the order of the rows, as Django's own bulk_create expects them to.
+        for row, (pk,) in zip(part, cursor.fetchall(), strict=True):
+            row.pk, row._state.adding, row._state.db = pk, False, here.alias
 
 
 def _select(queryset: models.QuerySet[Any]) -> _Statement:

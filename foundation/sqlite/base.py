@@ -13,6 +13,10 @@ from django.db.backends.sqlite3 import base
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to SQLite that converts each text of a query once."""
 
+    def prepared_cursor(self) -> Any:
+        """Return a cursor; SQLite's driver keeps the statements of all."""
+        return self.cursor()
+
     def create_cursor(self, name: str | None = None) -> "_Cursor":
         """Return a new cursor."""
         return self.connection.cursor(factory=_Cursor)

@@ -83,7 +83,7 @@ def test_plain_http_on_a_public_site():
     ("engine", "broker", "ids"),
     [
         ("foundation.sqlite", "redis://broker.example.org:6379/0", {"site.W006"}),
-        ("django.db.backends.postgresql", "redis://broker.example.org:6379/0", set()),
+        ("foundation.postgresql", "redis://broker.example.org:6379/0", set()),
         ("foundation.sqlite", "redis://127.0.0.1:6379/0", set()),
         ("foundation.sqlite", "redis+socket:///srv/var/broker.sock", set()),
     ],

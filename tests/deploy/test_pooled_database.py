@@ -108,6 +108,6 @@ def test_a_pooler_needs_the_server_behind_it(tmp_path: Path) -> None:
     found = settings(tmp_path, DATABASE_URL="postgres://u:p@db:5432/site", **pool)["DATABASES"]
     assert (found["default"]["PORT"], found["direct"]["PORT"]) == (6432, 5432)
     assert found["default"]["DISABLE_SERVER_SIDE_CURSORS"] is True
-    assert "DISABLE_SERVER_SIDE_CURSORS" not in found["direct"]
+    assert found["direct"]["DISABLE_SERVER_SIDE_CURSORS"] is False
     with pytest.raises(ImproperlyConfigured, match="set DATABASE_URL to the PostgreSQL server behind it"):
         load(tmp_path, SECRET_KEY="k", **pool)

@@ -1,0 +1,1 @@
+"""The database backend for PostgreSQL."""
