@@ -51,7 +51,7 @@ def predict(
         out: Predictions file to write.
         weights: Folder of weights; the shipped ones by default.
         device: cpu, cuda, cuda:1 …
-        max_batch_tokens: Tokens in a batch; 4096 on a CPU and 16384 on a GPU
+        max_batch_tokens: Tokens in a batch; 5120 on a CPU and 16384 on a GPU
             by default.
         threads: CPU threads; torch chooses by default.
         keep_going: Leave out questions that fail instead of stopping.

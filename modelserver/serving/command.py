@@ -106,7 +106,7 @@ class LimitOptions:
     """Bounds of requests, batches and queues.
 
     Attributes:
-        max_batch_tokens: Tokens in a batch, padding included; 4096 on a CPU
+        max_batch_tokens: Tokens in a batch, padding included; 5120 on a CPU
             and 16384 on a GPU by default.
         max_item_tokens: Tokens of one item.
         max_batch_items: Items in a batch.
