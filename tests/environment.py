@@ -13,5 +13,8 @@ os.environ.setdefault("DJANGO_ADMIN", "true")  # for the tests of its pages; sit
 # processor time for the same work. What tests start inherits this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Files of a site are named by the keys of rows, which are the same in the database of each test process.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ["VAR_DIR"] = str(Path(os.environ["VAR_DIR"], os.environ["PYTEST_XDIST_WORKER"]))
 # WhiteNoise warns about a missing folder of static files, and a warning fails a test.
 (Path(os.environ["VAR_DIR"]) / "static").mkdir(parents=True, exist_ok=True)
