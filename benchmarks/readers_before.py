@@ -24,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+# Nothing of the project is imported up here: with --here all of it comes from the folder of another commit.
 ROOT = Path(__file__).resolve().parents[1]
 BEFORE = "078b3e15337ae3addc9b5a261f196aefa70a0bbb"
 SYSTEMS = ("qi2019", "select-and-forget")
@@ -101,7 +102,7 @@ def _farm_seconds(system: Any, items: list[Any]) -> Figures:
 
 def measure(tree: Path, options: argparse.Namespace) -> dict[str, Figures]:
     """Run `measure_here` on the packages of a folder."""
-    command = [sys.executable, __file__, "--here", "--count", str(options.count)]
+    command = [sys.executable, "-P", __file__, "--here", "--count", str(options.count)]
     command += ["--generated", str(options.generated)]
     command += ["--data", str(options.data.resolve())] if options.data else []
     env = {**os.environ, "PYTHONPATH": str(tree)}

@@ -14,4 +14,4 @@ application = get_wsgi_application()
 import_module("config.urls")  # or the first visitor waits for it
 gc.freeze()
 gc.enable()
-gc.set_threshold(10_000)  # in place of 700: a request makes more objects than that, and no circles
+gc.set_threshold(10_000)  # in place of 700: a request makes more objects than that, and hardly a cycle

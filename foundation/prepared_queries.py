@@ -160,7 +160,7 @@ def insert(*rows: models.Model) -> None:
     sql, row_sql, returning, fields = _insertion(type(rows[0]))
     here = _connection()
     size = here.ops.bulk_batch_size(fields, rows) if len(rows) > 1 else 1
-    # A statement of so many rows is not worth keeping.
+    # A statement of many rows is not worth keeping, and may have more values than go apart from its text.
     cursor = here.prepared_cursor() if len(rows) == 1 else here.cursor()
     for start in range(0, len(rows), size):
         part = rows[start : start + size]

@@ -6,16 +6,17 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F
+from django.db.models import CharField, F, IntegerField
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
 from accounts.sessions import SessionStore
 from annotation.models import Annotation, AuditEvent, Operation, Project
-from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
+from foundation.prepared_queries import _AS_THEY_ARE, Prepared, PreparedUpdate, _for_driver, insert, slot
 from tests.annotation.factories import make_annotation, make_items, make_member, make_project, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -58,6 +59,25 @@ def test_it_works() -> None:
     assert BY_NAME.first(name="nobody") is None
     assert BY_NAME.exists(name=first.username)
     assert not BY_NAME.exists(name="nobody")
+
+
+class _Upper(CharField):  # type: ignore[type-arg]
+    def get_prep_value(self, value: Any) -> Any:
+        return str(value).upper()
+
+
+def test_values_reach_the_driver_as_fields_prepare_them() -> None:
+    fields = [field for model in apps.get_models() for field in model._meta.local_concrete_fields]
+    compared = 0
+    for field in fields:
+        for value in (7, "seven", True):
+            if type(field) in _AS_THEY_ARE[type(value)]:
+                prepared = field.get_db_prep_save(value, connection)
+                assert _for_driver(field, value, connection) == prepared, field
+                compared += 1
+    assert compared > 100
+    assert _for_driver(_Upper(), "seven", connection) == "SEVEN"
+    assert _for_driver(IntegerField(), "7", connection) == 7
 
 
 def test_a_query_is_built_once_and_then_only_run(django_assert_num_queries: Any) -> None:
