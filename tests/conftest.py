@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.apps import apps as global_apps
+from django.db import connection
 from django.db.models.signals import post_migrate
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
+
+from scripts.site import prepared, prepared_postgres
 
 # Beside other tests an example may take any time, which says nothing about the code.
 hypothesis_settings.register_profile("suite", deadline=None)
@@ -39,11 +44,18 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@cache
+def _of_the_database() -> frozenset[Path]:
+    """The files with tests of the database, and the folders that they are in."""
+    files = [path for path in TESTS.rglob("*.py") if "mark.database" in path.read_text(encoding="utf-8")]
+    return frozenset(files).union(*(path.parents for path in files))
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import only files with tests of the database where no others are asked for."""
-    if config.option.markexpr != "database" or collection_path.suffix != ".py":
+    """Import only files with tests of the database, and their folders, where no others are asked for."""
+    if config.option.markexpr != "database" or not collection_path.is_relative_to(TESTS):
         return None
-    return "mark.database" not in collection_path.read_text(encoding="utf-8") or None
+    return collection_path not in _of_the_database() or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -71,6 +83,19 @@ def _make_workspace(*, using: str, apps: Any = global_apps, **_rest: Any) -> Non
 def _workspace_after_each_flush() -> None:
     """The migrations make one workspace; tests with transactions of their own empty the database."""
     post_migrate.connect(_make_workspace, sender=global_apps.get_app_config("accounts"))
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
+    """Whether the test database is there: a whole run has a migrated one, which takes seconds, to copy."""
+    if "TEST_PREPARED" not in os.environ:
+        return False
+    test = connection.settings_dict["TEST"]
+    if connection.vendor == "postgresql":
+        test["TEMPLATE"] = prepared_postgres(os.environ["TEST_POSTGRES_URL"])
+    else:
+        shutil.copyfile(prepared() / "touchstone.sqlite3", test["NAME"])
+    return True
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,15 @@
 """Environment of the test run, set before Django reads its settings (pytest loads this with ``-p``)."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 os.environ.setdefault("SECRET_KEY", "only-for-tests")
-os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="touchstone-test-"))
+if "VAR_DIR" not in os.environ:  # those of the processes that share the tests are folders in it
+    os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="touchstone-test-")
+    atexit.register(shutil.rmtree, os.environ["VAR_DIR"], ignore_errors=True)
 os.environ.setdefault("DEBUG", "true")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 os.environ.setdefault("DJANGO_ADMIN", "true")  # for the tests of its pages; sites start without it

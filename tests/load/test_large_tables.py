@@ -18,7 +18,7 @@ from benchmarks.large_pages import busy
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
-FEW, MANY = 1_000, 10_000
+FEW, MANY = 600, 6_000
 BAR = 0.3  # seconds of processor time, because test machines do other work, too
 GROWTH, SLACK = 1.5, 0.03  # times, and seconds on top, for counts that read a narrow index
 TURNS = 8  # at most, because neighbours on the processor cost a page time now and then
