@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self
 
-from scripts.processes import ROOT, Part, Process, end_with_parent, opened
+from scripts.processes import ROOT, Part, Process, end_with_parent, kill_group, opened
 
 SECONDS = 300  # that a command may take
 LONGEST = 1_000_000  # bytes of a request
@@ -67,7 +67,8 @@ class Fork:
     def send_signal(self, sig: int) -> None:
         """Signal the process if it still runs."""
         if self.poll() is None:
-            os.kill(self.pid, sig)
+            with suppress(ProcessLookupError):  # it has ended, which is not told yet
+                os.kill(self.pid, sig)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Running:
             try:
                 status = self.fork.wait(seconds)
             except subprocess.TimeoutExpired:
-                os.killpg(self.fork.pid, signal.SIGKILL)
+                kill_group(self.fork)
                 self.fork.wait()
                 raise TimeoutError(f"{' '.join(self.fork.args)} takes more than {seconds} s") from None
             for file in self.files:

@@ -1,7 +1,9 @@
 """Management commands run in forks of one process."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,6 +75,19 @@ def test_a_slow_one_is_ended(commands: Commands):
     with pytest.raises(TimeoutError, match="shell"):
         running.end(0.1)
     assert running.fork.poll() == -signal.SIGKILL
+
+
+def test_one_that_ended_before_that_is_told_can_be_signalled():
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    news, reports = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with reports:
+        reports.send(json.dumps({"pid": ended.pid}).encode())
+        fork = Fork(["it"], news)
+        fork.send_signal(signal.SIGTERM)
+        assert fork.poll() is None
+        reports.send(b'{"status": -9}')
+        assert fork.wait() == -signal.SIGKILL
 
 
 def program(env: dict[str, str], folder: Path, *command: str) -> Part:
