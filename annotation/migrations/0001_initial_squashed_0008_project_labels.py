@@ -118,7 +118,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('external_id', models.CharField(max_length=200)),
                 ('position', models.PositiveIntegerField()),
-                ('purpose', models.CharField(choices=[('ordinary', 'Ordinary'), ('qualification', 'Qualification'), ('hidden gold', 'Hidden Gold')], default='ordinary', max_length=14)),
+                ('purpose', models.CharField(choices=[('ordinary', 'Ordinary'), ('qualification', 'Qualification'), ('hidden gold', 'Hidden gold')], default='ordinary', max_length=14)),
                 ('program', models.TextField(blank=True)),
                 ('text', models.TextField()),
                 ('passage', models.TextField(blank=True)),
@@ -187,7 +187,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('task', models.CharField(choices=[('annotation', 'Annotation'), ('adjudication', 'Adjudication')], default='annotation', max_length=12)),
-                ('status', models.CharField(choices=[('reserved', 'Reserved'), ('submitted', 'Submitted'), ('in review', 'In Review'), ('returned', 'Returned'), ('accepted', 'Accepted'), ('expired', 'Expired'), ('released', 'Released')], default='reserved', max_length=10)),
+                ('status', models.CharField(choices=[('reserved', 'Reserved'), ('submitted', 'Submitted'), ('in review', 'In review'), ('returned', 'Returned'), ('accepted', 'Accepted'), ('expired', 'Expired'), ('released', 'Released')], default='reserved', max_length=10)),
                 ('document', models.JSONField(default=dict)),
                 ('revision', models.PositiveIntegerField(default=0)),
                 ('reserved_until', models.DateTimeField(null=True)),

@@ -46,7 +46,7 @@ class Annotation(models.Model):
 
         RESERVED = "reserved", _("Reserved")
         SUBMITTED = "submitted", _("Submitted")
-        IN_REVIEW = "in review", _("In Review")
+        IN_REVIEW = "in review", _("In review")
         RETURNED = "returned", _("Returned")
         ACCEPTED = "accepted", _("Accepted")
         EXPIRED = "expired", _("Expired")

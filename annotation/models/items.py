@@ -56,7 +56,7 @@ class Item(models.Model):
 
         ORDINARY = "ordinary", _("Ordinary")
         QUALIFICATION = "qualification", _("Qualification")
-        HIDDEN_GOLD = "hidden gold", _("Hidden Gold")
+        HIDDEN_GOLD = "hidden gold", _("Hidden gold")
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="items")
     external_id = models.CharField(max_length=200)

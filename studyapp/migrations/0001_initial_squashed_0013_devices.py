@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                 ('answer', models.TextField()),
                 ('digest', models.CharField(max_length=64)),
                 ('is_correct', models.BooleanField(null=True)),
-                ('settled_how', models.CharField(blank=True, choices=[('agreement', 'Agreement'), ('third judge', 'Third Judge'), ('discussion', 'Discussion')], max_length=20)),
+                ('settled_how', models.CharField(blank=True, choices=[('agreement', 'Agreement'), ('third judge', 'Third judge'), ('discussion', 'Discussion')], max_length=20)),
                 ('settled_at', models.DateTimeField(null=True)),
                 ('note', models.TextField(blank=True)),
                 ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judged_answers', to='predictions.question')),

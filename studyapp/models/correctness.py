@@ -24,7 +24,7 @@ class JudgedAnswer(models.Model):
 
     class How(models.TextChoices):
         AGREEMENT = "agreement", _("Agreement")
-        THIRD_JUDGE = "third judge", _("Third Judge")
+        THIRD_JUDGE = "third judge", _("Third judge")
         DISCUSSION = "discussion", _("Discussion")
 
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="judged_answers")
