@@ -33,7 +33,7 @@ for name, slug, role in (("ada", "main", "owner"), ("ina", "main", "analyst"), (
 
 @pytest.fixture(scope="module")
 def site(empty_site: EmptySite) -> Iterator[Site]:
-    with empty_site() as running:
+    with empty_site(extra={"WEBHOOK_ALLOW_PRIVATE": "true"}) as running:
         yield running
 
 
@@ -90,7 +90,7 @@ def test_an_invited_colleague_signs_up_and_works(
 def test_a_secret_is_made_once_though_its_page_is_reloaded(
     site: Site, names: tuple[str, str], browser: Browser, axe_script: str
 ):
-    look, study = Looked(axe_script), names[0]
+    look, (study, project) = Looked(axe_script), names
     ada = browser.new_context().new_page()
     log_in(ada, site, "ada", PASSWORD)
 
@@ -113,6 +113,17 @@ def test_a_secret_is_made_once_though_its_page_is_reloaded(
     ada.reload()
     expect(ada.get_by_role("heading", name="New entry link")).to_have_count(0)
     expect(ada.locator("#links-title ~ table tbody tr")).to_have_count(links + 1)
+
+    for path in (f"staff/studies/{study}", f"annotate/{project}"):
+        ada.goto(f"{site.url}/{path}/webhooks/")
+        hooks = ada.get_by_role("button", name="End webhook").count()
+        ada.get_by_label("Address").fill("http://127.0.0.1:9/hook")
+        press(ada, "Add webhook")
+        look(ada, f"webhook-{path.partition('/')[0]}")
+        expect(ada.get_by_label("Secret", exact=True)).to_be_visible()
+        ada.reload()
+        expect(ada.get_by_label("Secret", exact=True)).to_have_count(0)
+        expect(ada.get_by_role("button", name="End webhook")).to_have_count(hooks + 1)
     assert look.found == []
 
 

@@ -50,7 +50,7 @@ def test_it_works(page: Client, study: Study) -> None:
     assert "Quota reached" in listed
     response = page.post(address(study, f"{hook.pk}/end/"), follow=True)
     assert "The webhook has ended." in text(response)
-    assert "ended" in text(response)
+    assert "Ended" in text(response)
     hook.refresh_from_db()
     assert not hook.active
 
