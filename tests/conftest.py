@@ -87,7 +87,7 @@ def _workspace_after_each_flush() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
-    """Whether the test database is there: a whole run has a migrated one, which takes seconds, to copy."""
+    """Copy the migrated database of a whole run; return False without one, and the tests migrate theirs."""
     if "TEST_PREPARED" not in os.environ:
         return False
     test = connection.settings_dict["TEST"]
