@@ -12,7 +12,6 @@ from accounts.models import User, Workspace
 from accounts.shareable import sharing
 from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
-from annotation.event_labels import EVENT_LABELS
 from annotation.formats.checks import program_of_text
 from annotation.labels import TEMPLATES, LabelTask, read_label_task
 from annotation.models import Guideline, Item, Order, Project, Role
@@ -522,23 +521,6 @@ class ProjectInvitationForm(forms.Form):
         super().__init__(data, auto_id="invite_%s")
         roles = [(str(role), role.label) for role in sharing("project").ROLES]
         self.fields["role"].choices = roles  # type: ignore[attr-defined]
-
-
-class WebhookForm(forms.Form):
-    """A new webhook."""
-
-    url = forms.CharField(label=_("Address (URL)"), max_length=500, widget=forms.URLInput)
-    kinds = forms.MultipleChoiceField(
-        label=_("Events"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Choose none to receive all events."),
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        kinds = sorted(EVENT_LABELS.kinds.items(), key=lambda kind: str(kind[1]))
-        self.fields["kinds"].choices = kinds  # type: ignore[attr-defined]
 
 
 _BEHAVIOURS = {

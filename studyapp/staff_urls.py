@@ -13,7 +13,7 @@ from studyapp.views import staff_results as results
 from studyapp.views import staff_running as running
 from studyapp.views import staff_settings as settings
 from studyapp.views import staff_sizes as sizes
-from studyapp.views import staff_webhooks as webhooks
+from studyapp.views import staff_webhooks
 
 _RUN = "correctness/<int:pk>/"
 _STUDY = "studies/<slug:slug>/"
@@ -41,11 +41,7 @@ urlpatterns = [
     path(f"{_STUDY}members/", members.members, name="staff_members"),
     path(f"{_STUDY}members/share/", members.share, name="staff_share"),
     path(f"{_STUDY}members/<int:pk>/end/", members.end_share, name="staff_end_share"),
-    path(f"{_STUDY}webhooks/", webhooks.webhooks, name="staff_webhooks"),
-    path(f"{_STUDY}webhooks/add/", webhooks.add, name="staff_add_webhook"),
-    path(f"{_STUDY}webhooks/<int:pk>/", webhooks.webhook, name="staff_webhook"),
-    path(f"{_STUDY}webhooks/<int:pk>/test/", webhooks.test, name="staff_test_webhook"),
-    path(f"{_STUDY}webhooks/<int:pk>/end/", webhooks.end, name="staff_end_webhook"),
+    *staff_webhooks.PAGES.paths(_STUDY),
     path(f"{_STUDY}leave/", members.leave, name="staff_leave"),
     path(f"{_STUDY}participants/", people.people, name="staff_people"),
     path(_PERSON, people.person, name="staff_person"),

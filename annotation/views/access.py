@@ -17,11 +17,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from accounts.access import NOT_THERE, existing, user_of
 from accounts.policy import Act
 from accounts.rights import refusal
-from annotation.models import Annotation, Batch, Comment, Item, Membership, Webhook
+from annotation.models import Annotation, Batch, Comment, Item, Membership
 from annotation.policies import NotAllowed, acts_of, can_begin, can_see, check_working, may, roles_of
 from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
-from annotation.queries.records import items_for, webhooks
+from annotation.queries.records import items_for
 
 
 def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -> Membership:
@@ -78,11 +78,6 @@ def project_item_or_404(member: Membership, pk: int) -> Item:
 def batch_or_404(member: Membership, pk: int) -> Batch:
     """Return a batch of the member's project."""
     return existing(member.project.batches.select_related("annotator", "project").filter(pk=pk).first())
-
-
-def webhook_or_404(member: Membership, pk: int) -> Webhook:
-    """Return a webhook of the member's project."""
-    return existing(webhooks(member.project).filter(pk=pk).first())
 
 
 def comment_or_404(annotation: Annotation, pk: int) -> Comment:

@@ -82,17 +82,6 @@ RUNS = Table(
     ),
     parameter="runs",
 )
-# A row is a webhook and the labels of its events.
-WEBHOOKS = Table(
-    (
-        Column("address", _("Address"), lambda row: row[0].url),
-        Column("events", _("Events")),
-        Column("state", _("State"), lambda row: not row[0].active),
-        Column("waiting", _("Waiting"), lambda row: row[0].waiting, is_number=True),
-        Column("failed", _("Failed"), lambda row: row[0].failed, is_number=True),
-        Column("action", _("Action")),
-    )
-)
 # A row is an import, and if it can be undone.
 IMPORTS = Table(
     (

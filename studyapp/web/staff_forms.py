@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from accounts.models import Role, User
 from foundation.errors import BadFile
 from foundation.translated_messages import translated_error
-from studyapp.models import JudgedAnswer, WebhookEvent
+from studyapp.models import JudgedAnswer
 from studyapp.queries.access import SHARED_ROLES
 from studyapp.rules.proposed_verdicts import Proposal, read_proposals
 from studyapp.rules.sample_sizes import SizeSettings
@@ -121,22 +121,6 @@ class ShareForm(forms.Form):
                 _("There is no active user with this name. Check the spelling, or invite the person first.")
             )
         return user
-
-
-class WebhookForm(forms.Form):
-    """The address and the events of a new webhook."""
-
-    url = forms.URLField(
-        max_length=500,
-        assume_scheme="https",
-        help_text=_("A public https address that accepts POST requests."),
-    )
-    kinds = forms.MultipleChoiceField(
-        choices=WebhookEvent.choices,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Without a choice it receives all."),
-    )
 
 
 class _AssumptionsForm(WorkspaceForm):

@@ -72,26 +72,6 @@ LOG = Table(
     "-when",
 )
 # A row is a webhook and the labels of its events.
-WEBHOOKS = Table(
-    (
-        Column("address", _("Address"), lambda row: row[0].url),
-        Column("events", _("Events")),
-        Column("state", _("State"), lambda row: not row[0].active),
-        Column("waiting", _("Waiting"), lambda row: row[0].waiting, is_number=True),
-        Column("failed", _("Failed"), lambda row: row[0].failed, is_number=True),
-        Column("actions", _("Actions"), is_silent=True),
-    )
-)
-DELIVERIES = Table(
-    (
-        Column("event", _("Event")),
-        Column("time", _("Time (UTC)"), lambda row: row[0].created_at),
-        Column("result", _("Result")),
-        Column("attempts", _("Attempts"), lambda row: row[0].attempts, is_number=True),
-        Column("next", _("Next attempt (UTC)"), lambda row: row[0].next_at),
-    ),
-    "-time",
-)
 SIZE_PLANS = Table(
     (
         Column("simulated", _("Simulated (UTC)"), lambda plan: plan.pk),

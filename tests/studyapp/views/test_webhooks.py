@@ -78,9 +78,9 @@ def test_deliveries_with_their_results(page: Client, study: Study) -> None:
     StudyDelivery.objects.filter(pk=failed.pk).update(last_error="given up after 8 tries: answered 404")
     shown = text(page.get(address(study, f"{hook.pk}/")))
     for part in (
-        "delivered",
-        "waiting",
-        "failed",
+        "Delivered",
+        "Waiting",
+        "Failed",
         "answered 503",
         "given up after 8 tries",
         f"{now:%H:%M:%S}",
@@ -117,7 +117,7 @@ def test_a_test_is_sent_by_the_worker(page: Client, study: Study) -> None:
     )
     response = page.post(address(study, f"{hook.pk}/test/"), follow=True)
     assert "The test is sent within some seconds." in text(response)
-    assert "waiting" in text(response)
+    assert "Waiting" in text(response)
     sent = []
 
     def answer(request: httpx.Request) -> httpx.Response:
