@@ -114,6 +114,16 @@ def test_a_secret_is_made_once_though_its_page_is_reloaded(
     expect(ada.get_by_role("heading", name="New entry link")).to_have_count(0)
     expect(ada.locator("#links-title ~ table tbody tr")).to_have_count(links + 1)
 
+    ada.goto(f"{site.url}/staff/studies/{study}/participants/")
+    follow(ada.locator("main tbody th a").first)
+    ada.get_by_role("button", name="Replace personal link").click()
+    follow(ada.get_by_role("dialog").get_by_role("button", name="Replace personal link"))
+    personal = ada.locator("[data-once]").inner_text()
+    look(ada, "personal-link")
+    ada.reload()
+    expect(ada.get_by_role("heading", name="New personal link")).to_have_count(0)
+    assert ada.request.get(personal).ok  # a second link would have ended this one
+
     for path in (f"staff/studies/{study}", f"annotate/{project}"):
         ada.goto(f"{site.url}/{path}/webhooks/")
         hooks = ada.get_by_role("button", name="End webhook").count()

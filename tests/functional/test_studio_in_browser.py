@@ -154,6 +154,11 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
     press(page, "Add: Flagged participant")
     for _step in ("rules", "plan", "recruitment", "translations"):
         press(page, "Save and continue")
+    press(page, "Link for the team")
+    walked = page.locator("[data-once]").inner_text()
+    page.reload()
+    expect(page.get_by_role("heading", name="Link to the rehearsal")).to_have_count(0)
+    assert page.request.get(walked).ok
     type_into(page, "Reason to launch without a rehearsal", "It is a test of the keyboard.")
     press(page, "Record the decision")
     press(page, "Launch")
