@@ -326,7 +326,9 @@ class LinkForm(forms.Form):
     """A new entry link."""
 
     label = forms.CharField(
-        max_length=100, required=False, help_text="Where you will share the link. Exports contain the label."
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("Where you will share the link. Exports contain the label."),
     )
     mode = forms.ChoiceField(choices=Mode.choices)
     single_use = forms.BooleanField(required=False, label="Single use")

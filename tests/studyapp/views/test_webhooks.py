@@ -101,7 +101,11 @@ def test_deliveries_with_their_results(page: Client, study: Study) -> None:
 def test_malformed_forms(page: Client, study: Study, form: dict[str, Any], sentence: str) -> None:
     response = page.post(address(study, "add/"), form)
     assert response.status_code == 422
-    assert sentence in text(response)
+    shown = text(response)
+    assert sentence in shown
+    described = {name for names in re.findall('aria-describedby="([^"]+)"', shown) for name in names.split()}
+    assert described <= set(re.findall(' id="([^"]+)"', shown))
+    assert "id_kinds_error" in shown if "kinds" in form else "id_url_error" in described
     assert not StudyWebhook.objects.exists()
 
 
