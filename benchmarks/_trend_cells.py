@@ -9,7 +9,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,16 +91,21 @@ def _visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return {"accuracy": row["accuracy"], **faithful}
 
 
-def _labels(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _labels(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "labels") -> Scores:
     """Train and score a variant without attention, with further statements."""
     learning = ["--new-encoder", "bilinear", "--statements", str(sizes.statements), "--curriculum", "0.57"]
     learning += ["--count-deviation", "1", "--batch-size", "64", "--learning-rate", "3e-3"]
     learning += ["--partner", "any", "--pair-places"]
     learning += ["--steps", str(sizes.label_steps), "--check-every", str(max(1, sizes.label_steps // 7))]
-    row = _visual_row(variant, seed, sizes, work, "labels", learning)
+    row = _visual_row(variant, seed, sizes, work, name, learning)
     scores = {"accuracy": row["accuracy"], "faithfulness": row["faithfulness"]["overall"]["f1"]}
     modules = ("with-relation", "project")
     return scores | {name: row["faithfulness"][name]["f1"] for name in modules if name in row["faithfulness"]}
+
+
+def _longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train and score as `_labels` does, in twice the steps."""
+    return _labels(variant, seed, replace(sizes, label_steps=2 * sizes.label_steps), work, "longer")
 
 
 def _visual_row(
@@ -200,6 +205,7 @@ KINDS: dict[str, Callable[[str, int, Sizes, Path], Scores]] = {
     "readers": _readers,
     "visual": _visual,
     "labels": _labels,
+    "longer": _longer,
     "text": _text,
     "reasons": _reasons,
 }

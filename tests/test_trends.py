@@ -52,7 +52,7 @@ def test_the_cells_are_systems_that_exist():
     assert len(set(names)) == len(names)
     of = {kind: {name.partition("/")[2] for name in names if name.startswith(kind)} for kind in trends.KINDS}
     assert all(of.values())
-    assert of["visual"] | of["labels"] <= set(VARIANTS)
+    assert of["visual"] | of["labels"] | of["longer"] <= set(VARIANTS)
     assert of["text"] <= set(TABLE)
     assert cells(TRENDS, ["visual/graph", "text"]) == [
         name for name in names if name == "visual/graph" or name.startswith("text/")
