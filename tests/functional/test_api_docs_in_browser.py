@@ -119,7 +119,7 @@ def test_the_webhooks_of_a_study(site: Site, names: tuple[str, str], page: Page,
     follow(page.get_by_role("navigation").get_by_role("link", name="Webhooks"))
     page.get_by_label("Address").fill("http://127.0.0.1/")
     press(page, "Add webhook")
-    expect(page.get_by_text("is not a public address")).to_be_visible()
+    expect(page.locator("#id_url_error").get_by_text("is not a public address")).to_be_visible()
     look(page, "webhooks-wrong")
     page.get_by_label("Address").fill("https://hooks.example/a")
     page.get_by_label("Quota reached").check()
