@@ -77,8 +77,7 @@ export function createActs(store, announce, askReason) {
     const thing = { id: objectId(), ends: /** @type {[string, string]} */ (ids), label, suggested: origin };
     if (isKnown(thing)) return announce(gettext("This relation is there already."));
     const also = [...marks].map(([node, put]) => ({ node, put }));
-    if (store.edit({ node: store.node, put: [thing], ...reopened(), ...(also.length ? { also } : {}) }))
-      store.select(thing.id);
+    store.edit({ node: store.node, put: [thing], ...reopened(), ...(also.length ? { also } : {}) }, thing.id);
   }
 
   const acts = {
@@ -100,12 +99,10 @@ export function createActs(store, announce, askReason) {
         links: sources.length === 1 ? [sources[0].thing.id] : [],
         reason,
       };
-      if (store.edit({ node, put: [thing], ...reopened() })) {
-        store.select(thing.id);
+      if (store.edit({ node, put: [thing], ...reopened() }, thing.id))
         announce(
           sources.length > 1 ? gettext("Added. Select its source.") : gettext("Added."),
         );
-      }
     },
 
     /** The label of the selected mark, or else of new ones. @returns {string | undefined} */
@@ -215,7 +212,8 @@ export function createActs(store, announce, askReason) {
 
     /** The mark at which a relation begins, until its other end is chosen. @returns {string | null} */
     get relating() {
-      const id = start?.node === store.node ? start.id : null;
+      if (start?.node !== store.node) return null;
+      const { id } = start;
       return store.objects.some((each) => each.id === id) ? id : null;
     },
 
@@ -244,8 +242,7 @@ export function createActs(store, announce, askReason) {
       const thing = { id: objectId(), ends: /** @type {[string, string]} */ ([first, second]), label };
       start = null;
       if (isKnown(thing)) return (announce(gettext("This relation is there already.")), store.tell("object"));
-      if (!store.edit({ node: store.node, put: [thing], ...reopened() })) return;
-      store.select(thing.id);
+      if (!store.edit({ node: store.node, put: [thing], ...reopened() }, thing.id)) return;
       announce(gettext("Added."));
     },
 

@@ -246,6 +246,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       const tag = probability === undefined ? "" : `${Math.round(100 * probability)} %`;
       if (box) add(image, { id: "", rect: box, mark: place, look: "predicted", tag, selected: false, editable: false });
     }
+    const { relating } = acts;
     for (const [index, each] of objects.entries()) {
       if (!each.place.box) continue;
       const { label } = each.thing;
@@ -258,12 +259,13 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         corner: selected ? corner : null,
         look,
         tag: label || String(index + 1),
-        selected: selected || each.id === acts.relating,
+        selected: selected || each.id === relating,
         editable: each.own && editable,
       });
     }
+    const placeOf = new Map(objects.map(({ id, place }) => [id, place]));
     for (const { id, thing } of objects) {
-      const places = thing.ends?.map((end) => store.objects.find((mark) => mark.id === end)?.place);
+      const places = thing.ends?.map((end) => placeOf.get(end));
       addRelation({ id, label: thing.label, look: looks.of(store.node, thing.label), places }, add);
     }
     for (const each of suggestedRelations(store)) addRelation({ ...each, look: "predicted" }, add);

@@ -276,10 +276,11 @@ export function createSpans(store, stage, acts, announce, user, looks) {
       marks.push({ place, look, selected: false, label: thing.label });
     }
     for (const place of overlay(store)) marks.push({ place, look: "predicted", selected: false });
+    const { relating } = acts;
     for (const each of store.objects) {
       const { label } = each.thing;
       const look = label ? looks.of(each.from, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
-      marks.push({ place: each.place, look, selected: each.id === store.object || each.id === acts.relating, label });
+      marks.push({ place: each.place, look, selected: each.id === store.object || each.id === relating, label });
     }
     passage.show(marks);
     drawArcs();

@@ -135,13 +135,15 @@ export function createStore(annotation) {
 
     /**
      * Change the document: one act, that one undo takes back.
-     * @param {Change} change @returns {boolean} false where nothing may be changed
+     * @param {Change} change @param {string | null} [object] to select with it
+     * @returns {boolean} false where nothing may be changed
      */
-    edit(change) {
+    edit(change, object = store.object) {
       if (locked) return false;
       const now = Date.now();
       const operation = add(marked(change), now - lastEdit < JOIN_MS);
       lastEdit = now;
+      store.object = object;
       forgetGone();
       store.onPending(operation);
       store.tell("document", "history", "object", "values");
