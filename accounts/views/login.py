@@ -20,6 +20,7 @@ from accounts.access import NOT_THERE, user_of
 from accounts.actions.passwords import create_reset_link
 from accounts.queries.second_factor import has_recovery_codes
 from accounts.queries.sessions import sessions_of
+from accounts.views.browsers import browser_name
 from accounts.views.site_accounts import administered_or_404
 
 
@@ -40,7 +41,8 @@ class Sessions(ListUserSessionsView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """List the sessions."""
-        return FormView.get_context_data(self, sessions=sessions_of(user_of(self.request)), **kwargs)
+        sessions = [(each, browser_name(each.user_agent)) for each in sessions_of(user_of(self.request))]
+        return FormView.get_context_data(self, sessions=sessions, **kwargs)
 
 
 class RecoveryCodes(ViewRecoveryCodesView):

@@ -40,6 +40,27 @@ def test_it_works(user):
     assert kinds(user)[-1] == "sessions_ended"
 
 
+@pytest.mark.parametrize(
+    ("user_agent", "name"),
+    [
+        (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+            "Chrome/142.0.0.0 Safari/537.36",
+            "Chrome on Linux",
+        ),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0",
+            "Firefox on Windows",
+        ),
+        ("Something/1.0 of mine", "Something/1.0 of mine"),
+        ("", "Unknown browser"),
+    ],
+)
+def test_a_browser_has_a_name_that_people_know(user, user_agent, name):
+    page = browser(user_agent).get("/accounts/sessions/").content.decode()
+    assert f"<li>{name} <span" in page
+
+
 def test_the_sessions_of_others_stay(user):
     make_user("bea")
     here, other = browser("Firefox"), Client()
