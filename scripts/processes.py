@@ -47,7 +47,7 @@ class Part:
     log: Path
     ready: Callable[[], bool]
     env: Mapping[str, str]
-    seconds: float = 60.0
+    seconds: float = 180.0
     end: signal.Signals = signal.SIGTERM
     grace: float = 10.0
 

@@ -103,7 +103,7 @@ class Stack:
         module = ["modelserver.serving.fake_server", *names] if fake else ["modelserver", "serve"]
         return self._part(
             "model server", sys.executable, "-m", *module, "--port", str(self.model_port),
-            ready=lambda: answers(f"{self.model_url}/ready"), seconds=120.0,
+            ready=lambda: answers(f"{self.model_url}/ready"),
         )  # fmt: skip
 
     def web(self) -> Part:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-def eventually(true: Callable[[], bool], seconds: float = 60.0) -> None:
+def eventually(true: Callable[[], bool], seconds: float = 180.0) -> None:
     """Return when the condition holds; fail when it does not within some seconds.
 
     It is looked at for a quarter of the time at most, which what is waited for has need of.

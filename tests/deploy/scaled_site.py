@@ -70,9 +70,7 @@ def web_server(stack: Stack, number: int, port: int) -> Part:
     command[command.index("--workers") + 1] = "1"
     log = stack.var / "log" / f"web-{number}.log"
     ready = f"http://127.0.0.1:{port}/health/ready"
-    return replace(
-        given, name=f"web {number}", command=command, log=log, ready=lambda: answers(ready), seconds=180.0
-    )
+    return replace(given, name=f"web {number}", command=command, log=log, ready=lambda: answers(ready))
 
 
 def replace_port(stack: Stack, port: int) -> Stack:

@@ -145,6 +145,4 @@ def test_metrics_ask_for_their_token(deployed: Deployed) -> None:
 
 def test_beat_sends_what_a_worker_does(deployed: Deployed) -> None:
     """The sweep of jobs comes every 15 seconds; this waits for the first."""
-    eventually(
-        lambda: "succeeded" in (deployed.folder / "worker.log").read_text(encoding="utf-8"), seconds=40
-    )
+    eventually(lambda: "succeeded" in (deployed.folder / "worker.log").read_text(encoding="utf-8"))

@@ -92,7 +92,7 @@ def kill_worker_while_held(site: Site, api: ProlificApi) -> None:
 
 
 def wait_for_jobs(site: Site, number: int) -> None:
-    eventually(lambda: [job[0] for job in outcome(site)[0]] == ["done"] * number, 90)
+    eventually(lambda: [job[0] for job in outcome(site)[0]] == ["done"] * number)
 
 
 def test_all_bots_are_paid_once() -> None:

@@ -486,7 +486,7 @@ class Reader:
         self.until_the_end.callback(process.wait)
         self.until_the_end.callback(process.kill)
         ready = f"http://127.0.0.1:{port}/ready"
-        eventually(lambda: answers(ready) or process.poll() is not None, seconds=60)
+        eventually(lambda: answers(ready) or process.poll() is not None)
         assert process.poll() is None, f"{command}\n{log.read_text(encoding='utf-8')}"
 
 

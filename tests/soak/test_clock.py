@@ -120,7 +120,7 @@ def check_participants(site: Site, tally: Tally, people: int) -> None:
 def check_payments(site: Site, api: ProlificApi) -> None:
     """Once the clock is behind all that is stored, a job whose message was lost is found and done too."""
     run(site, LOST)
-    eventually(lambda: shell(site, JOBS) == ["done", "done"], 60)
+    eventually(lambda: shell(site, JOBS) == ["done", "done"])
     assert {row.approvals for row in api.submissions.values()} == {1}
     assert [row.bonuses for row in api.submissions.values()] == [[150]] * PAID
 
