@@ -102,8 +102,6 @@ def study_log(request: HttpRequest, study: Study) -> HttpResponse:
             (event, EVENT_LABELS.kind_label(event.kind), EVENT_LABELS.detail_labels(event.data))
             for event in page
         ],
-        "kinds": sorted(((kind, EVENT_LABELS.kind_label(kind)) for kind in kinds(study)), key=itemgetter(1)),
-        "actors": actors(study),
         "table": table,
         "first": table.address() if page.has_previous() else "",
         "next": table.address(page=page.next_page_number()) if page.has_next() else "",
@@ -122,7 +120,8 @@ def export_log(request: HttpRequest, study: Study) -> HttpResponseBase:
 
 
 def _events(request: HttpRequest, study: Study) -> tuple[LogForm, QuerySet[Event]]:
-    form = LogForm(request.GET)
+    labels = sorted(((kind, EVENT_LABELS.kind_label(kind)) for kind in kinds(study)), key=itemgetter(1))
+    form = LogForm(request.GET, kinds=labels, actors=actors(study))
     return form, log(study, LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter())
 
 

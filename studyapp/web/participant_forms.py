@@ -326,13 +326,16 @@ class LinkForm(forms.Form):
     """A new entry link."""
 
     label = forms.CharField(
+        label=gettext_lazy("Label"),
         max_length=100,
         required=False,
         help_text=gettext_lazy("Where you will share the link. Exports contain the label."),
     )
-    mode = forms.ChoiceField(choices=Mode.choices)
-    single_use = forms.BooleanField(required=False, label="Single use")
-    quota = forms.IntegerField(min_value=1, max_value=100_000, required=False, label="Quota (participants)")
+    mode = forms.ChoiceField(label=gettext_lazy("Mode"), choices=Mode.choices)
+    quota = forms.IntegerField(
+        label=gettext_lazy("Quota (participants)"), min_value=1, max_value=100_000, required=False
+    )
+    single_use = forms.BooleanField(label=gettext_lazy("Single use"), required=False)
 
 
 class BotsForm(forms.Form):

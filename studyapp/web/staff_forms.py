@@ -1,6 +1,7 @@
 """Forms of the pages that run studies, share them and judge answers."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -17,6 +18,7 @@ from studyapp.rules.sample_sizes import SizeSettings
 from studyapp.rules.system_sizes import SystemSettings
 from studyapp.web.workspace_form import WorkspaceForm
 
+_DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 LARGEST_PROPOSALS = 10_000_000  # bytes
 VERDICTS = [("yes", _("Correct")), ("no", _("Not correct"))]
 
@@ -34,7 +36,9 @@ class VerdictForm(_VerdictForm):
     """The judgement of an answer."""
 
     answer = forms.IntegerField(widget=forms.HiddenInput)
-    note = forms.CharField(max_length=2000, required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    note = forms.CharField(
+        label=_("Note (optional)"), max_length=2000, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
 
 
 class ProposalsForm(forms.Form):
@@ -69,7 +73,7 @@ class SettleForm(_VerdictForm):
         ],
         widget=forms.RadioSelect,
     )
-    note = forms.CharField(max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
+    note = forms.CharField(label=_("Why"), max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
 
 
 class ConditionForm(forms.Form):
@@ -82,16 +86,29 @@ class ConditionForm(forms.Form):
 class NoteForm(forms.Form):
     """A note for the log of a study."""
 
-    text = forms.CharField(max_length=5000, widget=forms.Textarea(attrs={"rows": 3}))
+    text = forms.CharField(label=_("New note"), max_length=5000, widget=forms.Textarea(attrs={"rows": 3}))
 
 
 class LogForm(forms.Form):
     """The filters of the log."""
 
-    kind = forms.CharField(max_length=40, required=False)
-    who = forms.CharField(max_length=150, required=False)
-    since = forms.DateField(required=False)
-    until = forms.DateField(required=False)
+    kind = forms.ChoiceField(label=_("Event"), required=False)
+    who = forms.ChoiceField(label=_("Person"), required=False)
+    since = forms.DateField(label=_("From"), required=False, widget=_DAY)
+    until = forms.DateField(label=_("To"), required=False, widget=_DAY)
+
+    def __init__(self, data: Any, *, kinds: Iterable[tuple[str, str]], actors: Iterable[str]) -> None:
+        super().__init__(data)
+        choices = {
+            "kind": [("", _("all events")), *kinds],
+            "who": [
+                ("", _("all users")),
+                ("participants", _("participants")),
+                *((name, name) for name in actors),
+            ],
+        }
+        for name, options in choices.items():
+            self.fields[name].choices = options  # type: ignore[attr-defined]
 
 
 class DuplicateForm(WorkspaceForm):
@@ -99,18 +116,21 @@ class DuplicateForm(WorkspaceForm):
 
     slug = forms.RegexField(
         r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
+        label=_("Short name (for addresses and commands)"),
         max_length=100,
         error_messages={"invalid": _("Use only lower case letters, digits, - and _.")},
     )
-    title = forms.CharField(max_length=200)
+    title = forms.CharField(label=_("Title (shown to participants)"), max_length=200)
 
 
 class ShareForm(forms.Form):
     """A user with whom a study is shared, and the role."""
 
-    user = forms.CharField(max_length=150, strip=True)
+    user = forms.CharField(label=_("User name"), max_length=150, strip=True)
     role = forms.ChoiceField(
-        choices=[(role.value, role.label) for role in SHARED_ROLES], initial=Role.VIEWER.value
+        label=_("Role"),
+        choices=[(role.value, role.label) for role in SHARED_ROLES],
+        initial=Role.VIEWER.value,
     )
 
     def clean_user(self) -> User:
@@ -129,9 +149,13 @@ class _AssumptionsForm(WorkspaceForm):
     kind: type[SizeSettings | SystemSettings]
     settings: SizeSettings | SystemSettings | None = None
 
-    target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
-    alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
-    simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
+    target = forms.FloatField(label=_("Target power"), min_value=0.01, max_value=0.99, initial=0.8)
+    alpha = forms.FloatField(
+        label=_("Significance level (alpha)"), min_value=0.0001, max_value=0.5, initial=0.05
+    )
+    simulations = forms.IntegerField(
+        label=_("Simulated studies"), min_value=100, max_value=20_000, initial=2000
+    )
 
     def clean(self) -> dict[str, Any]:
         """Validate the assumptions together."""
@@ -160,6 +184,7 @@ class SizeForm(_AssumptionsForm):
     kind = SizeSettings
 
     measure = forms.ChoiceField(
+        label=_("Measure"),
         choices=[
             ("trials", _("Mean over trials: judgements, advice, predictions")),
             ("change", _("Change between two blocks: simulation")),
@@ -167,12 +192,14 @@ class SizeForm(_AssumptionsForm):
         ],
         required=False,
     )
-    effects = forms.CharField(max_length=200, initial="0, 0.1")
-    items = forms.IntegerField(min_value=1, max_value=1000, initial=25)
-    participant_sd = forms.FloatField(min_value=0, initial=0.1)
-    item_sd = forms.FloatField(min_value=0, initial=0)
-    mean = forms.FloatField(min_value=0, max_value=1, required=False, initial=0.6)
-    residual_sd = forms.FloatField(min_value=0, required=False)
+    effects = forms.CharField(label=_("Effects (comma-separated)"), max_length=200, initial="0, 0.1")
+    items = forms.IntegerField(label=_("Items per participant"), min_value=1, max_value=1000, initial=25)
+    participant_sd = forms.FloatField(label=_("SD of participants"), min_value=0, initial=0.1)
+    item_sd = forms.FloatField(label=_("SD of items"), min_value=0, initial=0)
+    mean = forms.FloatField(
+        label=_("Mean (yes/no measures)"), min_value=0, max_value=1, required=False, initial=0.6
+    )
+    residual_sd = forms.FloatField(label=_("SD of trials (other measures)"), min_value=0, required=False)
 
     def clean_measure(self) -> str:
         """Take the mean over trials unless another measure is chosen."""
@@ -190,11 +217,16 @@ class SystemSizeForm(_AssumptionsForm):
     """The assumptions of a power analysis for systems."""
 
     kind = SystemSettings
-    correlations = forms.CharField(max_length=200, initial="0.5, 0.7, 0.9")
-    coefficient = forms.ChoiceField(
-        choices=[("pearson", _("Pearson")), ("spearman", _("Spearman")), ("kendall", _("Kendall"))]
+    correlations = forms.CharField(
+        label=_("True correlations (comma-separated)"), max_length=200, initial="0.5, 0.7, 0.9"
     )
-    noise = forms.FloatField(min_value=0, max_value=100, required=False)
+    coefficient = forms.ChoiceField(
+        label=_("Coefficient"),
+        choices=[("pearson", _("Pearson")), ("spearman", _("Spearman")), ("kendall", _("Kendall"))],
+    )
+    noise = forms.FloatField(
+        label=_("Noise of people’s means (SD)"), min_value=0, max_value=100, required=False
+    )
 
     def clean_correlations(self) -> list[float]:
         """Parse the correlations."""

@@ -19,16 +19,33 @@ LARGEST = 2_000_000  # bytes of a definition
 class StartForm(WorkspaceForm):
     """A new study over a dataset of its workspace, or over none yet."""
 
-    title = forms.CharField(max_length=200)
-    title_for_participants = forms.CharField(max_length=200, required=False, initial=TITLE_FOR_PARTICIPANTS)
+    title = forms.CharField(
+        label=_("Title"), max_length=200, help_text=_("Staff see it, in lists, exports and reports.")
+    )
+    title_for_participants = forms.CharField(
+        label=_("Title for participants"),
+        max_length=200,
+        required=False,
+        initial=TITLE_FOR_PARTICIPANTS,
+        help_text=_(
+            "On every page of participants. It should not name the hypothesis. "
+            "If left empty, participants see the title."
+        ),
+    )
     slug = forms.RegexField(
         r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
+        label=_("Short name"),
+        help_text=_(
+            "For addresses and commands. You cannot change it later. Lower case letters, digits, - and _."
+        ),
         max_length=100,
         error_messages={"invalid": _("Use only lower case letters, digits, - and _.")},
     )
-    dataset = forms.ChoiceField(required=False)
+    dataset = forms.ChoiceField(label=_("Dataset"), required=False)
     start = forms.ChoiceField(
-        choices=[(name, start.title) for name, start in STARTS.items()], widget=forms.RadioSelect
+        label=_("Template"),
+        choices=[(name, start.title) for name, start in STARTS.items()],
+        widget=forms.RadioSelect,
     )
 
     def __init__(self, *args: Any, workspaces: Sequence[Workspace], **options: Any) -> None:
@@ -57,7 +74,10 @@ class StartForm(WorkspaceForm):
 class ImportForm(forms.Form):
     """A definition in YAML; a valid form sets ``text`` and ``name``."""
 
-    file = forms.FileField()
+    file = forms.FileField(
+        label=_("Study definition (YAML)"),
+        widget=forms.FileInput(attrs={"accept": ".yaml,.yml,application/yaml"}),
+    )
     text = ""
     name = ""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
 
@@ -16,7 +17,8 @@ class WorkspaceForm(forms.Form):
         self.workspaces = workspaces
         if len(workspaces) > 1:
             choices = [(workspace.slug, workspace.name) for workspace in workspaces]
-            self.fields["workspace"] = forms.ChoiceField(choices=choices)
+            self.fields["workspace"] = forms.ChoiceField(label=_("Workspace"), choices=choices)
+            self.order_fields(["workspace"])
 
     @property
     def chosen_workspace(self) -> Workspace:
