@@ -1,4 +1,4 @@
-"""What a browser calls itself, in words that people know."""
+"""Names of browsers for people, from user-agent strings."""
 
 from django.utils.translation import gettext as _
 from ua_parser import parse
@@ -9,10 +9,8 @@ def browser_name(user_agent: str) -> str:
 
     A text that names neither is returned as it is, and "Unknown browser" for none.
     """
-    found = parse(user_agent)
-    browser = found.user_agent.family if found.user_agent else user_agent or _("Unknown browser")
-    return (
-        _("%(browser)s on %(system)s") % {"browser": browser, "system": found.os.family}
-        if found.os
-        else browser
-    )
+    client = parse(user_agent)
+    browser = client.user_agent.family if client.user_agent else user_agent or _("Unknown browser")
+    if client.os is None:
+        return browser
+    return _("%(browser)s on %(system)s") % {"browser": browser, "system": client.os.family}
