@@ -1,7 +1,7 @@
-"""The progress of jobs, in the cache.
+"""The progress of jobs, and wishes to cancel them, in the cache.
 
-Jobs write inside transactions, whose rows nobody else sees before they end. Without a cache a job shows no
-progress, and works all the same.
+Jobs write inside transactions, whose rows nobody else sees before they end; on SQLite nobody else can write
+any meanwhile. Without a cache a job shows no progress, and works all the same.
 """
 
 from contextlib import suppress
@@ -25,6 +25,24 @@ def read_progress(job_id: int) -> tuple[int, int | None]:
     except RedisError:
         noted = None
     return noted or (0, None)
+
+
+def ask_to_cancel(job_id: int) -> None:
+    """Ask the worker of a job to give it up."""
+    with suppress(RedisError):
+        cache.set(_wish(job_id), True, timeout=KEPT_SECONDS)
+
+
+def is_asked_to_cancel(job_id: int) -> bool:
+    """Return True if somebody has asked so."""
+    try:
+        return bool(cache.get(_wish(job_id)))
+    except RedisError:
+        return False
+
+
+def _wish(job_id: int) -> str:
+    return f"job-cancel-{job_id}"
 
 
 def _key(job_id: int) -> str:

@@ -21,7 +21,7 @@ from accounts.models import User, Workspace
 from foundation.errors import Conflict, TouchstoneError
 from foundation.messages import changed, message_json, message_of, say
 from jobs import leases
-from jobs.job_progress import note_progress
+from jobs.job_progress import ask_to_cancel, is_asked_to_cancel, note_progress
 from jobs.models import Job
 
 ATTEMPTS = 3  # a job that ends its worker again and again must not do so for ever
@@ -155,9 +155,12 @@ def run_job(*, job_id: int) -> bool:
 def cancel_job(*, job: Job, by: User) -> None:
     """Cancel a job that is not finished.
 
+    The worker is asked first: it may hold the only write lock of SQLite, for which the row would wait.
+
     Raises:
         Conflict: It is finished.
     """
+    ask_to_cancel(job.pk)
     rows = Job.objects.filter(pk=job.pk, status__in=OPEN)
     if not _end(rows, Job.Status.CANCELLED, error=f"cancelled by {by.username}"):
         raise Conflict(say("The job is finished already."))
@@ -262,7 +265,7 @@ def _progress_of(job: Job) -> Report:
             return
         noted = now
         note_progress(job.pk, done, total)
-        if not _held(job).exists():
+        if is_asked_to_cancel(job.pk) or not _held(job).exists():
             raise JobCancelled(say("The job was cancelled, or another worker has it."))
 
     return report

@@ -2,11 +2,13 @@
 
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -14,6 +16,7 @@ from accounts.models import Membership, Role, User
 from foundation.errors import Conflict
 from jobs.actions import jobs
 from jobs.actions.jobs import cancel_job, create_job, purge_files, run_job
+from jobs.job_progress import ask_to_cancel
 from jobs.models import Job
 from jobs.views.pages import MENU_ADDRESSES
 from predictions.models import Dataset, Question
@@ -110,6 +113,44 @@ def test_a_cancelled_job_stores_nothing(user: User, monkeypatch: pytest.MonkeyPa
     assert job.status == Job.Status.CANCELLED
     with pytest.raises(Conflict):
         cancel_job(job=job, by=user)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_holds_the_write_lock_is_cancelled(
+    user: User, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    begun, told = threading.Event(), threading.Event()
+
+    def work(job: Job, report: jobs.Report) -> jobs.JobResult:
+        with transaction.atomic():
+            Dataset.objects.create(name="half", workspace=job.workspace)
+            begun.set()
+            assert told.wait(20)
+            report(1, 1)
+        raise AssertionError("the work went on")
+
+    def run(job_id: int) -> None:
+        try:
+            run_job(job_id=job_id)
+        finally:
+            connection.close()
+
+    def ask(job_id: int) -> None:
+        ask_to_cancel(job_id)
+        told.set()
+
+    job = importing(user, questions())
+    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "ask_to_cancel", ask)
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(run, job.pk)
+        assert begun.wait(20)
+        cancel_job(job=job, by=user)
+        done.result()
+    job.refresh_from_db()
+    assert job.status == Job.Status.CANCELLED
+    assert not Dataset.objects.exists()
 
 
 def test_files_of_old_jobs_are_deleted(user: User) -> None:
