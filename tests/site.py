@@ -108,7 +108,8 @@ def _empty_database(site: Site, first: int) -> None:
     path = site.var / "touchstone.sqlite3"
     with (
         closing(sqlite3.connect(path, timeout=20)) as database,
-        closing(sqlite3.connect(prepared() / path.name)) as new,
+        # Immutable, because a plain connection puts files beside it that others copy in vain.
+        closing(sqlite3.connect(f"file:{prepared() / path.name}?immutable=1", uri=True)) as new,
     ):
         new.backup(database)
         with database:
