@@ -37,31 +37,18 @@ def answered(url: str) -> int:
     )
 
 
-def slices_done(site: Site, number: int) -> int:
-    """How many slices a worker has finished, by its log."""
-    return len(re.findall(r"predict_slice\[[\w-]+\] succeeded", site.worker_log(number)))
-
-
-def started(site: Site, dataset: str, *arguments: str) -> Running:
-    """Begin a run, and return once both workers and both servers have had a part in it."""
-    site.import_questions(dataset, QUESTIONS)
-    before = [slices_done(site, number) for number in (1, 2)], [answered(url) for url in site.urls]
-    command = site.predict(dataset, *arguments)
-
-    def all_took_part() -> bool:
-        now = [slices_done(site, number) for number in (1, 2)], [answered(url) for url in site.urls]
-        return all(n > b for now_, before_ in zip(now, before, strict=True)
-                   for n, b in zip(now_, before_, strict=True))  # fmt: skip
-
-    eventually(all_took_part)
-    time.sleep(2 * SECONDS_EACH)  # slices are under way everywhere
-    return command
-
-
 def interrupted(site: Site, dataset: str, *arguments: str) -> Running:
-    """Begin a run, and return in the middle of it, so that a death costs slices."""
-    command = started(site, dataset, *arguments)
-    assert site.predicted(dataset) < QUESTIONS - 2 * SLICE
+    """Begin a run, and return while it stands still: servers have answered, workers hold a slice."""
+    site.import_questions(dataset, QUESTIONS)
+    before = [answered(url) for url in site.urls]
+    site.stop_after(QUESTIONS // 5)
+    command = site.predict(dataset, *arguments)
+    eventually(
+        lambda: (
+            site.value(IN_PROGRESS) == 2
+            and all(answered(url) > n for url, n in zip(site.urls, before, strict=True))
+        )
+    )
     return command
 
 
@@ -73,8 +60,8 @@ def check_complete(site: Site, dataset: str) -> None:
 
 def test_a_killed_worker_and_nobody_waiting(site: Site):
     assert finished(interrupted(site, "worker"))[0] == 0
-    eventually(lambda: site.value(IN_PROGRESS) == 2)
     site.parts.stop_one("worker 2", kill=True)
+    site.go_on()
     killed = time.monotonic()
     eventually(lambda: site.predicted("worker") == QUESTIONS)
     # Twice the time, because other tests run beside this one.
@@ -88,6 +75,7 @@ def test_a_killed_worker_and_nobody_waiting(site: Site):
 def test_a_killed_worker_that_kept_the_time(site: Site):
     waiting = interrupted(site, "beat", "--wait")
     site.parts.stop_one("worker", kill=True)
+    site.go_on()
     status, output, error = finished(waiting)
     assert status == 0, error
     assert f"{QUESTIONS} of {QUESTIONS} questions predicted" in output
@@ -100,6 +88,7 @@ def test_a_killed_model_server(site: Site):
     assert finished(interrupted(site, "server"))[0] == 0
     in_time = answered(site.urls[1])
     site.parts.stop_one("model server 2", kill=True)
+    site.go_on()
     left = QUESTIONS - site.predicted("server")
     check_complete(site, "server")
     assert site.value(FINISHED, "run_swept", "server") == 0  # no slice was lost
@@ -110,6 +99,7 @@ def test_a_killed_model_server(site: Site):
 
 def test_every_question_is_computed_once_when_nothing_dies(site: Site):
     before = sum(map(answered, site.urls))
-    started(site, "calm").end(60)
+    site.import_questions("calm", QUESTIONS)
+    site.predict("calm").end(60)
     check_complete(site, "calm")
     assert sum(map(answered, site.urls)) - before == QUESTIONS
