@@ -92,8 +92,9 @@ class NoteForm(forms.Form):
 class LogForm(forms.Form):
     """The filters of the log."""
 
-    kind = forms.ChoiceField(label=_("Event"), required=False)
-    who = forms.ChoiceField(label=_("Person"), required=False)
+    # Texts, so that an address with an event or a person who is gone finds nothing, and not everything.
+    kind = forms.CharField(label=_("Event"), max_length=40, required=False, widget=forms.Select)
+    who = forms.CharField(label=_("Person"), max_length=150, required=False, widget=forms.Select)
     since = forms.DateField(label=_("From"), required=False, widget=_DAY)
     until = forms.DateField(label=_("To"), required=False, widget=_DAY)
 
@@ -108,7 +109,7 @@ class LogForm(forms.Form):
             ],
         }
         for name, options in choices.items():
-            self.fields[name].choices = options  # type: ignore[attr-defined]
+            self.fields[name].widget.choices = options  # type: ignore[attr-defined]
 
 
 class DuplicateForm(WorkspaceForm):

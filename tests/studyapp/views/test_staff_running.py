@@ -244,6 +244,11 @@ def test_notes_are_kept_in_the_log(staff, study, user):
     assert "The server was slow at noon." not in page(staff, study, "log/?kind=study_launched")
 
 
+@pytest.mark.parametrize("query", ["kind=gone", "who=gone"])
+def test_an_old_address_of_the_log_finds_nothing(staff, study, query):
+    assert "No events match." in page(staff, study, f"log/?{query}")
+
+
 def test_the_log_is_filtered(staff, study, user):
     factories.make_participant(study=study, items=1)
     pause_study(study=study, by=user)

@@ -79,7 +79,9 @@ def test_with_several_the_form_asks(client, worlds, second):
     assert Study.objects.get(slug="from-file").workspace == second
     client.post("/staff/studies/mine/duplicate/", {"slug": "copy", "title": "Copy", "workspace": "main"})
     assert Study.objects.get(slug="copy").workspace == workspaces.main()
-    assert client.post("/staff/sample-size/", SENT).status_code == 422
+    refused = client.post("/staff/sample-size/", SENT)
+    assert refused.status_code == 422
+    assert '<a href="#id_workspace">Workspace</a>: This field is required.' in text(refused)
     client.post("/staff/sample-size/", {**SENT, "workspace": second.slug})
     assert SizePlan.objects.get().workspace == second
     assert second.name in text(client.get("/staff/sample-size/"))
