@@ -109,7 +109,7 @@ class LogForm(forms.Form):
             ],
         }
         for name, options in choices.items():
-            self.fields[name].widget.choices = options  # type: ignore[attr-defined]
+            self.fields[name].widget.choices = options
 
 
 class DuplicateForm(WorkspaceForm):
