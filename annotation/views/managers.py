@@ -92,14 +92,17 @@ def _settings_page(
     annotators_form: AnnotatorsPerItemForm | None = None,
 ) -> HttpResponse:
     project = member.project
-    wrong = (annotators_form or form or SettingsForm()).errors
+    refused = annotators_form or form
     context = {
         "project": project,
         "form": form or SettingsForm(instance=project),
         "annotators_form": annotators_form
         or AnnotatorsPerItemForm(initial={"annotators_per_item": project.annotators_per_item}),
+        "refused": refused,
     }
-    return render(request, "annotation/settings.html", context, status=422 if wrong else 200)
+    return render(
+        request, "annotation/settings.html", context, status=422 if refused and refused.errors else 200
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

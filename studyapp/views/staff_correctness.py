@@ -275,6 +275,7 @@ def _run_page(
         "disagreed": disagreed,
         "settled": correctness.settled(run),
         "proposals": proposals or ProposalsForm(),
+        "refused": failed[1] if failed else proposals,
         "left": correctness.next_answer(run, user_of(request)) is not None,
     }
     return render(request, "studyapp/staff/correctness/run.html", context, status=status)

@@ -172,6 +172,7 @@ def _page(
         "totals": sorted(paid_total(study).items()),
         "order_form": order or OrderForm(promised=currency(study)),
         "file_form": file or PaymentsForm(promised=currency(study)),
+        "refused": order or file,
         "jobs": [
             job
             for job in jobs_of(user_of(request)).filter(kind="pay_participants", subject=study.slug)[:5]

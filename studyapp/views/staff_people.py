@@ -170,6 +170,7 @@ def _page(
         "link_days": settings.PARTICIPANT_LINK_DAYS,
         "external": ExternalIds.objects.filter(participant=row).first() if may_identify else None,
         "promise": frozen(row.version).privacy.withdrawal,
+        "refused": failed and failed[1],
         "forms": [
             (name, failed[1] if failed and failed[0] == name else ReasonForm(prefix=name)) for name in names
         ],

@@ -174,6 +174,7 @@ def _page(
         **_jobs(request, study),
         "report_form": report or ReportForm(study=study),
         "bundle_form": bundle or BundleForm(),
+        "refused": report or bundle,
     }
     return render(request, "studyapp/staff/results.html", context, status=status)
 

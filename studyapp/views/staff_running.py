@@ -50,7 +50,7 @@ def set_condition(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     condition = Condition.objects.filter(pk=pk, version=latest_version(study)).first()
     if condition is None:
         raise Http404(_("The newest version does not have this condition."))
-    form = ConditionForm(request.POST)
+    form = ConditionForm(request.POST, condition=pk)
     if not form.is_valid():
         return _page(request, study, NoteForm(), failed=(pk, form), status=422)
     actions.set_condition(
@@ -163,7 +163,7 @@ def _page(
                 row,
                 failed[1]
                 if failed and failed[0] == row.pk
-                else ConditionForm(initial={"is_open": row.is_open, "quota": row.quota}),
+                else ConditionForm(condition=row.pk, initial={"is_open": row.is_open, "quota": row.quota}),
             )
             for row in conditions
         ],
@@ -174,5 +174,6 @@ def _page(
         "flag_counts": flag_counts(study),
         "notes": notes(study)[:20],
         "note": note,
+        "refused": failed[1] if failed else note,
     }
     return render(request, "studyapp/staff/running.html", context, status=status)

@@ -66,5 +66,6 @@ def _page(
         "form": form,
         "new_link": new_link,
         "bots_form": bots_form or BotsForm(),
+        "refused": bots_form or form,
     }
     return render(request, "studyapp/staff/settings.html", context, status=status)

@@ -87,7 +87,7 @@ def start_from_file(request: HttpRequest, workspaces: list[Workspace]) -> HttpRe
 
 
 def _home(request: HttpRequest, new: StartForm, file: FileStartForm, *, status: int = 200) -> HttpResponse:
-    context = {"new": new, "file": file, "starts": starts.STARTS}
+    context = {"new": new, "file": file, "refused": new if new.errors else file, "starts": starts.STARTS}
     return render(request, "studyapp/studio/home.html", context, status=status)
 
 
@@ -118,6 +118,7 @@ def _step_page(
         "at": at,
         "made_up": seen.made_up,
         "preview": offers(content, chosen),
+        "errors": status != 200,
     }
     return render(request, "studyapp/studio/step.html", context, status=status)
 

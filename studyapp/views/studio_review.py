@@ -1,16 +1,17 @@
 """The last page of the studio: checklist, rehearsal and launch."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import NOT_THERE, user_of
 from accounts.policy import Act
 from analysis.planning.registration_forms import FORMS
 from foundation.errors import TouchstoneError
@@ -37,8 +38,8 @@ from studyapp.views.access import study_page
 from studyapp.views.staff_results import attached, start_job
 from studyapp.views.studio import named, step_of, studio_frame
 from studyapp.web.event_labels import CHANGES
-from studyapp.web.launch_checks import CHECK_TITLES
-from studyapp.web.studio_forms import ImportForm
+from studyapp.web.launch_checks import CHECK_TITLES, REASON_LABELS
+from studyapp.web.studio_forms import DecisionForm, ImportForm
 
 HISTORY = 30  # revisions on the page
 FEWEST_BOTS = 4
@@ -73,13 +74,18 @@ def replace(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def accept(request: HttpRequest, study: Study, check: str) -> HttpResponse:
     """Record the decision to launch although a check is open."""
-    reason = request.POST.get("reason", "").replace("\0", "")  # which databases refuse
-    try:
-        accept_check(study=study, check=check, reason=reason, by=user_of(request))
-    except TouchstoneError as error:
-        return _review(request, study, refused=(check, reason, translated_error(error)), status=422)
-    messages.success(request, _("Decision recorded."))
-    return redirect("studyapp:studio_review", study.slug)
+    if check not in REASON_LABELS:
+        raise Http404(str(NOT_THERE))
+    form = DecisionForm(request.POST, check=check)
+    if form.is_valid():
+        try:
+            accept_check(study=study, check=check, reason=form.cleaned_data["reason"], by=user_of(request))
+        except TouchstoneError as error:
+            form.add_error("reason", translated_error(error))
+        else:
+            messages.success(request, _("Decision recorded."))
+            return redirect("studyapp:studio_review", study.slug)
+    return _review(request, study, decisions={check: form}, status=422)
 
 
 @require_POST
@@ -136,7 +142,7 @@ def _review(
     study: Study,
     *,
     file: ImportForm | None = None,
-    refused: tuple[str, str, str] | None = None,
+    decisions: Mapping[str, DecisionForm] | None = None,
     new_link: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -149,7 +155,7 @@ def _review(
     context = {
         **studio_frame(study, now, problems, "review"),
         "unchanged": is_newest and study.status == Study.Status.OPEN,
-        "checks": [_check(each, refused) for each in checks],
+        "checks": [_check(each, decisions or {}) for each in checks],
         "is_ready": all(each.state in ("done", "decided") for each in checks),
         "correctness": correctness_of_design(plan) if plan else [],
         "judges": judges_of(shown_answers(plan)) if plan else 0,
@@ -159,16 +165,16 @@ def _review(
         "history": [(one, CHANGES.get(one.changed, one.changed)) for one in revisions(study)[:HISTORY]],
         "version": version,
         "file": file or ImportForm(),
+        "refused": file or next(iter((decisions or {}).values()), None),
         "shows_title": seen.content.shown_title == seen.content.title,
     }
     return render(request, "studyapp/studio/review.html", context, status=status)
 
 
-def _check(state: CheckState, refused: tuple[str, str, str] | None) -> dict[str, Any]:
+def _check(state: CheckState, decisions: Mapping[str, DecisionForm]) -> dict[str, Any]:
     """Return a line of the checklist with the step that mends it."""
     problem = Problem(state.location, state.message)
     step = step_of(problem) if state.state == "refused" else None
-    reason, error = refused[1:] if refused and refused[0] == state.name else ("", "")
     return {
         "check": state,
         "title": CHECK_TITLES[state.name],
@@ -176,6 +182,7 @@ def _check(state: CheckState, refused: tuple[str, str, str] | None) -> dict[str,
         "place": named(problem) if state.location else "",
         "at": ".".join(map(str, state.location)),
         "field": Widget("text", state.location).id,
-        "reason": reason,
-        "error": error,
+        "form": decisions.get(state.name) or DecisionForm(check=state.name)
+        if state.name in REASON_LABELS
+        else None,
     }

@@ -11,3 +11,8 @@ CHECK_TITLES = {
     "judging": _("Correctness of answers"),
     "rehearsal": _("Rehearsal"),
 }
+# Labels of the reason to launch without a check.
+REASON_LABELS = {
+    "judging": _("Reason to launch without judging them"),
+    "rehearsal": _("Reason to launch without a rehearsal"),
+}

@@ -24,7 +24,7 @@ VERDICTS = [("yes", _("Correct")), ("no", _("Not correct"))]
 
 
 class _VerdictForm(forms.Form):
-    verdict = forms.ChoiceField(choices=VERDICTS, widget=forms.RadioSelect)
+    verdict = forms.ChoiceField(label=_("Decision"), choices=VERDICTS, widget=forms.RadioSelect)
 
     @property
     def is_correct(self) -> bool:
@@ -35,6 +35,7 @@ class _VerdictForm(forms.Form):
 class VerdictForm(_VerdictForm):
     """The judgement of an answer."""
 
+    verdict = forms.ChoiceField(label=_("Is the answer correct?"), choices=VERDICTS, widget=forms.RadioSelect)
     answer = forms.IntegerField(widget=forms.HiddenInput)
     note = forms.CharField(
         label=_("Note (optional)"), max_length=2000, required=False, widget=forms.Textarea(attrs={"rows": 2})
@@ -67,6 +68,7 @@ class SettleForm(_VerdictForm):
     """The decision on a disagreement."""
 
     how = forms.ChoiceField(
+        label=_("Decided by"),
         choices=[
             (JudgedAnswer.How.THIRD_JUDGE, _("I am the third judge")),
             (JudgedAnswer.How.DISCUSSION, _("The two judges discussed it")),
@@ -79,8 +81,12 @@ class SettleForm(_VerdictForm):
 class ConditionForm(forms.Form):
     """The quota of a condition, and its switch."""
 
-    is_open = forms.BooleanField(required=False)
-    quota = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
+    is_open = forms.BooleanField(label=_("Open"), required=False)
+    quota = forms.IntegerField(label=_("Quota"), min_value=1, max_value=1_000_000, required=False)
+
+    def __init__(self, *args: Any, condition: int, **options: Any) -> None:
+        # The page has a form for each condition, whose fields need IDs of their own.
+        super().__init__(*args, auto_id=f"condition-{condition}-%s", **options)
 
 
 class NoteForm(forms.Form):

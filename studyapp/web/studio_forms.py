@@ -9,8 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Workspace
 from studyapp.definition.scales import SCALES
 from studyapp.queries.drafts import dataset_names_of
+from studyapp.rules.launch_checks import LONGEST_REASON
 from studyapp.studio.starts import STARTS
 from studyapp.studio.texts import TITLE_FOR_PARTICIPANTS
+from studyapp.web.launch_checks import REASON_LABELS
 from studyapp.web.workspace_form import WorkspaceForm
 
 LARGEST = 2_000_000  # bytes of a definition
@@ -101,6 +103,21 @@ class FileStartForm(WorkspaceForm, ImportForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         # The page also has the other form, whose fields have IDs too.
         super().__init__(*args, auto_id="from-file-%s", **options)
+
+
+class DecisionForm(forms.Form):
+    """The decision to launch although a check is open."""
+
+    reason = forms.CharField(
+        max_length=LONGEST_REASON,
+        help_text=_("It is shown in the report and in the bundle, the public one too."),
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    def __init__(self, *args: Any, check: str, **options: Any) -> None:
+        # The page may have a form for each check, whose fields need IDs of their own.
+        super().__init__(*args, auto_id=f"{check}-%s", **options)
+        self.fields["reason"].label = REASON_LABELS[check]
 
 
 class ScaleForm(forms.Form):

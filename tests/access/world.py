@@ -13,7 +13,7 @@ from annotation.models import Annotation, Batch, Comment, ImageFile, Item, Outpu
 from annotation.models import Role as ProjectRole
 from jobs.actions.jobs import create_job
 from predictions.models import PredictionRun
-from studyapp.actions.correctness import queue_answers
+from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.sizes import create_plan
 from studyapp.actions.webhooks import add_webhook as add_study_webhook
 from studyapp.models import JudgedAnswer, Study, StudyShare
@@ -65,6 +65,8 @@ def make_world(slug: str) -> World:
         )
         queue_answers(answers=missed_answers(run), by=studies.make_user())
         judged = JudgedAnswer.objects.filter(question__dataset=run.dataset).earliest("pk")
+        for is_correct in (True, False):  # a disagreement
+            judge(judged=judged, is_correct=is_correct, by=studies.make_user())
         plan = create_plan(
             settings=SizeSettings(effects=[0, 1], participant_sd=1, residual_sd=1),
             workspace=workspace,
