@@ -49,7 +49,7 @@ for kind, options, upload in (
     ("import_items", {{"project": project.pk, "format": "nlvr2"}}, "pairs.zip"),
     ("simulate_participants", {{"study": study.pk, "n": {bots}}}, ""),
     ("export_bundle", {{"study": study.pk}}, ""),
-    ("report", {{"study": study.pk, "resamples": 500}}, ""),
+    ("report", {{"study": study.pk, "resamples": 100}}, ""),
     ("score", {{"run": str(PredictionRun.objects.first().pk)}}, ""),
     ("simulate_annotators", {{"project": project.pk, "n": 1}}, ""),
     ("export_annotations", {{"project": project.pk, "format": "jsonl"}}, ""),

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from scripts.example import load_example
 from studyapp.studio.steps import STEPS
 from tests.functional.pages import follow
-from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in, picture
+from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in, picture, problems_of
 from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
@@ -26,18 +26,6 @@ def site(empty_site: EmptySite) -> Iterator[Site]:
         load_example(running, slug="example", questions=30, items=5)
         running.manage("shell", "--no-imports", "--command", ADD_STAFF)
         yield running
-
-
-def problems_of(page: Page, axe_script: str, name: str, width: int) -> list[str]:
-    page.evaluate(axe_script)
-    found = [
-        f"{name}: {rule['id']}: {node['html']}"
-        for rule in page.evaluate("axe.run({iframes: false})")["violations"]
-        for node in rule["nodes"]
-    ]
-    if page.evaluate("document.documentElement.scrollWidth") > width:
-        found.append(f"{name}: wider than {width} px")
-    return found
 
 
 def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str):

@@ -97,10 +97,10 @@ def test_a_decision_from_a_page_that_is_out_of_date_changes_nothing_and_loses_no
     assert Gold.objects.get(current=True).annotation == second
 
 
-@pytest.mark.parametrize("width", [DESKTOP["width"], 320])
 def test_the_pages_around_the_editor_have_no_accessibility_problems(
-    editor: Editor, browser: Browser, axe_script: str, width: int
+    editor: Editor, browser: Browser, axe_script: str
 ):
+    width = DESKTOP["width"]  # test_every_page_in_browser opens them at 320 pixels
     project, judge = disagreement()
     context = browser.new_context(viewport={"width": width, "height": 800})
     page = context.new_page()
