@@ -86,7 +86,7 @@ class ConditionForm(forms.Form):
 
     def __init__(self, *args: Any, condition: int, **options: Any) -> None:
         # The page has a form for each condition, whose fields need IDs of their own.
-        super().__init__(*args, auto_id=f"condition-{condition}-%s", **options)
+        super().__init__(*args, **{"auto_id": f"condition-{condition}-%s", **options})
 
 
 class NoteForm(forms.Form):
