@@ -34,6 +34,14 @@ def test_every_page_can_be_reached_from_the_readme():
     assert {str(page) for page in set(PAGES) - seen} <= {str(ROOT / "CHANGELOG.md")}
 
 
+def test_the_index_has_every_page():
+    """But for decisions and the generated Python API, which have an index of their own."""
+    index = ROOT / "docs/index.md"
+    pages = {page for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    missing = pages - {index, *local_links(index)}
+    assert {str(page) for page in missing if page.parent.name not in ("adr", "api")} == set()
+
+
 def test_the_readme_names_commands_that_the_makefile_has():
     text = "\n".join(
         page.read_text(encoding="utf-8") for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md")

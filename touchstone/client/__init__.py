@@ -16,7 +16,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError(
         "touchstone.client needs httpx and PyYAML, which the analysis does not. "
-        'Install them with: pip install "touchstone[client]"'
+        "Install them with: pip install httpx PyYAML"
     ) from error
 from .errors import (
     ApiError,
