@@ -1,9 +1,10 @@
 """Write judgements of answers, settled disagreements and later decisions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
 from django.db import transaction
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -12,9 +13,10 @@ from foundation.errors import BadFile
 from predictions.models import PredictionRun
 from studyapp.actions import events
 from studyapp.errors import StudyappError
-from studyapp.models import JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study, StudyVersion
+from studyapp.models import JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study, StudyVersion, Trial
 from studyapp.queries.correctness import Answer, later_decisions, queue, settled_by
 from studyapp.queries.decisions import digest
+from studyapp.queries.own_answers import counting, keys_of_answers
 from studyapp.rules.proposed_verdicts import Proposal
 
 HOW = JudgedAnswer.How
@@ -58,6 +60,37 @@ def queue_answers(
             JudgedAnswer.objects.filter(question=question, digest=key).update(from_people=True)
     events.record(kind="answers_queued", study=study, by=by, data={"answers": len(rows), "new": new})
     return new
+
+
+@transaction.atomic
+def forget_answers(keys: Set[tuple[int, str]]) -> None:
+    """Delete queued answers of people that nobody who counts gives now.
+
+    Their judgements and proposals go too. An answer that a system gave stays, as one of systems alone.
+
+    Args:
+        keys: Question and digest of answers that may have been the last of their text.
+    """
+    rows = JudgedAnswer.objects.filter(
+        from_people=True,
+        question__in={question for question, _digest in keys},
+        digest__in={text for _question, text in keys},
+    )
+    # Locked for deleting, so that no judgement is added in between.
+    queued = [row for row in rows.select_for_update().order_by("pk") if (row.question_id, row.digest) in keys]
+    if not queued:
+        return
+    questions = {row.question_id for row in queued}
+    given = keys_of_answers(counting(Trial.objects.filter(item__question__in=questions)))
+    left = [row.pk for row in queued if (row.question_id, row.digest) not in given]
+    gone = JudgedAnswer.objects.filter(pk__in=left)
+    of_systems = gone.filter(Q(question__predictions__answer=F("answer")) | Q(stimuli__isnull=False))
+    kept = set(of_systems.values_list("pk", flat=True))
+    JudgedAnswer.objects.filter(pk__in=kept).update(from_people=False)
+    gone = gone.exclude(pk__in=kept)
+    for verdicts in (Judgement, ProposedVerdict):  # their own managers refuse to delete
+        verdicts._base_manager.filter(judged__in=gone).delete()
+    gone.delete()
 
 
 @transaction.atomic

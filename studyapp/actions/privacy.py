@@ -17,6 +17,7 @@ from accounts.models import User
 from analysis.scores import hotpotqa
 from studyapp.actions import events
 from studyapp.actions.conduct import forget_times, recount
+from studyapp.actions.correctness import forget_answers
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.tasks import Advice
@@ -32,6 +33,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
+from studyapp.queries.own_answers import keys_of_answers
 from studyapp.queries.privacy import overdue_versions
 from studyapp.queries.question_pages import questions_on, stages_of
 from studyapp.queries.studies import frozen
@@ -66,6 +68,7 @@ def withdraw(*, participant: Participant, by: User | None = None, reason: str = 
     elif participant.status != Participant.Status.WITHDRAWN:
         participant.status = states.next_status(states.PARTICIPANT, "withdraw", participant.status)
         participant.save(update_fields=["status"])
+        forget_answers(_own_answers(participant))
         data = {"reason": reason} if reason else {}
         events.record(kind="withdrawn", participant=participant, by=by, data=data)
     return promise
@@ -81,9 +84,11 @@ def delete_participant(*, participant: Participant, by: User | None, reason: str
     if locked is None:
         return False
     study, mode = locked.version.study, locked.mode
+    own = _own_answers(locked)
     forget_times(participant=locked)
     _walk(locked, lambda rows: rows.delete())
     Participant.objects.filter(pk=locked.pk).delete()
+    forget_answers(own)
     events.record(kind="participant_deleted", study=study, by=by, data={"mode": mode, "reason": reason})
     return True
 
@@ -108,34 +113,47 @@ def anonymise_participant(*, participant: Participant, by: User | None, reason: 
     return True
 
 
-@transaction.atomic
 def apply_retention(*, today: date) -> dict[str, int]:
     """Delete or anonymise participants whose retention has ended.
 
-    A second call on the same day finds nobody. Old notices of platforms are deleted too.
+    Each participant is a transaction, so that one who cannot be removed keeps no other. A second call on the
+    same day finds nobody. Old notices of platforms are deleted too.
 
     Returns:
         The number of participants by study.
+
+    Raises:
+        ExceptionGroup: at the end, if some could not be removed.
     """
     ReceivedNotice.objects.filter(received_at__lt=timezone.now() - _NOTICES_KEPT).delete()
     done: dict[str, int] = {}
+    failures: list[Exception] = []
     for version, participants in overdue_versions(today):
         slug = version.study.slug
-        done[slug] = done.get(slug, 0) + _retire(version, list(participants))
+        done[slug] = done.get(slug, 0) + _retire(version, list(participants), failures)
+    if failures:
+        raise ExceptionGroup("retention has ended for participants who could not be removed", failures)
     return done
 
 
-def _retire(version: StudyVersion, participants: list[Participant]) -> int:
+def _retire(version: StudyVersion, participants: list[Participant], failures: list[Exception]) -> int:
     promise = frozen(version).privacy.at_retention
     act = delete_participant if promise == "delete" else anonymise_participant
-    return sum(act(participant=participant, by=None, reason="retention") for participant in participants)
+    done = 0
+    for participant in participants:
+        try:
+            done += act(participant=participant, by=None, reason="retention")
+        except Exception as error:  # raised again after the others
+            error.add_note(f"participant {participant.pk}")
+            failures.append(error)
+    return done
 
 
 def _locked(participant: Participant) -> Participant | None:
     """Return the participant as stored now, locked; None if deleted.
 
     The lock keeps pages from being submitted in between, and rows that point to the participant from being
-    added. It is the only lock of the study app that is meant for deleting.
+    added. Besides that of queued answers, it is the only lock of the study app that is meant for deleting.
     """
     rows = Participant.objects.select_for_update(of=("self",)).select_related("version__study")
     return rows.defer("version__frozen", "version__study__definition").filter(pk=participant.pk).first()
@@ -172,7 +190,9 @@ def _remove_typed_texts(participant: Participant) -> None:
         _remove_texts(pages, questions_on(content, stage))
     _remove_texts(Trial.objects.filter(participant=participant), content.item_questionnaire)
     if isinstance(content.task, Advice):
+        own = _own_answers(participant)
         _remove_own_answers(participant, content)
+        forget_answers(own)
     _remove_texts(SurveyResponse.objects.filter(participant=participant), content.post_survey)
     recount(Participant.objects.filter(pk=participant.pk))
 
@@ -189,6 +209,10 @@ def _remove_texts(pages: QuerySet[Any], questions: Sequence[Question]) -> None:
         if earlier := getattr(page, "earlier", None):
             kept = [{**record, "answers": _without(record["answers"], typed)} for record in earlier]
             pages.filter(pk=page.pk).update(earlier=kept)
+
+
+def _own_answers(participant: Participant) -> set[tuple[int, str]]:
+    return keys_of_answers(Trial.objects.filter(participant=participant))
 
 
 def _remove_own_answers(participant: Participant, content: FrozenStudy) -> None:

@@ -19,6 +19,7 @@ from analysis.participants.tasks import TASKS, find_measure
 from analysis.participants.trial_grid import choose_clock
 from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
+from studyapp.queries.own_answers import count_decisions
 from studyapp.queries.results import CHANGING
 
 SHOWN = ("fraction_correct", "tp", "fp", "tn", "fn", "user_f1", "time_median", "certainty", "helpfulness")
@@ -52,9 +53,10 @@ def running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEstimates |
         return None
     participants = Participant.objects.filter(version__study=study, mode=mode)
     withdrawn = participants.filter(status=Participant.Status.WITHDRAWN).count()
-    judged = Event.objects.filter(study=study, kind__in=CHANGING).count()
+    acts = Event.objects.filter(study=study, kind__in=CHANGING).count()
     surveys = SurveyResponse.objects.filter(participant__in=participants.values("pk"), answers__isnull=False)
-    return _estimates(study.pk, mode, (now["n"], now["last"], withdrawn, judged, surveys.count()))
+    state = (now["n"], now["last"], withdrawn, acts, count_decisions(study), surveys.count())
+    return _estimates(study.pk, mode, state)
 
 
 @lru_cache(maxsize=16)

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from types import UnionType
 
+from django.db.models import Count, Q, QuerySet
+
 from analysis.scores import hotpotqa
 from studyapp.definition.task_questions import ADVICE_PAGES, is_prediction_right
 from studyapp.definition.tasks import Advice, Bonus, Predicting
-from studyapp.models import Item, Mode, Outcome, Study, StudyVersion, Trial
+from studyapp.models import Item, JudgedAnswer, Mode, Outcome, Participant, Study, StudyVersion, Trial
 from studyapp.queries.correctness import Answer, decided_answers
 from studyapp.queries.decisions import digest
 from studyapp.queries.studies import frozen, names_of_conditions
@@ -18,21 +20,51 @@ _PEOPLE = (Mode.LIVE, Mode.PILOT)
 
 
 def missed_answers_of_people(study: Study) -> Iterator[Answer]:
-    """Yield the answers of people that miss the gold answer, with repetitions."""
-    rows = Trial.objects.filter(
-        participant__version__in=_versions(study),
-        participant__mode__in=_PEOPLE,
-        item__question__isnull=False,
-        earlier__isnull=False,
-    )
-    for question, gold, earlier in rows.order_by("pk").values_list(
-        "item__question", "item__gold_answer", "earlier"
-    ):
+    """Yield the answers of people that miss the gold answer, with repetitions.
+
+    Those of people who withdrew are left out.
+    """
+    rows = counting(Trial.objects.filter(participant__version__in=_versions(study)))
+    for question, gold, answer in _given(rows.filter(participant__mode__in=_PEOPLE)):
+        if not hotpotqa.exact_match(gold or "", answer):
+            yield question, answer
+
+
+def counting(trials: QuerySet[Trial]) -> QuerySet[Trial]:
+    """Leave out the items of participants who withdrew."""
+    return trials.exclude(participant__status=Participant.Status.WITHDRAWN)
+
+
+def keys_of_answers(trials: QuerySet[Trial]) -> set[tuple[int, str]]:
+    """Return question and digest of the answers that people gave themselves."""
+    return {(question, digest(answer)) for question, _gold, answer in _given(trials)}
+
+
+def _given(trials: QuerySet[Trial]) -> Iterator[tuple[int, str | None, str]]:
+    """Yield question, gold answer and own answer, with repetitions."""
+    rows = trials.filter(item__question__isnull=False, earlier__isnull=False).order_by("pk")
+    for question, gold, earlier in rows.values_list("item__question", "item__gold_answer", "earlier"):
         given = answers_of(earlier)
         for page in ADVICE_PAGES:
-            answer = given.get(f"{page}_answer")
-            if answer and not hotpotqa.exact_match(gold or "", answer):
-                yield question, answer
+            if answer := given.get(f"{page}_answer"):
+                yield question, gold, answer
+
+
+def count_decisions(study: Study) -> int:
+    """Count what judges decided about answers to questions with own answers.
+
+    It grows with each judgement and each decision, which count in the data of people at once. Decisions about
+    other studies count once they are applied, so there it is 0.
+    """
+    versions = _versions(study)
+    if not versions:
+        return 0
+    questions = Item.objects.filter(version__in=versions, question__isnull=False).values("question")
+    counts = JudgedAnswer.objects.filter(question__in=questions).aggregate(
+        judgements=Count("judgements"),
+        settled=Count("pk", filter=Q(is_correct__isnull=False), distinct=True),
+    )
+    return counts["judgements"] + counts["settled"]
 
 
 def asks_own_answers(study: Study) -> bool:

@@ -25,6 +25,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.queries.correctness import SOURCES, Verdict, add_verdict, no_verdicts
+from studyapp.queries.own_answers import count_decisions
 from studyapp.queries.studies import verify_version
 
 Row = dict[str, Any]
@@ -183,8 +184,9 @@ def answered_version(study: Study, mode: str, number: int | None = None) -> Stud
 def data_state(study: Study, mode: str) -> dict[str, Any]:
     """Return what changes whenever the data of a mode do, as JSON.
 
-    The number of submitted items and participants who count, the time of the last one, and the number of acts
-    of staff that change results.
+    The number of submitted items, participants and submitted surveys that count, the time of the last item,
+    and the numbers of acts of staff and of decisions of judges that change results. A state that was kept
+    before surveys and decisions were counted lacks both, and so is always an older one.
     """
     trials = Trial.objects.filter(
         participant__version__study=study, participant__mode=mode, answers__isnull=False
@@ -192,9 +194,17 @@ def data_state(study: Study, mode: str) -> dict[str, Any]:
     now = trials.exclude(participant__status=Participant.Status.WITHDRAWN).aggregate(
         trials=Count("pk"), participants=Count("participant", distinct=True), last=Max("submitted_at")
     )
-    acts = Event.objects.filter(study=study, kind__in=CHANGING).count()
+    surveys = SurveyResponse.objects.filter(
+        participant__version__study=study, participant__mode=mode, answers__isnull=False
+    ).exclude(participant__status=Participant.Status.WITHDRAWN)
     last = now["last"]
-    return {**now, "last": None if last is None else last.isoformat(), "acts": acts}
+    return {
+        **now,
+        "last": None if last is None else last.isoformat(),
+        "surveys": surveys.count(),
+        "acts": Event.objects.filter(study=study, kind__in=CHANGING).count(),
+        "decisions": count_decisions(study),
+    }
 
 
 def stages(participants: Sequence[int]) -> dict[int, list[Row]]:

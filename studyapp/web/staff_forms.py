@@ -35,7 +35,12 @@ class _VerdictForm(forms.Form):
 class VerdictForm(_VerdictForm):
     """The judgement of an answer."""
 
-    verdict = forms.ChoiceField(label=_("Is the answer correct?"), choices=VERDICTS, widget=forms.RadioSelect)
+    verdict = forms.ChoiceField(
+        label=_("Is the answer correct?"),
+        choices=VERDICTS,
+        widget=forms.RadioSelect,
+        error_messages={"required": _("Please choose whether the answer is correct.")},
+    )
     answer = forms.IntegerField(widget=forms.HiddenInput)
     note = forms.CharField(
         label=_("Note (optional)"), max_length=2000, required=False, widget=forms.Textarea(attrs={"rows": 2})

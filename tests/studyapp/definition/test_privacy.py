@@ -12,19 +12,24 @@ from django.utils import timezone
 
 from accounts.models import Role
 from studyapp.actions import privacy
+from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
 from studyapp.exports.bundle import write_bundle
 from studyapp.link_tokens import sign_participant
 from studyapp.models import (
     Event,
     ExternalIds,
+    JudgedAnswer,
+    Judgement,
     Participant,
     ReceivedNotice,
     StageResponse,
     SurveyResponse,
     Trial,
 )
+from studyapp.queries.own_answers import missed_answers_of_people
 from studyapp.queries.privacy import participant_with_code
+from studyapp.queries.studies import current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.tasks import keep_promises
 from tests.studyapp import factories
@@ -88,6 +93,82 @@ class TestDeleting:
         privacy.delete_participant(participant=participant, by=None, reason="x")
         response = client.get(f"/study/{study.slug}/", follow=True)
         assert response.request["PATH_INFO"].endswith("/consent/")
+
+
+def advised(study, *, initial, final="the sea"):
+    """One who typed two answers to the only item of a study of advice."""
+    person = factories.make_participant(study=study)
+    for answers in ({"initial_answer": initial}, {"final_answer": final}):
+        trial = current_page(person).trial
+        show_trial(trial=trial)
+        assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming())
+    person.refresh_from_db()
+    return person
+
+
+def queued_for_judges(study) -> set[str]:
+    """The answers in the queue, after those that people gave were queued."""
+    missed = missed_answers_of_people(study)
+    queue_answers(answers=missed, by=None, study=study, from_people=True)
+    return set(JudgedAnswer.objects.values_list("answer", flat=True))
+
+
+removals = pytest.mark.parametrize(
+    ("promise", "remove"),
+    [
+        ("exclude", lambda person: privacy.withdraw(participant=person)),
+        ("delete", lambda person: privacy.withdraw(participant=person)),
+        ("exclude", lambda person: privacy.delete_participant(participant=person, by=None, reason="asked")),
+        (
+            "exclude",
+            lambda person: privacy.anonymise_participant(participant=person, by=None, reason="asked"),
+        ),
+    ],
+    ids=["withdraw", "withdraw and delete", "delete", "anonymise"],
+)
+
+
+class TestAnswersForJudges:
+    NAME = "ask Jane Doe"
+
+    @pytest.fixture
+    def promise(self):
+        return "exclude"
+
+    @pytest.fixture
+    def asked(self, promise):
+        return factories.make_advice(
+            conditions=[{"system": "helper"}], items={"ids": ["q2"]}, privacy={"withdrawal": promise}
+        )
+
+    @removals
+    def test_they_go_with_what_was_said_about_them(self, asked, remove):
+        person = advised(asked, initial=self.NAME)
+        advised(asked, initial="a lake")
+        assert queued_for_judges(asked) == {self.NAME, "the sea", "a lake"}
+        for answer in JudgedAnswer.objects.all():
+            judge(judged=answer, is_correct=False, note="Jane wrote this.", by=factories.make_user())
+        remove(person)
+        assert queued_for_judges(asked) == {"the sea", "a lake"}
+        assert Judgement.objects.count() == 2
+
+    @removals
+    def test_what_somebody_else_or_a_system_said_stays(self, asked, remove):
+        person = advised(asked, initial=self.NAME, final="no")  # the system says no
+        advised(asked, initial="yes", final=self.NAME)
+        assert queued_for_judges(asked) == {self.NAME, "no"}
+        remove(person)
+        rows = JudgedAnswer.objects.values_list("answer", "from_people")
+        kept = Trial.objects.filter(participant=person.pk).exclude(participant__status="withdrawn").exists()
+        assert set(rows) == {(self.NAME, True), ("no", kept)}  # anonymising keeps words of the item
+
+    def test_who_withdrew_is_not_queued_and_keeps_nothing_in_the_queue(self, asked):
+        first, second = (advised(asked, initial=self.NAME) for _ in "12")
+        privacy.withdraw(participant=first)
+        assert queued_for_judges(asked) == {self.NAME, "the sea"}
+        privacy.withdraw(participant=second)
+        assert queued_for_judges(asked) == set()
+        assert Trial.objects.filter(answers__initial_answer=self.NAME).count() == 2
 
 
 class TestAnonymising:
@@ -284,13 +365,30 @@ class TestRetention:
         factories.make_participant(study=study)
         retire = privacy._retire
 
-        def another_tab(version, participants):
+        def another_tab(version, participants, failures):
             privacy.withdraw(participant=participants[0])
-            return retire(version, participants)
+            return retire(version, participants, failures)
 
         monkeypatch.setattr(privacy, "_retire", another_tab)
         assert privacy.apply_retention(today=date(2028, 1, 1)) == {study.slug: 1}
         assert not Participant.objects.filter(anonymised_on=None).exists()
+
+    def test_one_who_cannot_be_removed_keeps_no_other(self, monkeypatch):
+        study, stays = self.make(at_retention="delete")
+        goes = factories.make_participant(study=study)
+        delete = privacy.delete_participant
+
+        def fails_once(*, participant, **options):
+            if participant == stays:
+                raise RuntimeError("a disk is full")
+            return delete(participant=participant, **options)
+
+        monkeypatch.setattr(privacy, "delete_participant", fails_once)
+        with pytest.raises(ExceptionGroup) as failed:
+            privacy.apply_retention(today=date(2028, 1, 1))
+        assert failed.value.exceptions[0].__notes__ == [f"participant {stays.pk}"]
+        assert not Participant.objects.filter(pk=goes.pk).exists()
+        assert Participant.objects.filter(pk=stays.pk).exists()
 
     def test_the_command_and_the_task(self, monkeypatch, capsys):
         study, _participant = self.make()

@@ -3,18 +3,21 @@
 import csv
 import json
 import random
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from studyapp.actions.correctness import judge, queue_answers
+from studyapp.actions.correctness import judge, queue_answers, settle
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.estimates import running_estimates
 from studyapp.exports.task_columns import Judged, agrees
-from studyapp.models import Condition
+from studyapp.models import Condition, JudgedAnswer
 from studyapp.queries.bots import plan_of, stored
 from studyapp.queries.correctness import counts_of, queue, queue_counts
 from studyapp.queries.own_answers import missed_answers_of_people
+from studyapp.queries.results import data_state
 from studyapp.queries.studies import current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS
@@ -120,6 +123,40 @@ def test_what_judges_decided_about_peoples_answers_counts(tmp_path):
         judge(judged=answer, is_correct=True, note="", by=factories.make_user())
     row = bundle(study, tmp_path / "b")[0]
     assert (row["initial_correct"], row["initial_agrees"]) == ("true", "true")
+
+
+def test_each_decision_of_judges_changes_estimates_and_the_state_of_the_data():
+    study = factories.make_advice(conditions=[{"system": "helper"}], items={"ids": ["q1"]})
+    person = factories.make_participant(study=study)
+    for answers in ({"initial_answer": "Elsewhere"}, {"final_answer": "Elsewhere"}):
+        trial = current_page(person).trial
+        show_trial(trial=trial)
+        assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming(20_000))
+
+    def now() -> tuple[Any, Any]:
+        shown = {measure.key: cells[0].value for measure, cells in running_estimates(study).table}
+        return data_state(study, "live"), shown["final_accuracy"]
+
+    states = [now()]
+    queue_answers(answers=missed_answers_of_people(study), by=None, study=study, from_people=True)
+    assert now() == states[0]
+    answer = JudgedAnswer.objects.get()
+    for is_correct in (True, False):
+        judge(judged=answer, is_correct=is_correct, by=factories.make_user())
+        states.append(now())
+    settle(judged=answer, is_correct=True, how="third judge", note="Read again.", by=factories.make_user())
+    states.append(now())
+    assert [accuracy for _state, accuracy in states] == [0, 1, 0, 1]
+    assert all(before[0] != after[0] for before, after in pairwise(states))
+
+
+def test_decisions_that_are_not_applied_leave_the_data_of_other_tasks():
+    study = factories.make_study(items=1)
+    before = data_state(study, "live")
+    run = Condition.objects.filter(version__study=study, run__isnull=False).first().run
+    queue_answers(answers=[(run.predictions.first().question_id, "Elsewhere")], by=None)
+    judge(judged=JudgedAnswer.objects.get(), is_correct=True, by=factories.make_user())
+    assert data_state(study, "live") == before
 
 
 def test_answers_that_are_both_correct_agree():

@@ -10,10 +10,11 @@ from predictions.models import PredictionRun
 from studyapp.actions.correctness import judge, queue_answers, settle
 from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.studies import pause_study
-from studyapp.models import Condition, JudgedAnswer, Participant, Study
+from studyapp.models import Condition, JudgedAnswer, Participant, Report, Study
 from studyapp.queries import overview
 from studyapp.queries.correctness import count_waiting, missed_answers
 from studyapp.queries.progress import study_progress
+from studyapp.queries.results import data_state
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +47,21 @@ def test_from_the_draft_to_the_report():
     assert kinds(study)[-1] == "report_again"
     pause_study(study=study, by=factories.make_user())
     assert "resume" in kinds(study)
+
+
+def test_a_report_is_old_once_a_survey_is_submitted():
+    study = factories.make_study(items=1)
+    factories.make_participant(study=study, completed=True)
+    late = factories.make_participant(study=study, items=1)
+    report = factories.make_report(study=study)
+    assert "report_again" not in kinds(study)
+    factories.answer_survey(late)
+    assert "report_again" in kinds(study)
+    Report.objects.filter(pk=report.pk).update(data=data_state(study, "live"))
+    assert "report_again" not in kinds(study)
+    del report.data["surveys"], report.data["decisions"]  # as kept before they were counted
+    report.save()
+    assert "report_again" in kinds(study)
 
 
 def test_quotas():

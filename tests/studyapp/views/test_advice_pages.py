@@ -263,6 +263,34 @@ def test_the_bonus_is_paid_for_correct_final_answers(client):
     assert client.post(order, {"bonus": "b", "earned": "on", "currency": "USD"}).status_code == 422
 
 
+def test_bonuses_of_people_whom_no_platform_pays_stop_no_order(client):
+    bonus = {"kind": "advice", "bonus": {"per_correct": 0.25, "currency": "GBP"}}
+    study = factories.make_advice(conditions=[{"system": "helper"}], items={"ids": ["q1"]}, task=bonus)
+    live = factories.make_link(study=study)
+    links = {"paid": live, "anonymous": live, "direct": live,
+             "pilot": factories.make_link(study=study, mode="pilot")}  # fmt: skip
+    people = {name: factories.make_participant(link=link) for name, link in links.items()}
+    for name, person in people.items():
+        if name != "direct":
+            ids = {"platform": "prolific", "person_id": name, "session_id": f"s-{name}"}
+            ExternalIds.objects.create(
+                participant=person, study=study, mode=person.mode, study_id_there="st", **ids
+            )
+        for page in ("initial_answer", "final_answer"):
+            trial = current_page(person).trial
+            show_trial(trial=trial)
+            submit_trial(trial=trial, answers={page: "Kolwen 1"}, changes={}, timing=PageTiming())
+        person.refresh_from_db()
+        factories.answer_survey(person)
+    anonymise_participant(participant=people["anonymous"], by=None, reason="asked")
+    assert len(bonuses(study)) == 4
+    client.force_login(factories.make_user())
+    order = reverse("studyapp:staff_preview_payments", args=[study.slug])
+    plan = client.post(order, {"bonus": "correct", "earned": "on", "currency": "GBP"})
+    assert plan.status_code == 200
+    assert [line.ids.person_id for line in plan.context["plan"].due] == ["paid"]
+
+
 def test_a_study_without_a_bonus_offers_none(client):
     study = factories.make_advice()
     client.force_login(factories.make_user())
