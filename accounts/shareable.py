@@ -53,6 +53,9 @@ class Sharing(Protocol):
     def object_of(self, pk: int) -> Shareable | None:
         """Return the object with this key."""
 
+    def objects_of(self, pks: Collection[int]) -> Iterable[Shareable]:
+        """Return the objects with these keys; those that are gone are left out."""
+
     def named(self, slug: str) -> Shareable | None:
         """Return the object with this short name."""
 

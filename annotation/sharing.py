@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterator
 
+from django.db.models import QuerySet
+
 from accounts.models import Role, User, Workspace
 from accounts.policy import Act, granting
 from annotation.actions.projects import set_member
@@ -17,6 +19,11 @@ INVITES = Act.ANNOTATION_MANAGE
 def object_of(pk: int) -> Project | None:
     """Return the project of that key."""
     return Project.objects.filter(pk=pk).first()
+
+
+def objects_of(pks: Collection[int]) -> QuerySet[Project]:
+    """Return the projects with these keys."""
+    return Project.objects.select_related("workspace").filter(pk__in=pks)
 
 
 def named(slug: str) -> Project | None:

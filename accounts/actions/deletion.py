@@ -1,10 +1,14 @@
 """Delete accounts: the person goes, and the work stays under another name."""
 
+from functools import reduce
+from operator import or_
+
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from axes.models import AccessAttempt
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -24,6 +28,11 @@ from accounts.models import (
 from accounts.shareable import shares, sharing
 
 FORMER = "former member {number}"
+# The kinds of entries in the log that name an object; all others name a person.
+ABOUT_OBJECTS = (
+    *("export_downloaded", "payments_ordered", "personal_data_read"),
+    *("workspace_created", "workspace_renamed"),
+)
 
 
 @transaction.atomic
@@ -49,19 +58,46 @@ def delete_account(*, user: User, by: User | None) -> str:
         # Nobody may end their own role in a project; here the account ends, and with it every role.
         sharing(share.kind).end_share(object=share.object, user=user, role=share.role, by=None)
     sessions.delete_sessions(user=user, keep=None)
+    addresses = _own_addresses(user)  # before they are gone
     for table in (ApiToken, AnsweredRequest, EmailAddress, Authenticator, SocialAccount):
         table._default_manager.filter(user=user).delete()
-    AccessAttempt.objects.filter(username=user.username).delete()
+    AccessAttempt.objects.filter(_any_case("username", {user.username, *addresses})).delete()
+    Invitation.objects.filter(Q(accepted_by=user) | _any_case("email", addresses)).update(email="")
     open_invitations = Invitation.objects.filter(accepted_at=None, revoked_at=None)
     open_invitations.filter(created_by=user).update(revoked_at=timezone.now())
-    return _rename(user, by)
+    return _rename(user, by, addresses)
 
 
-def _rename(user: User, by: User | None) -> str:
+def _own_addresses(user: User) -> set[str]:
+    """Return the addresses of a person.
+
+    Those of the invitations that they accepted are among them. But an invitation may have been passed on: an
+    address that another account has is not theirs.
+    """
+    invited = set(Invitation.objects.filter(accepted_by=user).values_list("email", flat=True)) - {""}
+    of_others = EmailAddress.objects.exclude(user=user)
+    others = User.objects.exclude(pk=user.pk)
+    passed_on = {
+        address
+        for address in invited
+        if of_others.filter(email__iexact=address).exists() or others.filter(email__iexact=address).exists()
+    }
+    own = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+    return (invited - passed_on) | {user.email, *own} - {""}
+
+
+def _any_case(column: str, texts: set[str]) -> Q:
+    """Return the condition that a column has one of these, in any case."""
+    # In lower case, too, as failed logins are stored: SQLite tells capital letters like Ä apart.
+    spellings = sorted(texts | {text.lower() for text in texts})
+    return reduce(or_, (Q((f"{column}__iexact", text)) for text in spellings), Q(pk__in=[]))
+
+
+def _rename(user: User, by: User | None, addresses: set[str]) -> str:
     former, name = user.username, FORMER.format(number=user.pk)
-    # The log of accounts names people as they were called then; that name has to go, the entries stay.
-    AuditEntry.objects.filter(workspace=None, subject=former).update(subject=name)
-    AuditEntry.objects.filter(kind__startswith="role_", subject=former).update(subject=name)
+    # The logs name people as they were called then; their names have to go, the entries stay.
+    named = AuditEntry.objects.exclude(kind__in=ABOUT_OBJECTS)
+    named.filter(Q(subject=former) | _any_case("subject", addresses)).update(subject=name)
     user.username, user.email, user.first_name, user.last_name = name, "", "", ""
     user.is_active = user.is_staff = user.is_superuser = False
     user.last_login = None

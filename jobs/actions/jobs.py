@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import import_module
@@ -60,6 +61,9 @@ class JobResult:
 Report = Callable[[int, int | None], None]
 Work = Callable[[Job, Report], JobResult]
 
+# The folders of the files that the job of this thread has made in this attempt.
+_own_folders: ContextVar[set[Path] | None] = ContextVar("own_folders", default=None)
+
 
 @transaction.atomic
 def create_job(
@@ -112,7 +116,8 @@ def run_job(*, job_id: int) -> bool:
 
     It runs outside a transaction, so that its progress is visible. An error of ours fails the job with its
     sentence; any other one fails it, too, and is raised for the worker's log. A job that another worker does
-    is left alone: `release_lost` decides that a worker is gone.
+    is left alone: `release_lost` decides that a worker is gone. Files that this attempt made are deleted
+    unless the finished job names them; those of another attempt are left alone.
 
     Returns:
         True if the job has another turn, for which it is to be enqueued again.
@@ -120,7 +125,18 @@ def run_job(*, job_id: int) -> bool:
     job = _begin(job_id)
     if job is None:
         return False
-    assert job.lease is not None  # it was just taken
+    with _noted_folders() as own_folders:
+        return _attempt(job, own_folders)
+
+
+def _attempt(job: Job, own_folders: set[Path]) -> bool:
+    """Do the work of a running job, and store its outcome.
+
+    Args:
+        job: The job, whose lease was just taken.
+        own_folders: The folders of the files that it makes; that of its result is taken out.
+    """
+    assert job.lease is not None
     try:
         with leases.held(job.lease):
             result = work_of(job.kind)(job, _progress_of(job))
@@ -146,9 +162,8 @@ def run_job(*, job_id: int) -> bool:
             file=relative,
             file_name=result.file_name,
         )
-        if not ended and result.file is not None:
-            # It was cancelled meanwhile, or another worker has the job now: nothing points to this file.
-            shutil.rmtree(result.file.parent, ignore_errors=True)
+        if ended and result.file is not None:
+            own_folders.discard(result.file.parent)
     return False
 
 
@@ -189,7 +204,11 @@ def release_lost(*, is_active: Callable[[int], bool] = lambda _job_id: False) ->
 
 @transaction.atomic
 def purge_files() -> int:
-    """Delete the files of jobs that finished a while ago; return their number."""
+    """Delete files that nobody needs any more; return their number.
+
+    They are those of jobs that finished a while ago, and old ones that no job names: a worker that was killed
+    left them.
+    """
     old = Job.objects.filter(finished_at__lt=timezone.now() - KEPT).exclude(upload="", file="")
     number = 0
     for job in old.select_for_update():
@@ -198,7 +217,36 @@ def purge_files() -> int:
         job.upload = job.file = ""
         job.save(update_fields=["upload", "file"])
         number += 1
-    return number
+    return number + _purge_unnamed()
+
+
+def _purge_unnamed() -> int:
+    """Delete old files and folders that no job names; return their number."""
+    oldest = time.time() - KEPT.total_seconds()
+    # What a worker or an upload writes now is young. It is listed before the jobs are read, which name it
+    # sooner than it gets old.
+    places = folder().iterdir() if folder().is_dir() else ()
+    old = [place for place in places if _changed_at(place) < oldest]
+    rows = Job.objects.exclude(upload="", file="").values_list("upload", "file")
+    named = {Path(name).parts[0] for row in rows for name in row if name}
+    unnamed = [place for place in old if place.name not in named]
+    for place in unnamed:
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
+    return len(unnamed)
+
+
+def _changed_at(place: Path) -> float:
+    """Return when a file, or anything in a folder, was changed last.
+
+    It is now if something disappears meanwhile, because somebody is at work there.
+    """
+    try:
+        return max(path.lstat().st_mtime for path in (place, *place.rglob("*")))
+    except FileNotFoundError:
+        return time.time()
 
 
 def folder() -> Path:
@@ -228,9 +276,14 @@ def upload_of(job: Job) -> Path:
 
 
 def new_file(name: str) -> Path:
-    """Return the path of a new file, in a folder of its own."""
+    """Return the path of a new file, in a folder of its own.
+
+    If a job makes it, it is deleted at the end of the attempt unless it is the file of the result.
+    """
     path = folder() / uuid4().hex / name
     path.parent.mkdir(parents=True, mode=0o700)
+    if (own_folders := _own_folders.get()) is not None:
+        own_folders.add(path.parent)
     return path
 
 
@@ -238,6 +291,19 @@ def work_of(kind: str) -> Work:
     """Return the function that does the work of a kind."""
     module, _dot, name = settings.JOBS[kind].rpartition(".")
     return getattr(import_module(module), name)
+
+
+@contextmanager
+def _noted_folders() -> Iterator[set[Path]]:
+    """Note the folders of new files, and delete those left in the set."""
+    own_folders: set[Path] = set()
+    token = _own_folders.set(own_folders)
+    try:
+        yield own_folders
+    finally:
+        _own_folders.reset(token)
+        for path in own_folders:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _begin(job_id: int) -> Job | None:

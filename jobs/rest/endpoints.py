@@ -25,15 +25,14 @@ class JobQuery(Page):
 
 
 class Jobs(RestView):
-    """The jobs that you started."""
+    """The jobs that you started and may see."""
 
     @described(answers=PageOf[JobRow], query=JobQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List my jobs."""
         query = read_query(request, JobQuery)
-        rows = jobs_of(self.user)
         wanted = {"kind": query.kind, "status": query.status}
-        rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
+        rows = jobs_of(self.user, **{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, lambda part: (job_row(request, job) for job in part))
 
 

@@ -14,6 +14,10 @@ def object_of(pk: int) -> Study | None:
     return Study.objects.filter(pk=pk).first()
 
 
+def objects_of(pks: Collection[int]) -> list[Study]:
+    return list(Study.objects.select_related("workspace").filter(pk__in=pks))
+
+
 def named(slug: str) -> Study | None:
     return Study.objects.filter(slug=slug).first()
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from axes.models import AccessAttempt
 from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.actions.deletion import delete_account
+from accounts.actions.invitations import accept_invitation, create_invitation
 from accounts.actions.tokens import create_token
 from accounts.errors import LastOwner
-from accounts.models import ApiToken, AuditEntry, Membership, Role, Scope, User
+from accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, User
 from accounts.queries.account_data import OF_THE_PERSON, account_data, keys_to_accounts
 from annotation.models import Annotation
 from studyapp.models import Study
@@ -92,6 +94,40 @@ class TestDeletion:
         assert not AuditEntry.objects.filter(subject="ada").exists()
         Client().post("/accounts/login/", {"login": "ada", "password": PASSWORD})
         assert not AuditEntry.objects.filter(kind="login", subject="ada").exists()
+
+    def test_the_name_and_the_addresses_are_nowhere(self, ada: User) -> None:
+        owner = studies.make_user(Role.OWNER)
+        bob = User.objects.create_user("bob", "bob@example.org", PASSWORD)
+        main = workspaces.main()
+        EmailAddress.objects.create(user=ada, email="old@example.org")
+        for address in ("Ada@example.org", bob.email, "work@x.org"):
+            made = create_invitation(workspace=main, role=Role.VIEWER, days=7, by=owner, email=address)
+            accept_invitation(invitation=made.invitation, by=ada)
+        opened = create_invitation(
+            workspace=main, role=Role.VIEWER, days=7, by=owner, email="old@example.org"
+        )
+        other = create_invitation(workspace=main, role=Role.VIEWER, days=7, by=owner, email=bob.email)
+        AuditEntry.objects.create(kind="export_downloaded", workspace=main, subject="ada")  # a study
+        for typed in ("ada", "ADA", "ada@example.org", "Old@example.org", "bob"):
+            AccessAttempt.objects.create(username=typed, get_data="", post_data="", failures_since_start=1)
+
+        delete_account(user=ada, by=ada)
+
+        own = {"ada", "ada@example.org", "old@example.org", "work@x.org"}
+        entries = AuditEntry.objects.exclude(kind="export_downloaded")
+        assert not own & {subject.lower() for subject in entries.values_list("subject", flat=True)}
+        assert entries.filter(kind="invitation_created", subject=bob.email).count() == 2
+        assert AuditEntry.objects.get(kind="export_downloaded").subject == "ada"
+        emails = Invitation.objects.exclude(email="").values_list("pk", "email")
+        assert list(emails) == [(other.invitation.pk, bob.email)]
+        assert Invitation.objects.get(pk=opened.invitation.pk).revoked_at is None
+        assert [attempt.username for attempt in AccessAttempt.objects.all()] == ["bob"]
+
+    def test_an_account_without_an_address_keeps_the_entries_of_others(self) -> None:
+        user = User.objects.create_user("kai", password=PASSWORD)
+        AuditEntry.objects.create(kind="invitation_created", subject="")
+        delete_account(user=user, by=None)
+        assert AuditEntry.objects.get(kind="invitation_created").subject == ""
 
     def test_the_password_is_asked_again(self, page: Client, ada: User) -> None:
         response = page.post("/account/data/delete/", {"password": "wrong"})

@@ -1,6 +1,7 @@
 """Jobs: an import runs, is previewed, refused, cancelled, given up, and seen by its owner alone."""
 
 import json
+import os
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Membership, Role, User
+from annotation.actions.projects import set_member
+from annotation.models import Role as ProjectRole
 from foundation.errors import Conflict
 from jobs.actions import jobs
 from jobs.actions.jobs import cancel_job, create_job, purge_files, run_job
@@ -23,6 +26,7 @@ from predictions.models import Dataset, Question
 from studyapp.actions.shares import share_study
 from studyapp.models import Study
 from tests import workspaces
+from tests.annotation.factories import make_project
 from tests.studyapp import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -165,6 +169,69 @@ def test_files_of_old_jobs_are_deleted(user: User) -> None:
     assert purge_files() == 0
 
 
+@pytest.mark.parametrize("end", ["cancelled", "failed", "broken", "turn"])
+def test_a_job_that_is_not_done_leaves_only_its_upload(
+    user: User, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    others: list[Path] = []
+
+    def work(job: Job, report: jobs.Report) -> jobs.JobResult:
+        jobs.new_file("answers.csv").write_text("half of them")
+        if end == "cancelled":
+            cancel_job(job=job, by=user)
+            report(1, 1)
+        raise {"failed": Conflict("no"), "turn": jobs.JobContinues()}.get(end, ZeroDivisionError())
+
+    job = importing(user, questions())
+    others.append(jobs.new_file("of-another-job.csv"))
+    others[0].write_text("all of them")
+    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    if end == "broken":
+        with pytest.raises(ZeroDivisionError):
+            run_job(job_id=job.pk)
+    else:
+        run_job(job_id=job.pk)
+    assert set(jobs.folder().iterdir()) == {jobs.upload_of(job).parent, others[0].parent}
+    assert others[0].is_file()
+    assert jobs.upload_of(job).is_file()
+
+
+def test_a_worker_that_lost_its_job_leaves_the_files_of_the_other(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = importing(user, questions())
+    made: list[Path] = []
+
+    def work(job: Job, report: jobs.Report) -> jobs.JobResult:
+        made.append(jobs.new_file("answers.csv"))
+        made[-1].write_text("all of them")
+        if len(made) == 1:
+            Job.objects.update(status=Job.Status.PENDING, lease=None)  # as if this worker were gone
+            run_job(job_id=job.pk)
+            report(1, 1)
+        return jobs.JobResult(file=made[-1])
+
+    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, jobs.folder() / job.file) == (Job.Status.DONE, made[1])
+    assert [path.exists() for path in made] == [False, True]
+
+
+def test_old_files_that_no_job_names_are_deleted(user: User) -> None:
+    waiting, lost, written = importing(user, questions()), jobs.new_file("a.csv"), jobs.new_file("b.csv")
+    stray = jobs.folder() / "stray.csv"
+    for path in (lost, written, stray):
+        path.write_text("answers")
+    old = timezone.now().timestamp() - 2 * jobs.KEPT.total_seconds()
+    upload = jobs.upload_of(waiting)
+    for path in (upload, upload.parent, lost, lost.parent, written.parent, stray):
+        os.utime(path, (old, old))
+    assert purge_files() == 2
+    assert set(jobs.folder().iterdir()) == {upload.parent, written.parent}
+    assert purge_files() == 0
+
+
 @pytest.mark.parametrize("columns", [{"status": "done"}, {"status": "failed", "finished_at": timezone.now()}])
 def test_constraints(user: User, columns: dict[str, Any]) -> None:
     importing(user, questions())
@@ -270,6 +337,56 @@ def test_a_job_is_out_of_reach_once_the_role_has_ended(user: User, client: Clien
     share_study(study=study, user=user, role=Role.ANALYST, by=None)
     assert client.get(f"/jobs/{bundle.pk}/").status_code == 200
     assert client.get(f"/jobs/{data.pk}/").status_code == 404
+
+
+def shown_jobs(client: Client) -> list[set[int]]:
+    """Return the keys of the jobs in the API, in its lines, on the page of jobs and on the start page."""
+    lines = client.get("/api/v1/jobs/", headers={"accept": "application/x-ndjson"})
+    pages = [client.get(address).content.decode() for address in ("/jobs/", "/start/")]
+    return [
+        {int(row["id"]) for row in client.get("/api/v1/jobs/").json()["results"]},
+        {int(json.loads(row)["id"]) for row in lines.getvalue().splitlines()},  # type: ignore[attr-defined]
+        *({int(key) for key in re.findall(r'href="/jobs/(\d+)/"', page)} for page in pages),
+    ]
+
+
+def test_lists_have_the_jobs_that_can_be_opened(user: User, client: Client) -> None:
+    project = make_project()
+    study = factories.make_study(workspace=project.workspace)
+    data, bundle = importing(user, questions()), exporting(user, study)
+    items = create_job(
+        kind="export_annotations", workspace=project.workspace, by=user, options={"project": project.pk}
+    )
+    gone = exporting(user, study)
+    Job.objects.filter(pk=gone.pk).update(options={"study": study.pk + 1})
+    client.force_login(user)
+
+    def check(*expected: Job) -> None:
+        opened = {job.pk for job in Job.objects.all() if client.get(f"/jobs/{job.pk}/").status_code == 200}
+        assert opened == {job.pk for job in expected}
+        assert shown_jobs(client) == [opened] * 4
+
+    check(data, bundle)  # researchers manage only projects that are shared with them
+    set_member(project=project, user=user, role=ProjectRole.MANAGER, by=None)
+    check(data, bundle, items)
+    Membership.objects.filter(user=user).delete()
+    check(items)
+    share_study(study=study, user=user, role=Role.VIEWER, by=None)
+    check(items)
+    share_study(study=study, user=user, role=Role.ANALYST, by=None)
+    check(items, bundle)
+    set_member(project=project, user=user, role=ProjectRole.MANAGER, active=False, by=None)
+    check(bundle)
+
+
+def test_the_list_of_jobs_about_many_objects_reads_no_more(
+    user: User, client: Client, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(6):
+        exporting(user, factories.make_study())
+    client.force_login(user)
+    with django_assert_max_num_queries(14):
+        assert len(client.get("/api/v1/jobs/").json()["results"]) == 6
 
 
 def test_the_page_of_a_job_marks_its_part_of_the_menu(user: User, client: Client) -> None:

@@ -133,6 +133,30 @@ def test_a_job_that_was_cancelled_at_its_end_leaves_no_file(study: Study, monkey
     assert list(settings.JOB_FOLDER.iterdir()) == []
 
 
+def test_responses_that_were_cancelled_midway_leave_no_answers(study: Study, monkeypatch: Any, settings: Any):
+    monkeypatch.setattr("studyapp.exports.responses.BATCH", 1)
+    monkeypatch.setattr(jobs, "NOTE_SECONDS", 0)
+    asks = iter([False, False, True])
+    monkeypatch.setattr(jobs, "is_asked_to_cancel", lambda _job: next(asks))
+    job = asked(study, "export_responses", columns=["participant_id", "item_id"])
+    run_job(job_id=job.pk)
+    cancel_job(job=job, by=job.created_by)
+    assert list(settings.JOB_FOLDER.iterdir()) == []
+
+
+def test_a_report_that_was_cancelled_at_its_end_leaves_no_file(study: Study, monkeypatch: Any, settings: Any):
+    monkeypatch.setattr(downloads, "_run_analysis", write_empty_report)
+    job = asked(study, "report", resamples=2)
+
+    def cancel(*_arguments: Any, **_options: Any) -> Any:
+        cancel_job(job=job, by=job.created_by)
+
+    monkeypatch.setattr(downloads, "read_summary", cancel)
+    run_job(job_id=job.pk)
+    assert list(settings.JOB_FOLDER.iterdir()) == []
+    assert Report.objects.count() == 0
+
+
 def test_a_report_without_data_says_so():
     job = asked(factories.make_study(), "report")
     run_job(job_id=job.pk)
