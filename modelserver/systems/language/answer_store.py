@@ -25,7 +25,7 @@ INSERT OR IGNORE INTO spent VALUES (1, 0, 0, 0);
 
 
 class AnswerStore:
-    """Answers by digest, and the tokens of all replies so far.
+    """Answers by digest, and the tokens of all requests so far.
 
     Threads may share it. Raises UnusableSystem if the file cannot be opened.
     """
@@ -53,7 +53,7 @@ class AnswerStore:
             self._rows.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (digest, reply))
 
     def spend(self, usage: Usage) -> None:
-        """Add the tokens of a reply, valid or not."""
+        """Add the tokens of a request that is paid, or may be."""
         with self._lock:
             self._rows.execute(
                 "UPDATE spent SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, "
@@ -62,7 +62,7 @@ class AnswerStore:
             )
 
     def spent(self) -> Usage:
-        """Return the tokens of all replies so far."""
+        """Return the tokens of all requests so far."""
         with self._lock:
             row = self._rows.execute(
                 "SELECT input_tokens, output_tokens, cached_tokens FROM spent"

@@ -39,11 +39,14 @@ T = TypeVar("T")
 
 
 class ItemFailed(Exception):
-    """A request that will not be answered; ``again`` if another try may be."""
+    """A request that will not be answered.
 
-    def __init__(self, message: str, *, again: bool = True) -> None:
+    ``again`` says whether another try may be, ``is_paid`` whether the server may charge for this one.
+    """
+
+    def __init__(self, message: str, *, again: bool = True, is_paid: bool = True) -> None:
         super().__init__(message)
-        self.again = again
+        self.again, self.is_paid = again, is_paid
 
 
 @cache
@@ -144,7 +147,10 @@ class ChatClient:
             trust_env=False,
             verify=url.startswith("https:"),
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=httpx.Timeout(limits.timeout, connect=min(limits.timeout, CONNECT_SECONDS), pool=None),
+            # Connecting ends before the time for all of a reply: what was not sent is not paid.
+            timeout=httpx.Timeout(
+                limits.timeout, connect=min(limits.timeout / 2, CONNECT_SECONDS), pool=None
+            ),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=limits.concurrency),
         )
 
@@ -156,10 +162,11 @@ class ChatClient:
     async def post(self, body: Mapping[str, Any], tokens: int) -> dict[str, Any]:
         """Return the JSON object of a successful reply.
 
-        ``tokens`` are those that request and reply may take. Raises as the module says.
+        A server that is busy or away is asked again; nothing of that is paid. ``tokens`` are those that
+        request and reply may take. Raises as the module says.
         """
         end = time.monotonic() + self._limits.patience
-        failures = attempt = 0
+        attempt = 0
         while True:
             try:
                 async with self.gate.entered(tokens) as entry:
@@ -167,15 +174,10 @@ class ChatClient:
                     entry[1] = float(total_tokens(reply) or tokens)
                     return reply
             except Unavailable as error:
-                pause = _pause(attempt, error.retry_after)
+                pause = pause_before(attempt, error.retry_after)
                 if error.retry_after is not None:
                     self.gate.close_for(error.retry_after)
                 if time.monotonic() + pause > end:
-                    raise
-            except ItemFailed as error:
-                failures += 1
-                pause = _pause(failures, None)
-                if failures >= ATTEMPTS or not error.again:
                     raise
             attempt += 1
             await asyncio.sleep(pause)
@@ -210,7 +212,7 @@ class ChatClient:
             return Unavailable(message, retry_after=retry_after(response.headers.get("Retry-After", "")))
         if status in WRONG_SETTING:
             return UnusableSystem(message)
-        return ItemFailed(message, again=status >= 500)
+        return ItemFailed(message, again=status >= 500, is_paid=False)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -237,7 +239,8 @@ def total_tokens(reply: Mapping[str, Any]) -> int:
     return total if isinstance(total, int) else 0
 
 
-def _pause(attempt: int, asked: float | None) -> float:
+def pause_before(attempt: int, asked: float | None = None) -> float:
+    """Return the seconds before a retry, at least those that are asked for."""
     jitter = random.uniform(0.5, 1.0) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt)
     return jitter if asked is None else asked + 0.1 * jitter
 

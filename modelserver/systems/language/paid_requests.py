@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from modelserver.systems.language.answer_store import AnswerStore
 from modelserver.systems.language.chat_file import ChatFile
-from modelserver.systems.language.chat_requests import ChatClient
+from modelserver.systems.language.chat_requests import ATTEMPTS, ChatClient, ItemFailed, pause_before
 from modelserver.systems.language.questions import add_usage
 from modelserver.wire.errors import BudgetSpent, UnusableSystem
 from modelserver.wire.schema import LanguageModel, Usage
@@ -100,19 +100,32 @@ class PaidRequests:
         self.store.close()
 
     async def _paid(self, body: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
-        """Send a request within the budget and record what it took."""
+        """Send a request within the budget and record what it took.
+
+        A try without a reply counts as its estimate if the server may charge for it, and the next one is sent
+        only if it fits, too.
+        """
         expected = Usage(
             input_tokens=len(json.dumps(body["messages"])) // CHARACTERS_PER_TOKEN,
             output_tokens=self.file.most_output_tokens or UNKNOWN_OUTPUT,
         )
-        await self._reserve(expected)
-        try:
-            content = await self.client.post(body, expected.input_tokens + expected.output_tokens)
-            usage = usage_of(content) or expected
-            self.store.spend(usage)
-            return content, usage
-        finally:
-            await self._release(expected)
+        failures = 0
+        while True:
+            await self._reserve(expected)
+            try:
+                content = await self.client.post(body, expected.input_tokens + expected.output_tokens)
+                usage = usage_of(content) or expected
+                self.store.spend(usage)
+                return content, usage
+            except ItemFailed as error:
+                failures += 1
+                if error.is_paid:
+                    self.store.spend(expected)
+                if failures >= ATTEMPTS or not error.again:
+                    raise
+            finally:
+                await self._release(expected)
+            await asyncio.sleep(pause_before(failures))
 
     async def _reserve(self, expected: Usage) -> None:
         """Wait until a request surely fits into the budget.

@@ -351,6 +351,44 @@ def test_the_budget_is_never_exceeded_and_can_be_raised(tmp_path: Path) -> None:
         assert len(server.requests) == 20
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [Plan(delay=0.5), Plan(cut=True), Plan(body='{"choices": [{"mess'), Plan(body="[]")],
+    ids=["timeout", "cut", "half JSON", "no object"],
+)
+def test_requests_that_may_be_paid_count_although_no_reply_came(plan: Plan, tmp_path: Path) -> None:
+    with FakeOpenAI([plan] * 60) as server:
+        limits = {"timeout": 0.2, "budget_tokens": 1_000, "concurrency": 1}
+        system = opened(tmp_path, server, decoding={"max_tokens": 100}, limits=limits)
+        with pytest.raises(BudgetSpent, match=r"of 1000 tokens"):
+            system.predict([item(number) for number in range(20)])
+        each, rest = divmod(system.language_model.spent_tokens, len(server.requests))
+        assert (rest, each > 100) == (0, True)
+        assert 1_000 - each < system.language_model.spent_tokens <= 1_000
+
+
+@pytest.mark.parametrize("plan", [error(500), error(503), error(400)])
+def test_requests_that_the_server_refused_do_not_count(plan: Plan, tmp_path: Path) -> None:
+    with FakeOpenAI([plan]) as server:
+        system = opened(tmp_path, server, limits={"budget_tokens": 1_000})
+        only(system)
+        assert len(server.requests) == 1 + (plan.status >= 500)
+        answered = only(system)
+        assert isinstance(answered, QAPrediction)
+        assert answered.usage is not None
+        assert (
+            system.language_model.spent_tokens == answered.usage.input_tokens + answered.usage.output_tokens
+        )
+
+
+def test_requests_that_reach_no_server_do_not_count(tmp_path: Path, server: FakeOpenAI) -> None:
+    server.close()
+    system = opened(tmp_path, server, limits={"patience": 0})
+    with pytest.raises(Unavailable):
+        only(system)
+    assert system.language_model.spent_tokens == 0
+
+
 def test_money_is_bounded_too(tmp_path: Path, server: FakeOpenAI) -> None:
     prices = {"input": 10.0, "output": 20.0, "currency": "EUR"}
     system = opened(tmp_path, server, prices=prices, limits={"budget_money": 0.02, "concurrency": 1})
