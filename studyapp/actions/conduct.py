@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db.models import Case, F, QuerySet, Value, When
+from django.db.models.functions import Greatest
 
 from foundation.days import seconds_between
 from foundation.prepared_queries import PreparedUpdate, slot
@@ -43,7 +44,8 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
     """Count a submitted item, in the transaction that stores it."""
     if trial.shown_at is None:  # another tab showed it since it was read
         trial.refresh_from_db(fields=["shown_at"])
-    seconds = seconds_between(trial.shown_at, now)
+    # As stored: a page does not end before it began, though the clock was set back meanwhile.
+    seconds = seconds_between(trial.shown_at, max(now, trial.shown_at or now))
     page = ItemPage(trial.item.external_id, answers, seconds, timing.client_total_ms, timing.client_hidden_ms)
     mark = _marking_hits(trial.participant.version)
     hits = mark(trial=trial.pk) if mark else 0
@@ -73,7 +75,8 @@ _COUNT_TIME = PreparedUpdate(
         ItemTime.objects.filter(
             **{name: slot(name, ItemTime, name) for name in ("version", "mode", "group", "tenths")}
         ),
-        {"number": F("number") + slot("more", ItemTime, "number")},
+        # A row that an earlier version did not count must not keep its participant from being deleted.
+        {"number": Greatest(F("number") + slot("more", ItemTime, "number"), 0)},
     )
 )
 

@@ -1,6 +1,7 @@
 """Write arrivals from recruitment platforms, returns and notices."""
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from studyapp.actions import events
@@ -70,10 +71,11 @@ def come_back(*, participant: Participant, arrival: Arrival) -> None:
     """Record the submission under which a person is back.
 
     A participant whose submission was returned counts again. Coming back under the same submission changes
-    nothing.
+    nothing, and so does coming back after the end, whose submission is the one to approve.
     """
     hold(participant)
-    ids = ExternalIds.objects.filter(participant=participant).exclude(session_id=arrival.session)
+    goes_on = Q(participant__status=Participant.Status.ACTIVE) | Q(participant__returned_at__isnull=False)
+    ids = ExternalIds.objects.filter(goes_on, participant=participant).exclude(session_id=arrival.session)
     if not arrival.session or not ids.update(session_id=arrival.session, study_id_there=arrival.study):
         return
     Participant.objects.filter(pk=participant.pk, status=Participant.Status.ACTIVE).update(

@@ -146,7 +146,8 @@ class Recruitment(Growing):
     )
     parameter: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = Field(
         default=None,
-        description="address parameter with the participant's ID, if it is not the platform's usual one",
+        description="address parameter with the participant's ID, if it is not the platform's usual one, "
+        "the only one that `signed_urls` takes",
     )
     signed_urls: bool = Field(
         default=False, description="Prolific only: require a valid signature of Prolific"
@@ -176,8 +177,12 @@ class Recruitment(Growing):
 
     @property
     def person_parameter(self) -> str:
-        """The address parameter that holds a person's ID."""
-        return self.parameter or PLATFORMS[self.platform].person
+        """The address parameter that holds a person's ID.
+
+        With signed addresses it is the platform's own, which alone is signed.
+        """
+        own = PLATFORMS[self.platform].person
+        return own if self.signed_urls else self.parameter or own
 
     def way_back(self, outcome: Outcome, arrival: Arrival | None, own_code: str = "") -> WayBack:
         """Return the code and the address for a participant who ends.

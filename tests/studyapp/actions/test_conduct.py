@@ -35,7 +35,7 @@ def answer(participant: Participant, certainty: int, *, seconds: float, hidden: 
     trial.shown_at -= timedelta(seconds=seconds)
     Trial.objects.filter(pk=trial.pk).update(shown_at=trial.shown_at)
     answers = {**factories.ITEM_ANSWERS, "certainty": certainty}
-    timing = PageTiming(client_total_ms=round(1000 * seconds), client_hidden_ms=hidden)
+    timing = PageTiming(client_total_ms=max(round(1000 * seconds), 0), client_hidden_ms=hidden)
     assert submit_trial(trial=trial, answers=answers, changes={}, timing=timing)
 
 
@@ -74,6 +74,19 @@ def test_it_is_right_after_each_response():
     assert left == Trial.objects.filter(submitted_at__isnull=False).count() == 24
     withdraw(participant=people[0], reason="asked", by=factories.make_user())
     assert_same(study)
+
+
+def test_a_clock_that_was_set_back_counts_as_it_is_stored():
+    study = factories.make_study(items=2)
+    person, other = (factories.make_participant(study=study) for _number in range(2))
+    answer(person, 3, seconds=-30)
+    assert list(ItemTime.objects.values_list("tenths", "number")) == [(0, 1)]
+    assert_same(study)
+    delete_participant(participant=person, reason="asked", by=factories.make_user())
+    answer(other, 3, seconds=10)
+    ItemTime.objects.filter(number=1).update(number=0)  # as an earlier version left it
+    delete_participant(participant=other, reason="asked", by=factories.make_user())
+    assert not Participant.objects.exists()
 
 
 def test_failed_checks_flag_from_the_page_that_failed():

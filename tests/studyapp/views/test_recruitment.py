@@ -186,6 +186,16 @@ class TestComingTwice:
         assert ExternalIds.objects.get().session_id == "sub2"
         assert Event.objects.filter(kind="came_back", participant=participant).count() == 1
 
+    def test_a_further_submission_after_the_end_leaves_the_one_to_approve(self, client):
+        study = factories.make_study(recruitment=PROLIFIC)
+        came(study, client)
+        done = {"completed_at": timezone.now(), "completion_code": "C", "outcome": "done"}
+        Participant.objects.update(status=Participant.Status.COMPLETED, **done)
+        token = factories.make_link_and_token(study=study)[1]
+        client.get(f"/join/{token}/{query('p1', study='S2', session='sub2')}")
+        assert ExternalIds.objects.get().session_id != "sub2"
+        assert not Event.objects.filter(kind="came_back").exists()
+
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
@@ -397,6 +407,13 @@ class TestSignedAddresses:
             query("p1"),
         ):
             assert self.join(client, sent).status_code == 400
+
+    def test_no_unsigned_parameter_names_the_person(self, client, platform):
+        study = factories.make_study(recruitment=SIGNED | {"parameter": "pid"})
+        token = factories.make_link_and_token(study=study)[1]
+        sent = f"{query('p1', prolific_token=platform.token('p1'))}&pid=p2"
+        client.post(client.get(f"/join/{token}/{sent}").headers["Location"], {"consent": "yes"})
+        assert ExternalIds.objects.get().person_id == "p1"
 
     def test_keys_that_cannot_be_had_are_no_refusal(self, client, platform, settings):
         settings.PROLIFIC_JWKS_URL = "http://127.0.0.1:9/jwks.json"
