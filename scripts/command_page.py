@@ -31,7 +31,7 @@ command lists its arguments with `--help`.
 | 0 | The command did its work. |
 | 1 | The command failed. Standard error gives the reason in one line. |
 | 2 | Bad usage: an unknown command or option, or a missing or invalid argument. |
-| 130 | Ctrl-C interrupted a command of the model server, or `predict`, `score`, `probe_reading` or `execute_programs`. |
+| 130 | Ctrl-C interrupted a command of the model server, or the waiting for one of its runs. |
 
 - **JSON:** `--json` prints the result as JSON on standard output instead of text, with notes and progress on
   standard error. These commands have it: {json}. `xqa-scores`,

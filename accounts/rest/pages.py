@@ -98,8 +98,13 @@ def following_page(request: Request, key: Any) -> str:
     return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
 
 
-def read_cursor(text: str) -> int:
+def read_cursor(text: str, *, least: int = 1 - 2**63, below: int = 2**63) -> int:
     """Return the key of a cursor, 0 for none.
+
+    Args:
+        text: The cursor.
+        least: The smallest key of the list.
+        below: A number above every key.
 
     Raises:
         Refused: 422 for what is no cursor.
@@ -110,7 +115,7 @@ def read_cursor(text: str) -> int:
         key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, binascii.Error, RecursionError):
         key = None
-    if not isinstance(key, int) or isinstance(key, bool) or abs(key) >= 2**63:
+    if not isinstance(key, int) or isinstance(key, bool) or not least <= key < below:
         detail = "is not a cursor of this list; begin again without one"
         raise Refused(422, f"cursor: {detail}", [FieldProblem(field="cursor", detail=detail)])
     return key

@@ -177,7 +177,7 @@ def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def nodes(request: HttpRequest, member: Membership, system: str, revision: str, pk: int) -> HttpResponse:
     """Show a model output node by node, beside the gold."""
     rows = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
-    output = existing(rows.select_related("item").filter(item=pk).first())
+    output = existing(rows.select_related("item").filter(item__in=member.project.items.filter(pk=pk)).first())
     position = output.item.position
     context = {
         "project": member.project,

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -209,9 +210,10 @@ def _initial(request: HttpRequest) -> dict[str, str]:
 def _estimate(request: HttpRequest, form: StartRun) -> dict[str, Any]:
     """Return the estimate for a form that names dataset and system."""
     wishes = form.data if form.is_bound else form.initial
-    key = str(wishes.get("dataset", ""))
-    datasets = form.fields["dataset"].queryset  # type: ignore[attr-defined]
-    dataset = datasets.filter(pk=key).first() if key.isdecimal() else None
+    try:
+        dataset = form.fields["dataset"].clean(wishes.get("dataset"))
+    except ValidationError:
+        dataset = None
     names = {each.name: each for each in served_systems()}
     system = names.get(str(wishes.get("system", "")))
     if dataset is None or system is None:

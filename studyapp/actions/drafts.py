@@ -17,6 +17,7 @@ from foundation.messages import say
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import DraftRevision, Study
+from studyapp.queries.access import chooses_data, data_of_draft, data_of_study
 from studyapp.queries.drafts import Edited, current_revision, edited, redoable, undoable
 from studyapp.studio.drafts import Draft, opened, stored
 
@@ -28,6 +29,12 @@ class DraftChanged(StudyappError):
     """
 
     status = 409
+
+
+class DataNotShared(StudyappError):
+    """A person to whom only the study is shared chose other data."""
+
+    status = 403
 
 
 class NothingToDo(StudyappError):
@@ -89,6 +96,7 @@ def save_draft(
 
     Raises:
         DraftChanged: another revision counts by now.
+        DataNotShared: this person may not give the study other data.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     now = edited(study)
@@ -102,6 +110,7 @@ def save_draft(
     content = {**draft, "study": study.slug}
     if stored(content) == stored(now.draft):
         return None
+    _check_data(study, content, by)
     return _store(study, _based(study, now, by), content, changed, by)
 
 
@@ -110,6 +119,7 @@ def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
 
     Raises:
         NothingToDo: there is no change to undo.
+        DataNotShared: as `save_draft`, unless it was their own change.
     """
     return _go(study, undoable, "undo", _("There is nothing to undo."), by)
 
@@ -119,6 +129,7 @@ def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
 
     Raises:
         NothingToDo: there is no change to redo.
+        DataNotShared: as `save_draft`.
     """
     return _go(study, redoable, "redo", _("There is nothing to redo."), by)
 
@@ -128,6 +139,7 @@ def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevisi
 
     Raises:
         NothingToDo: there is no such revision.
+        DataNotShared: as `save_draft`.
     """
 
     def numbered(study: Study, _now: Edited) -> DraftRevision | None:
@@ -177,6 +189,10 @@ def _go(
     revision = find(study, edited(study))
     if revision is None:
         raise NothingToDo(refusal)
+    current = current_revision(study)
+    takes_back_own = current is not None and current.made_by == by and current.before == revision.number
+    if not takes_back_own:
+        _check_data(study, revision.content, by)
     _make_current(study, revision, act, by)
     return revision
 
@@ -188,6 +204,21 @@ def _make_current(study: Study, revision: DraftRevision, changed: str, by: User 
     study.save(update_fields=["draft_number", "definition", "title"])
     data = {"revision": revision.number, "changed": changed}
     events.record(kind="study_edited", study=study, by=by, data=data)
+
+
+def _check_data(study: Study, content: Mapping[str, Any], by: User | None) -> None:
+    """Check that a person may let a study use the data that a draft names.
+
+    Everybody to whom a study is shared can read and judge the data that it uses.
+    """
+    if chooses_data(by, study) or data_of_draft(stored(content)) <= data_of_study(study):
+        return
+    raise DataNotShared(
+        _(
+            "Only the study is shared with you: it can use no other dataset or system than now. Ask the "
+            "people who create studies in its workspace to choose others."
+        )
+    )
 
 
 def _title(slug: str, content: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from accounts.models import User, Workspace
 from foundation.messages import say
 from studyapp.actions import events
 from studyapp.actions.drafts import replace_draft
+from studyapp.actions.running import restore_study
 from studyapp.definition.freezing import Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
@@ -90,7 +91,7 @@ def launch_study(
         return existing  # somebody else launched it at the same moment
     version = existing or freeze(study=study, plan=plan, by=by)
     version.decisions.add(*(check.decision for check in checks if check.decision))
-    _move(study, "launch")
+    _move(study, "launch", by)
     data: dict[str, Any] = {"version": version.number, "hash": version.hash}
     if checks:
         data["decisions"] = {check.name: check.decision.reason for check in checks if check.decision}
@@ -160,7 +161,7 @@ def change_status(*, study: Study, act: str, by: User | None) -> Study:
         ForbiddenTransition: the act does not fit the present status.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    _move(study, act)
+    _move(study, act, by)
     events.record(kind=STATUS_EVENTS[act], study=study, by=by)
     return study
 
@@ -175,9 +176,12 @@ pause_study, resume_study = partial(change_status, act="pause"), partial(change_
 close_study, reopen_study = partial(change_status, act="close"), partial(change_status, act="reopen")
 
 
-def _move(study: Study, act: str) -> None:
+def _move(study: Study, act: str, by: User | None) -> None:
+    """Change the status; a study that admits people leaves the archive."""
     study.status = states.next_status(states.STUDY, act, study.status)
     study.save(update_fields=["status"])
+    if study.status == Study.Status.OPEN:
+        study.archived_at = restore_study(study=study, by=by).archived_at
 
 
 def _existing(study: Study, plan: Design) -> StudyVersion | None:

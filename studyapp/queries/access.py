@@ -1,5 +1,6 @@
 """Reads of access: studies and runs of a user, users of a study."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -9,9 +10,10 @@ from django.db.models import Q, QuerySet, Value
 from accounts.models import Membership, Role, User, Workspace
 from accounts.policy import Act, Roles, allows, granting
 from accounts.queries.workspaces import workspaces_of
+from accounts.rights import can
 from predictions.models import PredictionRun
 from predictions.queries.predictions import finished_runs
-from studyapp.models import Study, StudyShare
+from studyapp.models import Condition, Study, StudyShare
 
 # The roles in which a study can be shared: those of the policy table that see studies.
 SHARED_ROLES = tuple(role for role in Role if role in granting(Act.STUDY_SEE, shared=True))
@@ -127,11 +129,38 @@ def runs_to_judge(user: User) -> QuerySet[PredictionRun]:
     return runs.filter(reduce(or_, drafts, launched | Q(dataset__workspace__in=workspaces)))
 
 
+# A dataset and a system on it, by name; without a system, the questions of the dataset.
+Used = tuple[str, str | None]
+
+
+def chooses_data(user: User | None, study: Study) -> bool:
+    """Return True if a user may give a study any data of its workspace.
+
+    These are the people who create studies there. A share of one study is no right to other data.
+    """
+    return user is None or can(user, Act.STUDY_EDIT, study.workspace)
+
+
+def data_of_study(study: Study) -> set[Used]:
+    """Return the data that the draft and the versions of a study use."""
+    rows = Condition.objects.filter(version__study=study, run__isnull=False)
+    launched = set(rows.values_list("run__dataset__name", "run__system__name"))
+    return data_of_draft(study.definition) | launched | {(dataset, None) for dataset, _system in launched}
+
+
+def data_of_draft(draft: Mapping[str, object]) -> set[Used]:
+    """Return the data that a draft uses."""
+    dataset = draft.get("dataset")
+    if not isinstance(dataset, str) or not dataset:
+        return set()
+    return {(dataset, None), *((dataset, system) for system in _systems(draft))}
+
+
 def _shares(user: User, act: Act) -> QuerySet[StudyShare]:
     return StudyShare.objects.filter(user=user, role__in=granting(act, shared=True))
 
 
-def _systems(draft: dict[str, object]) -> list[str]:
+def _systems(draft: Mapping[str, object]) -> list[str]:
     """Return the systems of a draft's conditions; it may have any form."""
     conditions = draft.get("conditions")
     rows = conditions if isinstance(conditions, list) else []

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from pydantic import ValidationError
 
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from analysis.scores import hotpotqa
 from foundation.translated_messages import translated, translated_error
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
@@ -19,6 +19,7 @@ from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
 from studyapp.models import DraftRevision, Study
+from studyapp.queries.access import chooses_data, data_of_study
 from studyapp.queries.designs import design
 from studyapp.rules.launch_checks import launch_refusals
 from studyapp.studio import sample
@@ -110,14 +111,21 @@ def systems_on(dataset: str, workspace: Workspace) -> list[str]:
     return list(systems.values_list("name", flat=True))
 
 
-def known_names(dataset: str, workspace: Workspace) -> KnownNames:
-    """Return the names that a draft over a dataset can refer to.
+def known_names(draft: Draft, study: Study, by: User) -> KnownNames:
+    """Return the names that a draft of a study can refer to.
 
-    Systems are those with finished predictions on the dataset.
+    Systems are those with finished predictions on the dataset. A person to whom only the study is shared gets
+    the names that it uses.
     """
+    dataset = str(draft.get("dataset", ""))
+    datasets, systems = dataset_names(study.workspace), systems_on(dataset, study.workspace)
+    if not chooses_data(by, study):
+        used = data_of_study(study)
+        datasets = [name for name in datasets if (name, None) in used]
+        systems = [name for name in systems if (dataset, name) in used]
     return KnownNames(
-        datasets=dataset_names(workspace),
-        systems=systems_on(dataset, workspace),
+        datasets=datasets,
+        systems=systems,
         languages=[(code, str(name)) for code, name in settings.LANGUAGES],
     )
 

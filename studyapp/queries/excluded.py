@@ -17,12 +17,14 @@ from django.db.models import (
     DurationField,
     ExpressionWrapper,
     F,
+    JSONField,
     Q,
     QuerySet,
     Sum,
     Value,
     When,
 )
+from django.db.models.fields.json import KeyTransform, KeyTransformExact, KeyTransformGte, KeyTransformLte
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual
 
 from analysis.participants.exclusion_rules import (
@@ -98,8 +100,17 @@ def _time(rule: MinTime | MaxTime, word: str) -> Q:
 
 
 def _bounds(rule: AnsweredNumber) -> Q:
-    bounds = {"gte": rule.at_least, "lte": rule.at_most}
-    return Q(**{f"answers__{rule.question}__{word}": n for word, n in bounds.items() if n is not None})
+    bounds = ((KeyTransformGte, rule.at_least), (KeyTransformLte, rule.at_most))
+    return Q(*(holds(_answer(rule), _json(n)) for holds, n in bounds if n is not None))
+
+
+def _answer(rule: Answered | AnsweredNumber) -> KeyTransform:
+    # In ``answers__KEY``, Django would take keys such as ``contains`` or ``a__b`` for lookups.
+    return KeyTransform(rule.question, "answers")
+
+
+def _json(value: Any) -> Value:
+    return Value(value, JSONField())
 
 
 def _with(rows: QuerySet[Any]) -> Q:
@@ -144,7 +155,7 @@ _OF_PEOPLE: Mapping[type, Callable[[Any, StudyVersion], Q]] = {
 _BUILT: Mapping[type, Callable[[Any], Q]] = {
     MinTime: lambda rule: _time(rule, "lt"),
     MaxTime: lambda rule: _time(rule, "gt"),
-    Answered: lambda rule: Q(**{f"answers__{rule.question}": rule.value}),
+    Answered: lambda rule: Q(KeyTransformExact(_answer(rule), _json(rule.value))),
     AnsweredNumber: _bounds,
     WholeItem: lambda rule: Q(item__external_id=rule.item_id),
 }

@@ -84,8 +84,8 @@ def alike_items(version: StudyVersion, people: QuerySet[Participant]) -> QuerySe
     rows = rows.filter(answers__isnull=False, item__kind=Item.Kind.ITEM).order_by()
     if not keys:
         return rows.none().values("participant").annotate(n=Count("pk"))
-    answered = Q(*(Q(**{f"answers__{key}__isnull": False}) for key in keys), _connector=Q.OR)
-    return rows.filter(answered).annotate(**scales).values("participant", *scales).annotate(n=Count("pk"))
+    answered = Q(*((f"{scale}__isnull", False) for scale in scales), _connector=Q.OR)
+    return rows.annotate(**scales).filter(answered).values("participant", *scales).annotate(n=Count("pk"))
 
 
 def duplicate_texts(study: Study, people: QuerySet[Participant]) -> set[int]:

@@ -1,10 +1,12 @@
 """Endpoints of studies: draft, life cycle, links, rows, exports."""
 
 import json
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.db.models import Count
@@ -285,11 +287,8 @@ class Rows(StudyView):
         query = read_query(request, Page)
         record_reading(by=self.user, subject=study, page=f"API: {table}")
         if LINES in request.headers.get("Accept", ""):
-            return StreamingHttpResponse(
-                (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(study, table)),
-                content_type=LINES,
-            )
-        first = read_cursor(query.cursor)
+            return StreamingHttpResponse(_lines(study, table), content_type=LINES)
+        first = read_cursor(query.cursor, least=0, below=sys.maxsize - query.limit)
         with snapshot():
             part = list(islice(_rows(study, table), first, first + query.limit + 1))
         following = None
@@ -403,6 +402,23 @@ def _rows(study: Study, table: str) -> Iterator[dict[str, Any]]:
     columns = table_columns(data, table)
     for row in table_rows(data, table, Tally(data)):
         yield {column.name: _value(prepare(column, row[column.name], public=False)) for column in columns}
+
+
+def _lines(study: Study, table: str) -> IO[bytes]:
+    """Return a temporary file with the rows of one moment as JSON lines.
+
+    The database is not kept waiting for a slow reader, and an error is raised before the answer begins.
+    """
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # the response closes it
+    try:
+        with snapshot():
+            for row in _rows(study, table):
+                file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def _value(value: Any) -> Any:

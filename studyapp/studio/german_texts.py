@@ -100,8 +100,8 @@ GERMAN = {
     "Look at the pictures, read the sentence and the answer, and the steps if there are any: they may be "
     "wrong even if the answer is right. Then say whether you think that the answer is correct.": (
         "Sehen Sie sich die Bilder an und lesen Sie den Satz und die Antwort, dazu die Schritte, falls es "
-        "welche gibt: Sie können falsch sein, auch wenn die Antwort richtig ist. Sagen Sie dann, ob Sie die "
-        "Antwort für richtig halten."
+        "welche gibt. Die Schritte können falsch sein, auch wenn die Antwort richtig ist. Sagen Sie dann, "
+        "ob Sie die Antwort für richtig halten."
     ),
 }
 _FIELDS = ("title_for_participants", "consent", "instructions")

@@ -33,7 +33,7 @@ from studyapp.web.participant_forms import BEHAVIOUR_LABELS
 from studyapp.web.results_forms import STATE_LABELS, PeopleForm, ReasonForm
 from studyapp.web.tables import PEOPLE
 
-_MOST_DIGITS = 18  # of a key of the database
+MOST_DIGITS = 18  # of a key of the database
 
 
 @require_safe
@@ -46,7 +46,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     page = people_page(
         study,
         form.chosen(),
-        before=int(before) if before.isdecimal() and len(before) < _MOST_DIGITS else None,
+        before=int(before) if before.isdecimal() and len(before) < MOST_DIGITS else None,
         order=() if table.is_default else table.order(),
         number=table.number,
     )

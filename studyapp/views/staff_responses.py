@@ -20,6 +20,7 @@ from studyapp.models import Study
 from studyapp.queries.looks import condition_looks
 from studyapp.queries.responses import Key, filtered_trials
 from studyapp.views.access import study_page
+from studyapp.views.staff_people import MOST_DIGITS
 from studyapp.views.staff_results import start_job
 from studyapp.web.results_forms import ResponsesForm
 
@@ -78,7 +79,7 @@ def _questions(data: StudyData) -> dict[str, str]:
 
 def _key(text: str) -> Key | None:
     participant, _dot, position = text.partition(".")
-    if participant.isdecimal() and position.isdecimal():
+    if all(part.isdecimal() and len(part) < MOST_DIGITS for part in (participant, position)):
         return int(participant), int(position)
     return None
 

@@ -106,7 +106,7 @@ def _step_page(
 ) -> HttpResponse:
     """Show the form of a step, filled from the draft, beside the preview."""
     seen = look(now.draft, study.workspace)
-    offered = known_names(str(now.draft.get("dataset", "")), study.workspace)
+    offered = known_names(now.draft, study, user_of(request))
     at = request.GET.get("at", "")
     built = form(step, now.draft, offered, seen.problems, at)
     content = seen.content

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.http import HttpRequest
 
+from accounts.access import user_of
 from studyapp.models import Study
 from studyapp.queries.drafts import Edited, edited, known_names
 from studyapp.studio.drafts import Draft, fitted
@@ -29,7 +30,7 @@ def draft_sent(request: HttpRequest, study: Study, step: Step | None, draft: Dra
     """Return the draft with the submitted fields of a step, less empty ones."""
     if step is None:
         return draft
-    built = form(step, draft, known_names(str(draft.get("dataset", "")), study.workspace))
+    built = form(step, draft, known_names(draft, study, user_of(request)))
     sent = {name: without_nul(values) for name, values in request.POST.lists()}
     rest = {name: value for name, value in draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}

@@ -15,7 +15,7 @@ from foundation.translated_messages import errors_shown, translated_error
 from studyapp.actions.drafts import save_draft
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
-from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, named, systems_on
+from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known_names, named
 from studyapp.studio.edits import with_value
 from studyapp.views.access import study_page
 from studyapp.views.studio_forms import base_sent, without_nul
@@ -30,7 +30,7 @@ def pick(request: HttpRequest, study: Study) -> HttpResponse:
     now = edited(study)
     name = str(now.draft.get("dataset", ""))
     dataset = study.workspace.datasets.filter(name=name).first()
-    systems = systems_on(name, study.workspace)
+    systems = known_names(now.draft, study, user_of(request)).systems
     ids, problem = _ids(now.draft), ""
     items = named(dataset, systems, ids)
     if not ids:

@@ -64,6 +64,8 @@ def replace(request: HttpRequest, study: Study) -> HttpResponse:
             actions.save_draft(study=study, base=now.number, draft=draft, changed="file", by=user_of(request))
         except DefinitionError as error:
             filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
+        except TouchstoneError as error:
+            filled.add_error("file", translated_error(error))
         else:
             messages.success(request, _("Replaced the draft by the file."))
             return redirect("studyapp:studio_review", study.slug)
@@ -131,6 +133,8 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def preregistration(request: HttpRequest, study: Study, form: str) -> HttpResponse:
     """Download the pre-registration of the draft."""
+    if form not in FORMS:
+        raise Http404(str(NOT_THERE))
     with errors_shown(request, TouchstoneError):
         text = draft_preregistration(study, form)
         return attached(text, f"{study.slug}-{form}.md", "text/markdown; charset=utf-8")

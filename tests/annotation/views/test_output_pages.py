@@ -72,6 +72,7 @@ def test_it_works(manager, server, eager) -> None:
     assert "Resume run" not in fragment
     output = SystemOutput.objects.order_by("item__position").first()
     address = f"/annotate/{slug}/outputs/fake-modular/{output.revision}/{output.item_id}/"
+    assert manager.get(f"/annotate/{slug}/outputs/fake-modular/{output.revision}/{2**63}/").status_code == 404
     page = manager.get(address).content.decode()
     assert "filter “black”" in page
     assert "Next item" in page

@@ -9,7 +9,7 @@ from analysis.report.section_exclusions import exclusions_section
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.conduct import recount
 from studyapp.actions.exclusions import exclude_participant
-from studyapp.actions.pages import show_survey, submit_survey
+from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
 from studyapp.definition.questionnaires import TEMPLATES, Answer
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.responses import all_responses, response_data, response_page
@@ -53,6 +53,40 @@ def make_study(**changes):
     item = [question.model_dump() for question in TEMPLATES["xqa-2020"].item]
     questionnaire = {"template": "xqa-2020", "item": [*item, AGE]}
     return factories.make_study(items=7, conditions=2, questionnaire=questionnaire, **changes)
+
+
+@pytest.mark.parametrize("key", ["contains", "in", "range", "exact", "isnull", "has_key", "a__b"])
+def test_rules_on_questions_that_are_named_like_lookups(key):
+    asked = [
+        {"key": key, "text": "Is it?", "scale": "yes_no"},
+        {**AGE, "key": f"{key}2"},
+        {**AGE, "key": f"x__{key}"},
+        {"key": f"y__{key}", "text": "Sure?", "scale": {"points": 5, "ends": ["no", "yes"]}},
+    ]
+    study = factories.make_study(
+        items=4,
+        questionnaire={"item": asked, "post_survey": []},
+        exclusions=[
+            {"name": "said", "kind": "answered", "question": key, "value": True},
+            {"name": "low", "kind": "answered_number", "question": f"x__{key}", "at_most": 2},
+            {"name": "alike", "kind": "straight_lining", "at_least_items": 2},
+        ],
+    )
+    participant = factories.make_participant(study=study)
+    for answers in ({key: True}, {f"x__{key}": 2.0}, {key: False, f"x__{key}": 3.0}, {}):
+        trial = current_page(participant).trial
+        show_trial(trial=trial)
+        sent = {key: False, f"{key}2": 5.0, f"x__{key}": 5.0, f"y__{key}": trial.position} | answers
+        assert submit_trial(trial=trial, answers=sent, changes={}, timing=PageTiming())
+        participant.refresh_from_db()
+    hits = Trial.objects.order_by("position").values_list("hits_rule", flat=True)
+    assert list(hits) == [True, True, False, False]
+    recount(study.versions.get().participants.all())
+    assert list(hits.all()) == [True, True, False, False]
+    assert not excluded_people(study).exists()
+    answers = Trial.objects.get(position=1).answers or {}
+    Trial.objects.filter(position=2).update(answers={**answers, f"x__{key}": 2.0})
+    assert excluded_people(study).get() == participant
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["name"])

@@ -1,5 +1,6 @@
 """A study over the REST API: from its draft to its report."""
 
+import base64
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -121,6 +122,39 @@ def test_rows_of_participants_by_page_and_as_lines() -> None:
     lines = analyst.get(f"{ROOT}{study.slug}/participants/", headers={"Accept": "application/x-ndjson"})
     assert len(b"".join(lines.streaming_content).splitlines()) == 3  # type: ignore[attr-defined]
     assert AuditEntry.objects.filter(kind="personal_data_read", subject=study.slug).count() == 4
+
+
+@pytest.mark.parametrize("key", [-5, 2**63 - 1, 2**63 - 50])
+def test_malformed_cursors_of_rows_are_refused(key: int) -> None:
+    study = factories.make_study()
+    cursor = base64.urlsafe_b64encode(str(key).encode()).decode().rstrip("=")
+    response = client_of(Role.ANALYST).get(f"{ROOT}{study.slug}/trials/?cursor={cursor}")
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "cursor")
+
+
+def test_lines_of_a_study_that_was_never_launched_are_the_problem_of_the_pages() -> None:
+    study = factories.make_study(launched=False)
+    analyst = client_of(Role.ANALYST)
+    page = analyst.get(f"{ROOT}{study.slug}/trials/")
+    lines = analyst.get(f"{ROOT}{study.slug}/trials/", headers={"Accept": "application/x-ndjson"})
+    assert (page.status_code, lines.status_code) == (404, 404)
+    assert lines.json()["detail"] == page.json()["detail"]
+
+
+def test_an_unknown_table_has_no_lines_and_no_pages() -> None:
+    study = factories.make_study()
+    analyst = client_of(Role.ANALYST)
+    for headers in ({}, {"Accept": "application/x-ndjson"}):
+        assert analyst.get(f"{ROOT}{study.slug}/nothing/", headers=headers).status_code == 404
+
+
+def test_reopening_and_launching_restore_an_archived_study(researcher: Client) -> None:
+    study = factories.make_study()
+    for act, body in (("reopen", None), ("launch", {})):
+        Study.objects.update(status="closed", archived_at="2026-01-01T00:00Z")
+        row = send(researcher, f"{study.slug}/{act}/", body).json()
+        assert (row["status"], row["archived"]) == ("open", False)
+    assert study.events.filter(kind="study_restored").count() == 2
 
 
 def test_flow_and_interim_estimates() -> None:

@@ -118,6 +118,11 @@ def test_a_place_beyond_all_numbers_is_no_error(staff, participant, at, query):
     assert staff.get(at(f"participants/?{query}")).status_code == 200
 
 
+@pytest.mark.parametrize("key", ["9" * 20 + ".1", "1." + "9" * 20, "9" * 5000 + "." + "9" * 5000])
+def test_a_response_beyond_all_numbers_is_no_error(staff, participant, at, key):
+    assert staff.get(at(f"responses/?after={key}")).status_code == 200
+
+
 def test_the_way_of_a_participant(staff, study, participant, at):
     page = text(staff.get(at(f"participants/{participant.public_id}/")))
     for words in ("Consented", "Assigned to a condition", "Final survey", "Completed", "Strongly agree"):

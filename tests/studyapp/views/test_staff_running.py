@@ -283,6 +283,22 @@ def test_an_archived_study_is_out_of_the_list_until_it_is_restored(staff, study)
     assert study.slug in staff.get("/staff/").content.decode()
 
 
+@pytest.mark.parametrize("act", ["studies/{}/reopen/", "studio/{}/launch/"])
+def test_a_study_that_admits_people_again_leaves_the_archive(staff, study, user, act):
+    for done in ("close/", "archive/"):
+        staff.post(f"/staff/studies/{study.slug}/{done}")
+    staff.post(f"/staff/{act.format(study.slug)}")
+    study.refresh_from_db()
+    assert (study.status, study.archived_at) == ("open", None)
+    assert study.slug in staff.get("/staff/").content.decode()
+    assert study.slug not in staff.get("/staff/archive/").content.decode()
+    assert study.events.get(kind="study_restored").actor == user
+
+
+def test_a_preregistration_of_an_unknown_form_is_not_there(staff, study):
+    assert staff.get(f"/staff/studio/{study.slug}/preregistration/unknown.md").status_code == 404
+
+
 def test_a_copy_is_a_draft_of_its_own(staff, study, user):
     factories.make_participant(study=study, completed=True)
     address = f"/staff/studies/{study.slug}/duplicate/"
