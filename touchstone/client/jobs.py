@@ -11,7 +11,7 @@ from .rows import JobRow, JobStatus
 
 
 class Jobs(Subject):
-    """The jobs that you started."""
+    """The jobs that you started and may see."""
 
     _root = "jobs"
 
