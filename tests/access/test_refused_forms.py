@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Refused(HTMLParser):
-    """What a page of a refused form says: its title, all ids, and the links of its summary."""
+    """Title, ids and links of the summary of a page with a refused form."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Refused(HTMLParser):
 
 
 def remarks(answer: Any) -> list[str]:
-    """What the page of a refused form lacks; nothing where none was refused."""
+    """Name what the page of a refused form lacks; nothing if none was refused."""
     if not answer.get("Content-Type", "").startswith("text/html") or answer.streaming:
         return []
     text = answer.content.decode()
