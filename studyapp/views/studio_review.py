@@ -1,6 +1,5 @@
 """The last page of the studio: checklist, rehearsal and launch."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -87,7 +86,7 @@ def accept(request: HttpRequest, study: Study, check: str) -> HttpResponse:
         else:
             messages.success(request, _("Decision recorded."))
             return redirect("studyapp:studio_review", study.slug)
-    return _review(request, study, decisions={check: form}, status=422)
+    return _review(request, study, decision=form, status=422)
 
 
 @require_POST
@@ -146,7 +145,7 @@ def _review(
     study: Study,
     *,
     file: ImportForm | None = None,
-    decisions: Mapping[str, DecisionForm] | None = None,
+    decision: DecisionForm | None = None,
     new_link: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -159,7 +158,7 @@ def _review(
     context = {
         **studio_frame(study, now, problems, "review"),
         "unchanged": is_newest and study.status == Study.Status.OPEN,
-        "checks": [_check(each, decisions or {}) for each in checks],
+        "checks": [_check(each, decision) for each in checks],
         "is_ready": all(each.state in ("done", "decided") for each in checks),
         "correctness": correctness_of_design(plan) if plan else [],
         "judges": judges_of(shown_answers(plan)) if plan else 0,
@@ -169,16 +168,19 @@ def _review(
         "history": [(one, CHANGES.get(one.changed, one.changed)) for one in revisions(study)[:HISTORY]],
         "version": version,
         "file": file or ImportForm(),
-        "refused": file or next(iter((decisions or {}).values()), None),
+        "refused": file or decision,
         "shows_title": seen.content.shown_title == seen.content.title,
     }
     return render(request, "studyapp/studio/review.html", context, status=status)
 
 
-def _check(state: CheckState, decisions: Mapping[str, DecisionForm]) -> dict[str, Any]:
+def _check(state: CheckState, decision: DecisionForm | None) -> dict[str, Any]:
     """Return a line of the checklist with the step that mends it."""
     problem = Problem(state.location, state.message)
     step = step_of(problem) if state.state == "refused" else None
+    form = decision if decision and decision.check == state.name else None
+    if form is None and state.name in REASON_LABELS:
+        form = DecisionForm(check=state.name)
     return {
         "check": state,
         "title": CHECK_TITLES[state.name],
@@ -186,7 +188,5 @@ def _check(state: CheckState, decisions: Mapping[str, DecisionForm]) -> dict[str
         "place": named(problem) if state.location else "",
         "at": ".".join(map(str, state.location)),
         "field": Widget("text", state.location).id,
-        "form": decisions.get(state.name) or DecisionForm(check=state.name)
-        if state.name in REASON_LABELS
-        else None,
+        "form": form,
     }

@@ -117,6 +117,7 @@ class DecisionForm(forms.Form):
     def __init__(self, *args: Any, check: str, **options: Any) -> None:
         # The page may have a form for each check, whose fields need IDs of their own.
         super().__init__(*args, **{"auto_id": f"{check}-%s", **options})
+        self.check = check
         self.fields["reason"].label = REASON_LABELS[check]
 
 
