@@ -73,7 +73,10 @@ def _images(item: Item, files: Mapping[str, ImageFile]) -> list[ItemImage] | Non
     stored = [files[name] for name in item.images if name in files and files[name].path]
     if len(stored) < len(item.images):
         return None
-    return [ItemImage(path=one.path, width=one.width or 1, height=one.height or 1) for one in stored]
+    return [
+        ItemImage(path=one.path, width=one.width or 1, height=one.height or 1, name=one.name)
+        for one in stored
+    ]
 
 
 def executions(project: Project, system: str, revision: str, ids: Iterable[str]) -> list[ExecutionRecord]:

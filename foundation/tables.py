@@ -13,10 +13,12 @@ from django.db.models import Expression, F, Model, QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 
+from foundation.whole_numbers import whole_number
+
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
 PAGING = ("page", "after", "before")  # in an address; another order makes them meaningless
-_MOST_DIGITS = 9  # of the number of a page
+_PAGE_DIGITS = 9  # of the number of a page
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,10 @@ class SortedTable:
         sortable = {column.name: column for column in self._columns if column.key is not None}
         asked = query.get(table.parameter, "")
         order = asked if asked.removeprefix("-") in sortable else table.default
-        page = query.get("page", "")
         self._column = sortable.get(order.removeprefix("-"))
         self._descends = order.startswith("-")
         self.is_default = order == table.default
-        self.number = max(1, int(page)) if page.isdecimal() and len(page) <= _MOST_DIGITS else 1
+        self.number = max(1, whole_number(query.get("page", ""), _PAGE_DIGITS) or 1)
 
     @property
     def asked(self) -> dict[str, str]:

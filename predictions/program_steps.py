@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from foundation.frozen_model import FrozenModel, Growing
+from foundation.frozen_model import Growing
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Level = Annotated[int, Field(ge=1, le=3)]  # of an attention: 1 weak, 2 medium, 3 strong
@@ -17,15 +17,18 @@ Number = Annotated[int, Field(ge=0)]
 StepBox = tuple[Number, Fraction, Fraction, Fraction, Fraction, Fraction | None]
 
 
-class ItemImage(FrozenModel):
-    """An image of an item; ``path`` is relative to the image folder.
+class ItemImage(Growing):
+    """An image of an item.
 
-    The file is named by its SHA-256.
+    Attributes:
+        path: Relative to the image folder; the file is named by its SHA-256.
+        name: That of the image in its project, by which systems know its region features; empty if unknown.
     """
 
     path: Annotated[str, Field(pattern=r"^[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,5}$")]
     width: Annotated[int, Field(gt=0)]
     height: Annotated[int, Field(gt=0)]
+    name: str = ""
 
 
 class Step(Growing):

@@ -13,8 +13,9 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from modelserver.inputs.decoding import Floats, require_finite_logits
 from modelserver.inputs.features import Vocabulary, lower_words
-from modelserver.inputs.mentions import TYPES, MentionType
+from modelserver.inputs.mentions import TYPES
 
 LONGEST = 128  # words or pieces of a question that are read
 FILTERS = (3, 4, 5)  # words wide
@@ -74,10 +75,18 @@ class EncoderTypes(nn.Module):
         return (states * mask).sum(1) / mask.sum(1)
 
 
-def predict_types(model: WordCNN | EncoderTypes, questions: Sequence[str]) -> list[MentionType]:
-    """Return the most probable answer type of each question.
+def type_logprobs(model: WordCNN | EncoderTypes, questions: Sequence[str]) -> Floats:
+    """Return the log-probabilities of the answer types, in the order of `TYPES`.
 
     The model must be in eval mode.
+
+    Returns:
+        [questions, types].
+
+    Raises:
+        PredictionFailed: logits are not finite.
     """
     with torch.inference_mode():
-        return [TYPES[number] for number in model(questions).argmax(-1).tolist()]
+        logits = model(questions)
+        require_finite_logits(logits.float().cpu().numpy())
+        return torch.log_softmax(logits.double(), -1).cpu().numpy()

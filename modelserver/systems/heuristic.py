@@ -18,13 +18,14 @@ import torch
 from safetensors.torch import save as save_weights
 
 from modelserver.inputs import encoders
-from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
+from modelserver.inputs.answer_types import EncoderTypes, WordCNN, type_logprobs
+from modelserver.inputs.decoding import Floats
 from modelserver.inputs.features import Vocabulary, lower_words, require_free_answer
-from modelserver.inputs.mentions import MentionType, mentions
+from modelserver.inputs.mentions import TYPES, mentions
 from modelserver.inputs.weight_files import load_weights, naming_file
 from modelserver.systems.base import Identified, Identity, Labels, words
 from modelserver.wire.errors import InvalidRequest
-from modelserver.wire.schema import AnswerLocation, QAItem, QAPrediction
+from modelserver.wire.schema import LEAST_LOGPROB, AnswerLocation, QAItem, QAPrediction
 
 Selector = Literal["overlap", "lcs", "position", "encoder"]
 Predictor = Literal["words", "encoder"]
@@ -70,27 +71,41 @@ class HeuristicSystem(Identified):
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items.
 
-        Raises InvalidRequest when `check` would for any of them.
+        Raises InvalidRequest when `check` would for any of them, and PredictionFailed for logits that are
+        not finite.
         """
         for item in items:
             self.check(item)
         if not items:
             return []
         model = self.words if self.choice.predictor == "words" else self.encoder
-        types = predict_types(model, [item.question for item in items])
-        return [self._answer(item, kind) for item, kind in zip(items, types, strict=True)]
+        chances = type_logprobs(model, [item.question for item in items])
+        return [self._answer(item, row) for item, row in zip(items, chances, strict=True)]
 
-    def _answer(self, item: QAItem, kind: MentionType) -> QAPrediction:
+    def _answer(self, item: QAItem, log_types: Floats) -> QAPrediction:
         sentences = [
             ((title, number), text) for title, texts in item.context for number, text in enumerate(texts)
         ]
         fact, text = sentences[self.closest(item.question, [text for _, text in sentences])]
-        mention = next((candidate for candidate in mentions(text) if candidate.type == kind), None)
-        if mention is None:
-            return QAPrediction(id=item.id, answer="", type="span", facts=[fact])
-        place = AnswerLocation(first=fact, last=fact, start=mention.start, end=mention.end)
-        answer = text[mention.start : mention.end]
-        return QAPrediction(id=item.id, answer=answer, type="span", location=place, facts=[fact])
+        firsts = {mention.type: mention for mention in reversed(mentions(text))}
+        answers = [text[m.start : m.end] if (m := firsts.get(kind)) else "" for kind in TYPES]
+
+        def logprob(answer: str) -> float:
+            """Return that of all types together whose mention is the answer."""
+            same = [chance for chance, given in zip(log_types, answers, strict=True) if given == answer]
+            return min(0.0, max(LEAST_LOGPROB, float(np.logaddexp.reduce(same, initial=-np.inf))))
+
+        best = int(log_types.argmax())
+        mention = firsts.get(TYPES[best])
+        return QAPrediction(
+            id=item.id,
+            answer=answers[best],
+            type="span",
+            location=mention and AnswerLocation(first=fact, last=fact, start=mention.start, end=mention.end),
+            facts=[fact],
+            answer_logprob=logprob(answers[best]),
+            target_logprob=None if item.target is None else logprob(item.target),
+        )
 
     def closest(self, question: str, sentences: Sequence[str]) -> int:
         """Return the number of the chosen sentence."""

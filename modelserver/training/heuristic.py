@@ -20,7 +20,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from modelserver.inputs import encoders
-from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
+from modelserver.inputs.answer_types import EncoderTypes, WordCNN, type_logprobs
 from modelserver.inputs.features import Vocabulary
 from modelserver.inputs.hotpot import GoldExample, parse_gold, read_gold
 from modelserver.inputs.mentions import TYPES, MentionType, type_of
@@ -202,7 +202,8 @@ def type_weights(examples: Sequence[Labelled]) -> torch.Tensor:
 
 def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dict[str, float]:
     """Return accuracy and macro F1 over the types of labels or predictions."""
-    predicted = predict_types(model, [each.question for each in examples])
+    chances = type_logprobs(model, [each.question for each in examples])
+    predicted = [TYPES[number] for number in chances.argmax(-1)]
     types = [each.type for each in examples]
     scores = []
     for kind in set(predicted) | set(types):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -158,8 +159,15 @@ def _differing(stored: Question | None, record: QuestionRecord) -> list[str]:
     """Return the columns, as files name them, that differ from a stored row."""
     if stored is None:
         return []
-    columns = record.columns().items()
-    return [NAMES.get(column, column) for column, value in columns if getattr(stored, column) != value]
+    columns = record.columns()
+    held = {column: getattr(stored, column) for column in columns}
+    columns["images"], held["images"] = _files(columns["images"]), _files(held["images"])
+    return [NAMES.get(column, column) for column, value in columns.items() if held[column] != value]
+
+
+def _files(images: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """Return images without their names, which questions of earlier versions lack."""
+    return [{**image, "name": ""} for image in images]
 
 
 def _note(batch: Sequence[QuestionRecord], findings: Findings) -> None:

@@ -13,7 +13,7 @@ from jobs.model_gateway import execute_items
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
 from predictions.executions import answer_text, module_item, steps_of
 from predictions.models import Question
-from predictions.program_steps import IMAGES, STEPS
+from predictions.program_steps import IMAGES, STEPS, ItemImage
 
 Outcome = dict[str, Any] | ItemError  # the columns of a prediction, or why there is none
 
@@ -36,7 +36,7 @@ def _request(question: Question) -> ModuleItem | ItemError:
             text=question.text,
             context=question.context,
             steps=None if question.steps is None else STEPS.validate_python(question.steps),
-            images=[_image(each.path) for each in IMAGES.validate_python(question.images)],
+            images=[_image(each) for each in IMAGES.validate_python(question.images)],
         )
     except ValidationError as error:
         return _refusal(question.external_id, "invalid_item", first_error(error))
@@ -44,8 +44,8 @@ def _request(question: Question) -> ModuleItem | ItemError:
         return _refusal(question.external_id, "invalid_item", str(error))
 
 
-def _image(path: str) -> ModuleImage:
-    return ModuleImage(name=path, data=base64.b64encode(read_image(path)))
+def _image(image: ItemImage) -> ModuleImage:
+    return ModuleImage(name=image.name or image.path, data=base64.b64encode(read_image(image.path)))
 
 
 def _columns(outcome: Execution | ItemError, item: ModuleItem) -> Outcome:

@@ -12,6 +12,7 @@ from foundation.errors import Conflict, NotFound
 from foundation.messages import say
 from studyapp.definition.payments import Group, PaymentOrder
 from studyapp.models import ExternalIds, Mode, Outcome, Participant, Payment, Study
+from studyapp.queries.own_answers import bonuses
 from studyapp.queries.privacy import external_ids
 
 Kind, State = Payment.Kind, Payment.State
@@ -78,6 +79,12 @@ def group_of(participant: Participant) -> Group:
 def live_submissions(study: Study) -> QuerySet[ExternalIds]:
     """Return the IDs of the people who came from a platform, by arrival."""
     return external_ids(study).filter(mode=Mode.LIVE)
+
+
+def payable_bonuses(study: Study) -> dict[str, Decimal]:
+    """Return the earned bonuses of the people who came from a platform, by public ID."""
+    payable = set(live_submissions(study).values_list("participant__public_id", flat=True))
+    return {who: amount for who, amount in bonuses(study).items() if who in payable}
 
 
 def group_counts(study: Study) -> dict[str, int]:

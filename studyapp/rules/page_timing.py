@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
+from foundation.whole_numbers import whole_number
+
 # The largest value of a 32-bit integer column: 24 days in milliseconds.
 LARGEST = 2**31 - 1
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
@@ -66,7 +68,5 @@ def _is_opening(row: object) -> bool:
 
 
 def _count(sent: str) -> int | None:
-    if not (sent.isascii() and sent.isdigit() and len(sent) <= 10):
-        return None
-    value = int(sent)
-    return value if value <= LARGEST else None
+    value = whole_number(sent)
+    return value if value is not None and value <= LARGEST else None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from foundation.messages import message_of, say
+from foundation.whole_numbers import whole_number
 from studyapp.definition.scales import expand
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyappError
@@ -23,7 +24,6 @@ QUESTIONS = {
     ("screening",),
     ("comprehension", "questions"),
 }
-MOST_DIGITS = 9  # of a number in an address or a form; none that is meant has more
 PARTS = {
     ("task", "bonus"),
     ("practice",),
@@ -47,9 +47,8 @@ class CannotEdit(StudyappError):
 
 def location_of(path: str) -> Location:
     """Return the location that a dotted path names."""
-    return tuple(
-        int(part) if part.isdecimal() and len(part) <= MOST_DIGITS else part for part in path.split(".")
-    )
+    numbers = ((part, whole_number(part)) for part in path.split("."))
+    return tuple(part if number is None else number for part, number in numbers)
 
 
 def value_at(draft: Any, location: Location) -> Any:

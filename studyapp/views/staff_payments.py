@@ -32,6 +32,7 @@ from studyapp.queries.payments import (
     group_of,
     live_submissions,
     paid_total,
+    payable_bonuses,
     payments_of,
     plan_payments,
     state_counts,
@@ -59,7 +60,7 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
     form = OrderForm(request.POST, request.FILES, promised=currency(study))
     if not form.is_valid():
         return _page(request, study, order=form, status=422)
-    order = form.order(partial(_earned, study))
+    order = form.order(partial(payable_bonuses, study))
     try:
         plan = plan_payments(study, order)
     except TouchstoneError as error:
@@ -138,12 +139,6 @@ def download_file(request: HttpRequest, study: Study) -> HttpResponse:
     earned = bonuses(study) if form.cleaned_data.get("earned") else {}
     head, rows = payment_file(study, form.amounts(), form.cleaned_data["format"] or "all", earned)
     return _csv(request, study, "payments", head, rows)
-
-
-def _earned(study: Study) -> dict[str, Decimal]:
-    """Return the earned bonuses of those whom a platform can pay."""
-    payable = set(live_submissions(study).values_list("participant__public_id", flat=True))
-    return {who: amount for who, amount in bonuses(study).items() if who in payable}
 
 
 def _page(

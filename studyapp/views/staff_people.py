@@ -17,6 +17,7 @@ from accounts.policy import Act
 from foundation.errors import NotFound, TouchstoneError
 from foundation.tables import SortedTable
 from foundation.translated_messages import errors_shown, translated_error
+from foundation.whole_numbers import whole_number
 from studyapp.actions import exclusions, privacy
 from studyapp.actions.participants import replace_link as make_new_link
 from studyapp.actions.participants import revoke_links
@@ -33,8 +34,6 @@ from studyapp.web.participant_forms import BEHAVIOUR_LABELS
 from studyapp.web.results_forms import STATE_LABELS, PeopleForm, ReasonForm
 from studyapp.web.tables import PEOPLE
 
-MOST_DIGITS = 18  # of a key of the database
-
 
 @require_safe
 @study_page(Act.STUDY_RESULTS, reads="participants")
@@ -42,11 +41,10 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the participants that the filters let through, the latest first."""
     form = PeopleForm(request.GET, study=study)
     table = PEOPLE.of(request.GET)
-    before = request.GET.get("before", "")
     page = people_page(
         study,
         form.chosen(),
-        before=int(before) if before.isdecimal() and len(before) < MOST_DIGITS else None,
+        before=whole_number(request.GET.get("before", "")),
         order=() if table.is_default else table.order(),
         number=table.number,
     )
@@ -59,7 +57,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "labels": group_labels(study),
         "table": table,
         "is_filtered": any(request.GET.get(name) for name in form.fields),
-        "first": table.address() if before or table.number > 1 else "",
+        "first": table.address() if request.GET.get("before") or table.number > 1 else "",
         "next": _next(table, page),
     }
     return render(request, "studyapp/staff/people.html", context)

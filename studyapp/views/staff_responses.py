@@ -6,6 +6,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.policy import Act
+from foundation.whole_numbers import whole_number
 from studyapp.downloads import ResponsesOptions
 from studyapp.exports.responses import (
     ResponsePage,
@@ -20,7 +21,6 @@ from studyapp.models import Study
 from studyapp.queries.looks import condition_looks
 from studyapp.queries.responses import Key, filtered_trials
 from studyapp.views.access import study_page
-from studyapp.views.staff_people import MOST_DIGITS
 from studyapp.views.staff_results import start_job
 from studyapp.web.results_forms import ResponsesForm
 
@@ -79,9 +79,8 @@ def _questions(data: StudyData) -> dict[str, str]:
 
 def _key(text: str) -> Key | None:
     participant, _dot, position = text.partition(".")
-    if all(part.isdecimal() and len(part) < MOST_DIGITS for part in (participant, position)):
-        return int(participant), int(position)
-    return None
+    key = whole_number(participant), whole_number(position)
+    return None if key[0] is None or key[1] is None else (key[0], key[1])
 
 
 def _next(page: ResponsePage, query: str) -> str:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from django.http import HttpRequest
 
 from accounts.access import user_of
+from foundation.whole_numbers import whole_number
 from studyapp.models import Study
 from studyapp.queries.drafts import Edited, edited, known_names
 from studyapp.studio.drafts import Draft, fitted
-from studyapp.studio.edits import MOST_DIGITS
 from studyapp.studio.forms import form
 from studyapp.studio.steps import Step
 from studyapp.studio.widgets import read
@@ -45,8 +45,8 @@ def submitted(request: HttpRequest, study: Study, step: Step) -> Submitted:
 
 def base_sent(request: HttpRequest) -> int:
     """Return the number of the revision that a form showed, -1 if invalid."""
-    base = request.POST.get("base", "")
-    return int(base) if base.isdecimal() and len(base) <= MOST_DIGITS else -1
+    base = whole_number(request.POST.get("base", ""))
+    return -1 if base is None else base
 
 
 def without_nul(texts: Iterable[object]) -> list[str]:

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext as _
 
+from foundation.whole_numbers import whole_number
 from studyapp.definition.question_flow import visible
 from studyapp.definition.question_scales import MultipleChoice, NumberScale, RankingScale, TextField
 from studyapp.definition.questionnaires import DECLINED, Answer, Question, parts_of
 
 # The fields of a form by name: a text, or the list of all texts of that name.
 Sent = Mapping[str, str | list[str]]
+_CHANGES_DIGITS = 6
 
 
 def parse_answers(
@@ -117,7 +119,7 @@ def parse_changes(questions: Iterable[Question], data: Sent) -> dict[str, int]:
     """Parse how often each answer was changed; an invalid count is missing."""
     changes = {}
     for question in parts_of(questions):
-        text = _last(data.get(f"changes_{question.key}", ""))
-        if text.isascii() and text.isdigit() and len(text) <= 6:
-            changes[question.key] = int(text)
+        changed = whole_number(_last(data.get(f"changes_{question.key}", "")), _CHANGES_DIGITS)
+        if changed is not None:
+            changes[question.key] = changed
     return changes

@@ -18,6 +18,8 @@ from annotation.actions.outputs import import_outputs
 from annotation.models import Project
 from annotation.schemas import Document, SystemRecord
 from config.programs import executions, questions
+from modelserver.wire.schema import ItemError, ModuleItem
+from predictions.actions import executions as executions_of_questions
 from predictions.models import Prediction, Question, Score
 from predictions.module_words import WORDS, module_words
 from studyapp.definition.freezing import FrozenStudy
@@ -100,7 +102,7 @@ def test_it_works(project, settings) -> None:
     assert (question.text, question.answer, question.context) == ("There are two black dogs.", "false", [])
     left = (Path(settings.VAR_DIR) / "images" / question.images[0]["path"]).read_bytes()
     assert sha256(left).hexdigest() in question.images[0]["path"]
-    assert [one["width"] for one in question.images] == [40, 40]
+    assert [(one["width"], one["name"]) for one in question.images] == [(40, "left.png"), (40, "right.png")]
     steps = Prediction.objects.get(question=question).steps
     assert [(one["module"], one["inputs"]) for one in steps] == [
         ("find", []), ("filter", [1]), ("count", [2]), ("2", []), ("equal", [3, 4]),
@@ -144,6 +146,31 @@ def test_the_same_again_changes_nothing(project) -> None:
     said, _warned = brought_in()
     assert "0 questions added, 2 were there already" in said
     assert "0 of them new" in said
+
+
+def test_a_system_gets_the_names_that_it_knows_features_by(project, monkeypatch) -> None:
+    brought_in()
+    sent: list[ModuleItem] = []
+
+    def execute_items(*, items: list[ModuleItem], **_system: str) -> list[ItemError]:
+        sent.extend(items)
+        return [ItemError(id=item.id, error="prediction_failed", message="") for item in items]
+
+    monkeypatch.setattr(executions_of_questions, "execute_items", execute_items)
+    executions_of_questions.execute_questions(
+        system="net", revision="1", questions=list(Question.objects.all())
+    )
+    assert [[image.name for image in item.images] for item in sent] == [["left.png", "right.png"]] * 2
+    assert all(image.data for item in sent for image in item.images)
+
+
+def test_questions_from_before_images_had_names_are_the_same(project) -> None:
+    brought_in()
+    for question in Question.objects.all():
+        question.images = [{key: one[key] for key in ("path", "width", "height")} for one in question.images]
+        question.save()
+    said, _warned = brought_in()
+    assert "0 questions added, 2 were there already" in said
 
 
 def test_the_newest_revision_counts(project) -> None:

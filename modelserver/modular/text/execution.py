@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from analysis.programs import Node, Program
-from modelserver.inputs.decoding import first_best, span_scores
+from modelserver.inputs.decoding import first_best, require_finite_logits, span_scores
 from modelserver.modular.text.modules import Modules, Text, apart, combine
 from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, amount
 from modelserver.wire.errors import PredictionFailed
@@ -114,9 +114,13 @@ def _equal(values: Tensor, number: float | None) -> Tensor | None:
 
 
 def answer_of(modules: Modules, text: Text, root: State) -> ModuleValue:
-    """Return the most probable answer: words, a number, or a date as written."""
+    """Return the most probable answer: words, a number, or a date as written.
+
+    Raises PredictionFailed for logits of words that are not finite, and as `value_of` does.
+    """
     if isinstance(root, Attention):
         first, last = torch.log_softmax(modules.ends(text, root), 1).detach().double().cpu().numpy()
+        require_finite_logits(first, last)
         begin, end = first_best(span_scores(first, last, LONGEST))
         return text.reading.quote(begin, end + 1)
     if isinstance(root, Mentions):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.text.grammar import MOST_NODES, Derivation, Language, productions
 
 NOTHING = len(productions())  # the production before the first one and above the root
@@ -118,12 +119,15 @@ class Parser(nn.Module):
         """Return the most probable programs by beam search, best first.
 
         The question is [M, W].
+
+        Raises PredictionFailed for logits that are not finite.
         """
         growing, scores, done = [Derivation()], question.new_zeros(1), list[tuple[float, Derivation]]()
         rows = question[None]
         memory = self.begin(rows)
         for _ in range(MOST_NODES):
             memory, seen, logits = self.step(rows.expand(len(growing), -1, -1), memory, *_context(growing))
+            require_finite_logits(logits.detach().cpu().numpy())
             total = scores[:, None] + torch.log_softmax(logits + _mask(growing, language, logits), 1)
             best = total.flatten().topk(min(size, int(torch.isfinite(total).sum())))
             row, number = (part.tolist() for part in (best.indices // NOTHING, best.indices % NOTHING))

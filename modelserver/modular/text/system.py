@@ -11,15 +11,16 @@ import torch
 from torch import Tensor
 
 from analysis.programs import Program, ProgramError, parse
+from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.text.execution import answer_of, execute, value_of
 from modelserver.modular.text.grammar import Derivation, Language, derivation
 from modelserver.modular.text.modules import Text
 from modelserver.modular.text.network import Network
 from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.reading import TextFeatures, named
-from modelserver.modular.text.states import Amount, State
+from modelserver.modular.text.states import Amount, Attention, State
 from modelserver.systems.base import Identified, Identity, Labels
-from modelserver.wire.errors import InvalidRequest, PredictionFailed
+from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Execution, ModuleItem, NodeOutput
 
 BEAM = 4
@@ -81,8 +82,7 @@ class TextSystem(Identified):
         return program
 
     def _execute(self, text: Text, program: Program | None) -> Execution:
-        if not torch.isfinite(text.similar).all():
-            raise PredictionFailed("the network's attentions are not numbers: its weights are damaged")
+        require_finite_logits(text.similar.cpu().numpy())
         language = self.network.language(text.reading)
         if program is None:
             best = self.network.parser.beam(text.question, language, BEAM)[0]
@@ -91,6 +91,7 @@ class TextSystem(Identified):
         else:
             asked = self._named(text, program, language)
         states = execute(self.network.modules_, text, program, asked)
+        require_finite_logits(*(_probabilities(state).cpu().numpy() for state in states))
         return Execution(
             id=text.reading.item.id,
             program=str(program),
@@ -127,6 +128,10 @@ def _arguments(reading: TextFeatures, asked: Sequence[Tensor | None]) -> list[st
         chosen = [] if attention is None else (attention > SHOWN * attention.max()).tolist()
         arguments.append(" ".join(word for word, yes in zip(words, chosen, strict=False) if yes) or None)
     return arguments
+
+
+def _probabilities(state: State) -> Tensor:
+    return state.weights if isinstance(state, Attention) else state.probabilities
 
 
 def _output(index: int, module: str, state: State) -> NodeOutput:

@@ -48,7 +48,8 @@ class _Read:
 class VisualSystem(Identified):
     """A network over images.
 
-    ``regions`` are those of images by name; they win over a picture that comes with the name. The
+    ``regions`` are those of images by name; they win over a picture that comes with the name, unless they
+    are of another width than the network's, as those for another system are. The
     baseline ignores an item's program and predicts its answer alone.
     """
 
@@ -139,7 +140,7 @@ class VisualSystem(Identified):
             raise InvalidRequest(
                 f"its region features cannot be read: {error}", field=f"images.{place}.name"
             ) from error
-        if stored is not None:
+        if stored is not None and (image.data is None or stored.features.shape[1] == self.size):
             regions = stored
         elif image.data is not None:
             regions = _proposed(image.data, f"images.{place}.data")

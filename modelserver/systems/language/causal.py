@@ -19,6 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
+from modelserver.inputs.decoding import require_finite_logits
 from modelserver.inputs.encoders import UNBOUNDED, digest, find_folder, open_model, open_tokenizer, quiet
 from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.systems.base import Identified, Identity, Labels
@@ -218,6 +219,7 @@ class CausalSystem(Identified):
             )
             past = outputs.past_key_values
             logits: Tensor = outputs.logits[:, -1].float().cpu()
+            require_finite_logits(logits.numpy())
             chosen = [
                 padding if writer.done else writer.next_token(row)
                 for writer, row in zip(writers, logits, strict=True)
@@ -284,10 +286,12 @@ class CausalSystem(Identified):
         positions = (mask.cumsum(-1) - 1).clamp(min=0)
         most = max(len(after) for _, after in texts) + 1
         outputs = self.model(input_ids=rows, attention_mask=mask, position_ids=positions, logits_to_keep=most)
-        return [
+        scored = [
             logits[-len(after) - 1 :].float().cpu()
             for (_, after), logits in zip(texts, outputs.logits, strict=True)
         ]
+        require_finite_logits(*(logits.numpy() for logits in scored))
+        return scored
 
 
 def _written_logprob(writer: AnswerWriter, target: str) -> float | None:

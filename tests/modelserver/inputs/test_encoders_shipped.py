@@ -10,8 +10,6 @@ from modelserver.systems.extractive import ExtractiveSystem
 from modelserver.wire.schema import SaliencyOptions
 from modelserver.world import generate
 
-BYTES = 3 * 2**20
-
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_it_works(name: str):
@@ -40,8 +38,6 @@ def test_the_larger_one_compares_and_its_reasons_show():
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_they_are_small_and_say_where_they_are_from(name: str):
-    files = list((WEIGHTS / name).iterdir())
-    assert sum(file.stat().st_size for file in files) < BYTES
+def test_they_say_where_they_are_from(name: str):
     card = (WEIGHTS / name / "README.md").read_text(encoding="utf-8")
     assert f"--out modelserver/weights/{name}" in card

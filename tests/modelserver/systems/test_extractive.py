@@ -90,6 +90,13 @@ class TestItWorks:
                 title, index = where.first
                 assert dict(given.context)[title][index][where.start : where.end] == p.answer
 
+    def test_the_own_answer_as_target_has_the_probability_of_the_answer(self, system, items):
+        for asked, own in zip(items, system.predict(items), strict=True):
+            (same,) = system.predict([asked.model_copy(update={"target": own.answer})])
+            assert own.target_logprob is None
+            assert same.target_logprob == same.answer_logprob == pytest.approx(own.answer_logprob, abs=1e-4)
+            assert own.answer_logprob < 0
+
     def test_every_item_has_several_windows(self, system, items):
         for given in items:
             assert len(system.reader.windows(system.reader.encode(given))) > 3

@@ -1,6 +1,7 @@
 """The `heuristic` system: mentions, sentence selectors, predictors of types, training and weights."""
 
 import json
+import math
 import shutil
 from typing import Any
 
@@ -15,6 +16,7 @@ from modelserver.registry import WEIGHTS, load_system
 from modelserver.systems import heuristic
 from modelserver.systems.base import completed
 from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice, common_subsequence
+from modelserver.systems.predict_each import predict_each
 from modelserver.training.heuristic import Labelled, Recipe, Trainer, accuracy, labelled
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights
 from modelserver.wire.schema import QAItem
@@ -114,13 +116,46 @@ def test_every_choice_answers_alone_as_beside_others(folder, selector, predictor
     system = load(folder, Choice(selector, predictor))
     items = [ITEM, *(gold.item for gold in questions[:12])]
     together = system.predict(items)
-    assert together == [system.predict([item])[0] for item in items]
     for item, found in zip(items, together, strict=True):
+        (alone,) = system.predict([item])
+        assert found.answer_logprob == pytest.approx(alone.answer_logprob, abs=1e-5)
+        assert found == alone.model_copy(update={"answer_logprob": found.answer_logprob})
         assert completed(item, found) == found  # facts and places are there
         if found.location:
             texts = {(t, n): text for t, sentences in item.context for n, text in enumerate(sentences)}
             text = texts[found.location.first]
             assert text[found.location.start : found.location.end] == found.answer
+
+
+def test_the_probability_of_an_answer_is_that_of_the_types_that_give_it(folder):
+    system = load(folder, Choice("position", "words"))
+    texts = {"a": "Ann Lee left Oslo in 1954.", "b": "Ann Lee was born."}
+    items = {
+        key: QAItem(id=key, question="Who left?", context=[("A", [text])]) for key, text in texts.items()
+    }
+
+    def chance(key: str, target: str) -> float:
+        (answered,) = system.predict([items[key].model_copy(update={"target": target})])
+        return math.exp(answered.target_logprob)
+
+    given = ["Ann Lee", "Oslo", "1954", ""]  # no number and no organisation is mentioned
+    assert sum(chance("a", target) for target in given) == pytest.approx(1)
+    assert chance("b", "") == pytest.approx(1 - chance("b", "Ann Lee"))
+    assert chance("a", "Rome") < 1e-300
+    for key in items:
+        (answered,) = system.predict([items[key]])
+        assert answered.target_logprob is None
+        assert math.exp(answered.answer_logprob) == pytest.approx(chance(key, answered.answer))
+
+
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_logits_that_are_not_finite_are_an_error_of_the_item(folder, predictor):
+    system = load(folder, Choice("position", predictor))
+    with torch.no_grad():
+        (system.words if predictor == "words" else system.encoder).out.bias[0] = torch.nan
+    (outcome,) = predict_each(system, [ITEM])
+    assert outcome.error == "prediction_failed"
+    assert "logits are not finite numbers" in outcome.message
 
 
 def test_the_convolution_learns_what_is_in_the_words():

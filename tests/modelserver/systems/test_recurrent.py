@@ -17,7 +17,7 @@ from modelserver.systems.predict_each import predict_each
 from modelserver.systems.reader import RecurrentSystem, load, save
 from modelserver.systems.recurrent import THRESHOLD, BiSRU, Config, Recurrence, Similarity, build, scan
 from modelserver.wire.errors import InvalidRequest, UnknownSystem, UnreadableWeights
-from modelserver.wire.schema import QAItem
+from modelserver.wire.schema import LEAST_LOGPROB, QAItem
 from modelserver.world import generate
 
 CPU = torch.device("cpu")
@@ -86,6 +86,16 @@ def test_a_span_answer_is_the_text_at_its_location(system, items):
             title, index = p.location.first
             sentence = dict(item.context)[title][index]
             assert sentence[p.location.start : p.location.end] == p.answer
+
+
+def test_the_own_answer_as_target_has_the_probability_of_the_answer(system, items):
+    for item, own in zip(items, system.predict(items), strict=True):
+        (same,) = system.predict([item.model_copy(update={"target": own.answer})])
+        assert own.target_logprob is None
+        assert same.target_logprob == same.answer_logprob == pytest.approx(own.answer_logprob, abs=1e-4)
+        assert own.answer_logprob < 0
+    (absent,) = system.predict([items[0].model_copy(update={"target": "not in the text"})])
+    assert absent.target_logprob == LEAST_LOGPROB
 
 
 def test_an_answer_does_not_depend_on_its_batch_mates(system, items):

@@ -13,7 +13,7 @@ from modelserver.modular.text.reading import named
 from modelserver.modular.text.scoring import run
 from modelserver.modular.text.system import load
 from modelserver.systems.predict_each import predict_each
-from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
+from modelserver.wire.errors import InvalidRequest, UnreadableWeights
 from modelserver.wire.system_protocol import ExecuteTask
 from tests.modelserver.modular.text.networks import CPU, games, item, network, system
 
@@ -170,12 +170,24 @@ def test_a_network_without_extract_answer_refuses_it_and_never_writes_it():
         assert "extract-answer" not in execution.program
 
 
-def test_damaged_weights_are_no_answer():
+@pytest.mark.parametrize(
+    ("part", "program"),
+    [
+        ("words.weight", PROGRAM),
+        ("parser.choose.bias", None),
+        ("parser.ask.bias", None),
+        ("modules_.bilinear.numbers", PROGRAM),
+        ("modules_.filter_word.bias", "count(filter[long](find[yards]))"),
+        ("modules_.extract.2.bias", "extract-answer"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_an_error_of_the_item(part, program):
     broken = network()
     with torch.no_grad():
-        broken.words.weight.fill_(torch.nan)
-    with pytest.raises(PredictionFailed, match="damaged"):
-        system(broken).execute([item(QUESTION, PASSAGE)])
+        broken.get_parameter(part).fill_(torch.nan)
+    (outcome,) = predict_each(ExecuteTask(system(broken)), [item(QUESTION, PASSAGE, program=program)])
+    assert outcome.error == "prediction_failed"
+    assert "logits are not finite numbers" in outcome.message
 
 
 def test_what_comes_to_no_number_costs_only_its_item(untrained):

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
 
 from modelserver.systems.language.causal import CausalSystem, load
+from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
 from modelserver.wire.schema import LEAST_LOGPROB, QAItem, QAPrediction
 
@@ -82,6 +83,15 @@ def test_an_answer_does_not_depend_on_the_items_beside_it(folder: Path) -> None:
         (alone,) = system.predict([one])
         assert (alone.answer, alone.rationale, alone.facts) == (beside.answer, beside.rationale, beside.facts)
         assert alone.answer_logprob == pytest.approx(beside.answer_logprob, abs=1e-3)
+
+
+def test_logits_that_are_not_finite_are_an_error_of_the_item(folder: Path) -> None:
+    system = opened(configured(folder))
+    with torch.no_grad():
+        system.model.get_parameter("model.norm.weight")[0] = torch.nan
+    outcomes = predict_each(system, [item(1), item(2)])
+    assert [outcome.error for outcome in outcomes] == ["prediction_failed"] * 2
+    assert "logits are not finite numbers" in outcomes[0].message
 
 
 def test_a_target_is_scored_where_the_answer_stands(folder: Path) -> None:
