@@ -81,20 +81,11 @@ def test_a_tiny_cell_is_trained_once(
     cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     store = tmp_path / "trends.jsonl"
-    command = [
-        "--tiny",
-        "--seeds",
-        1,
-        "--only",
-        cell,
-        "--store",
-        store,
-        "--work",
-        tmp_path / "work",
-    ]
+    seed = 2 if cell.startswith("reasons/") else 1  # that under which sizes were chosen does not run
+    command = ["--tiny", "--seeds", seed, "--only", cell, "--store", store, "--work", tmp_path / "work"]
     assert run(monkeypatch, *command) == 0
     row = json.loads(store.read_text())
-    assert (row["cell"], row["seed"], row["tiny"]) == (cell, 1, True)
+    assert (row["cell"], row["seed"], row["tiny"]) == (cell, seed, True)
     assert set(row["scores"]) >= TINY_CELLS[cell]
     assert f"| {cell} | 1 |" in capsys.readouterr().out
     monkeypatch.setattr(trends, "run_cell", lambda *_: pytest.fail("it was trained again"))
