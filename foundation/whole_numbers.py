@@ -4,5 +4,5 @@ KEY_DIGITS = 18  # that a key of the database may have
 
 
 def whole_number(text: str, most_digits: int = KEY_DIGITS) -> int | None:
-    """Parse decimal digits; return None for anything else, and for a number with too many."""
+    """Parse decimal digits; return None for anything else and too many."""
     return int(text) if text.isdecimal() and len(text) <= most_digits else None

@@ -76,7 +76,7 @@ class EncoderTypes(nn.Module):
 
 
 def type_logprobs(model: WordCNN | EncoderTypes, questions: Sequence[str]) -> Floats:
-    """Return the log-probabilities of the answer types, in the order of `TYPES`.
+    """Return the log-probabilities of answer types, ordered as `TYPES`.
 
     The model must be in eval mode.
 

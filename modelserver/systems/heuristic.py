@@ -96,12 +96,14 @@ class HeuristicSystem(Identified):
             return min(0.0, max(LEAST_LOGPROB, float(np.logaddexp.reduce(same, initial=-np.inf))))
 
         best = int(log_types.argmax())
-        mention = firsts.get(TYPES[best])
+        location = None
+        if mention := firsts.get(TYPES[best]):
+            location = AnswerLocation(first=fact, last=fact, start=mention.start, end=mention.end)
         return QAPrediction(
             id=item.id,
             answer=answers[best],
             type="span",
-            location=mention and AnswerLocation(first=fact, last=fact, start=mention.start, end=mention.end),
+            location=location,
             facts=[fact],
             answer_logprob=logprob(answers[best]),
             target_logprob=None if item.target is None else logprob(item.target),

@@ -166,7 +166,7 @@ def _differing(stored: Question | None, record: QuestionRecord) -> list[str]:
 
 
 def _files(images: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """Return images without their names, which questions of earlier versions lack."""
+    """Return images without their names, which old questions lack."""
     return [{**image, "name": ""} for image in images]
 
 

@@ -82,7 +82,7 @@ def live_submissions(study: Study) -> QuerySet[ExternalIds]:
 
 
 def payable_bonuses(study: Study) -> dict[str, Decimal]:
-    """Return the earned bonuses of the people who came from a platform, by public ID."""
+    """Return the earned bonuses of people from a platform, by public ID."""
     payable = set(live_submissions(study).values_list("participant__public_id", flat=True))
     return {who: amount for who, amount in bonuses(study).items() if who in payable}
 

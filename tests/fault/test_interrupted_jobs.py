@@ -24,7 +24,7 @@ from tests.studyapp.questions import entries, write_json
 
 pytestmark = pytest.mark.service
 
-EARLIER, BOTS, ITEMS, PAIRS, QUESTIONS = 8, 6, 4, 6, 2000
+EARLIER, BOTS, ITEMS, PAIRS, QUESTIONS = 4, 4, 4, 4, 1000
 SEED = 2026
 SECONDS = 180
 LONG = {"import_dataset", "simulate_participants", "report", "simulate_annotators"}  # others end too soon

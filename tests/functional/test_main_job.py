@@ -59,31 +59,31 @@ def study_to_report(site: Site, tmp_path: Path, definition: Path, slug: str) -> 
     assert "rehearsed the draft with the hash" in rehearsed
     site.manage("launch_study", slug, "--accept", "judging=the answers are made up")
     assert "/join/" in site.manage("study_link", slug, "--label", "test")
-    said = site.manage("simulate_participants", slug, "-n", "40", "--seed", "3")
-    assert "40 completed" in said
+    said = site.manage("simulate_participants", slug, "-n", "15", "--seed", "3")
+    assert "15 completed" in said
     site.manage("export_results", slug, "--out", str(bundle))
     site.python("analysis", "report", str(bundle), "--out", str(report), "--resamples", "200")
     return bundle, report
 
 
-def check_bundle(bundle: Path, slug: str, conditions: set[str], items: int) -> None:
-    """Forty participants, evenly spread, each with every item once and all questions answered."""
-    people = rows(bundle, "participants.csv")
-    assert {row["status"] for row in people} == {"completed"}
-    sizes = Counter(row["condition"] for row in people)
+def check_bundle(bundle: Path, slug: str, conditions: set[str], items: int, people: int = 40) -> None:
+    """All participants, evenly spread, each with every item once and all questions answered."""
+    participants = rows(bundle, "participants.csv")
+    assert {row["status"] for row in participants} == {"completed"}
+    sizes = Counter(row["condition"] for row in participants)
     assert set(sizes) == conditions
-    assert sum(sizes.values()) == 40
+    assert sum(sizes.values()) == people
     assert max(sizes.values()) - min(sizes.values()) <= 1
     trials = rows(bundle, "trials.csv")
-    assert len(trials) == 40 * items
-    assert len({(row["participant_id"], row["item_id"]) for row in trials}) == 40 * items
+    assert len(trials) == people * items
+    assert len({(row["participant_id"], row["item_id"]) for row in trials}) == people * items
     assert {row["rated_correct"] for row in trials} == {"true", "false"}
     assert {row["certainty"] for row in trials} <= set("12345")
-    orders: dict[str, list[str]] = {row["participant_id"]: [] for row in people}
+    orders: dict[str, list[str]] = {row["participant_id"]: [] for row in participants}
     for row in sorted(trials, key=lambda row: int(row["position"])):
         orders[row["participant_id"]].append(row["item_id"])
-    assert len({tuple(order) for order in orders.values()}) > 30  # each has an order of their own
-    assert len(rows(bundle, "post_survey.csv")) == 40
+    assert len({tuple(order) for order in orders.values()}) > 0.75 * people  # each has an order of their own
+    assert len(rows(bundle, "post_survey.csv")) == people
     assert len(rows(bundle, "items.csv")) == items * len(conditions)
     version = document(bundle, "study_version.json")
     assert version["study"] == slug
@@ -142,7 +142,7 @@ def test_real_questions_and_predictions(site: Site, tmp_path: Path):
     definition.write_text(REAL_STUDY, encoding="utf-8")
     bundle, report = study_to_report(site, tmp_path, definition, "real-data")
 
-    check_bundle(bundle, "real-data", {"srlgrn", "hp_model_9", "ground truth"}, 10)
+    check_bundle(bundle, "real-data", {"srlgrn", "hp_model_9", "ground truth"}, 10, people=15)
     scores = document(bundle, "scores.json")["systems"]
     assert scores == document(tmp_path, "scores.json")["systems"]
     gold = DATA / "hotpot_sample.json"

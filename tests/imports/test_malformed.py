@@ -16,7 +16,7 @@ def test_malformed_files(tmp_path: Path, settings: Any, monkeypatch: pytest.Monk
     settings.JOB_FOLDER = tmp_path / "jobs"
     monkeypatch.setattr(image_storage, "image_folder", lambda: tmp_path / "images")
     (tmp_path / "valid").mkdir()
-    count = size(400, 0.1)
+    count = size(150, 0.1)
     wrong, ends = check_imports(count, int(SEED), tmp_path / "valid")
     assert not wrong, f"{len(wrong)} of {count}:\n" + "\n".join(wrong[:20])
     # Neither is everything refused, nor does most of it pass.

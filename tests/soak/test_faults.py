@@ -212,7 +212,7 @@ def test_a_migration_that_is_cut_off(database: str, request: pytest.FixtureReque
         "DEBUG": "false",
     }
     command = [sys.executable, "manage.py", "migrate"]
-    for number in range(size(2, 0.05)):
+    for number in range(size(1, 0.05)):
         most = rng_of(f"migration {database}", number).uniform(0.0, 0.5) * len(tables(whole))
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
         eventually(lambda most=most: len(tables(url)) > most)

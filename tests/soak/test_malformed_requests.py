@@ -180,7 +180,7 @@ def test_pages():
     places, wrong = targets(make_world("own")), []
     tables = Tables()
     assert len(places) > 120
-    for number in range(size(400, 0.45)):
+    for number in range(size(150, 0.45)):
         rng = rng_of("pages", number)
         client, address, form, files = places[number % len(places)]
         body, media = body_of(form, files, rng)
@@ -205,7 +205,7 @@ def test_api(document: dict[str, Any], api_world: Any):
         for method in methods if method in ("get", "post", "put", "patch", "delete")
     ]  # fmt: skip
     tables = Tables()
-    for number in range(size(400, 0.35)):
+    for number in range(size(150, 0.35)):
         rng, (label, method, path) = rng_of("api", number), operations[number % len(operations)]
         valid = api_world.body(label, path)
         query = {**(api_world.query(label) or {})}
