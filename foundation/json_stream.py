@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+from analysis.io.json_window import JsonWindow
 from foundation.errors import BadFile
 from foundation.json_elements import Element, without_repeats
 from foundation.messages import message_of, say
 from foundation.text_files import opened
-
-BLOCK = 1 << 20  # characters
-LONGEST_TOKEN = 16  # characters; an error nearer to the end of a block may be a token cut in two
 
 # Called with the number of bytes read so far.
 OnProgress = Callable[[int], None]
@@ -83,7 +81,6 @@ def _values(window: "_Window", on_error: OnError | None) -> Iterator[Element]:
 def _array(window: "_Window") -> Iterator[Element]:
     if window.peek() != "]":
         while True:
-            window.peek()
             yield window.element()
             if window.peek() != ",":
                 break
@@ -109,7 +106,6 @@ def _members(window: "_Window") -> Iterator[tuple[str, Element]]:
         if window.peek() != ":":
             raise window.error(say("expected a colon after the key"))
         window.take()
-        window.peek()
         yield key, window.element()
         if window.peek() != ",":
             break
@@ -120,92 +116,38 @@ def _members(window: "_Window") -> Iterator[tuple[str, Element]]:
     window.require_end(say("the object"))
 
 
-class _Window:
-    """The current block of a file, the position in it, and its line."""
+class _Window(JsonWindow):
+    """A window whose errors name file and line."""
 
     def __init__(self, path: Path, file: TextIO, on_progress: OnProgress | None, *, block: int = 0) -> None:
+        super().__init__(file, block=block, on_progress=on_progress, hook=without_repeats)
         self.path = path
-        self.line = 1
-        self._file = file
-        self._on_progress = on_progress
-        self._text = ""
-        self._at = 0
-        self._block = block or BLOCK
-        self._decoder = json.JSONDecoder(object_pairs_hook=without_repeats)
-
-    def peek(self) -> str:
-        """Return the next non-space character, or "" at the end of the file."""
-        while True:
-            rest = len(self._text)
-            start = next((i for i in range(self._at, rest) if self._text[i] not in " \t\r\n"), rest)
-            self._go(start)
-            if start < rest:
-                return self._text[start]
-            if not self._more():
-                return ""
-
-    def take(self) -> None:
-        """Move past the character that ``peek`` returned."""
-        self._go(self._at + 1)
 
     def require_end(self, of: str) -> None:
         """Check that nothing but spaces follows."""
         if self.peek():
             raise self.error(say("text after the end of %(of)s", of=of))
 
-    def seek_object(self) -> bool:
-        """Move to the next line that begins an object; False if none does."""
-        while (at := self._text.find("\n{", self._at)) < 0:
-            self._go(max(self._at, len(self._text) - 1))
-            if not self._more():
-                return False
-        self._go(at + 1)
-        return True
-
     def element(self) -> Element:
-        """Decode the value at the position. Call ``peek`` first to skip spaces."""
-        while True:
-            try:
-                value, end = self._decoder.raw_decode(self._text, self._at)
-            except json.JSONDecodeError as error:
-                cut = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - LONGEST_TOKEN
-                if cut and self._more():
-                    continue
-                problem = say("not JSON: %(problem)s", problem=say(error.msg))
-                raise self.error(problem, at=error.pos) from error
-            except (ValueError, RecursionError) as error:
-                raise self.error(
-                    say("not JSON that can be read: %(problem)s", problem=message_of(error))
-                ) from error
-            closed = self._text[end - 1] in '}]"' or self._text[end : end + 1] in tuple(" \t\r\n,]}:")
-            if not closed and end > len(self._text) - LONGEST_TOKEN and self._more():
-                continue  # a number may go on in the next block
-            element = Element(self.line, value, self._text[self._at : end])
-            self._go(end)
-            return element
+        """Decode the next value."""
+        try:
+            return Element(*self.value())
+        except json.JSONDecodeError as error:
+            problem = say("not JSON: %(problem)s", problem=say(error.msg))
+            raise self.error(problem, at=error.pos) from error
+        except (ValueError, RecursionError) as error:
+            raise self.error(
+                say("not JSON that can be read: %(problem)s", problem=message_of(error))
+            ) from error
 
     def error(self, message: str, *, at: int | None = None) -> BadFile:
         """Return an error at the present position, or at ``at`` in the block."""
-        position = self._at if at is None else at
-        if position >= len(self._text):
+        position = self.at if at is None else at
+        if position >= len(self.text):
             message = say("%(problem)s (the file ends here)", problem=message)
-        line = self.line + self._text.count("\n", self._at, position)
+        line = self.line + self.text.count("\n", self.at, position)
         if line != self.line:
             message = say(
                 "%(problem)s, in the value that begins on line %(line)s", problem=message, line=self.line
             )
         return BadFile(self.path, message, line=line)
-
-    def _go(self, position: int) -> None:
-        self.line += self._text.count("\n", self._at, position)
-        self._at = position
-
-    def _more(self) -> bool:
-        """Add the next block and return whether there was one."""
-        # A block is at least as long as the rest, so that a long value is decoded only a few times.
-        left = self._text[self._at :]
-        block = self._file.read(self._block if self._block < 0 else max(self._block, len(left)))
-        self._text, self._at = left + block, 0
-        if self._on_progress is not None:
-            self._on_progress(self._file.buffer.tell())
-        return bool(block)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -37,13 +38,45 @@ class Date(BaseModel):
         return " ".join(filter(None, (self.day, self.month, self.year)))
 
 
-def marked_words(question: str, attentions: Sequence[Sequence[float]]) -> list[str]:
-    """Return the words of a tokenised question that each attention marks."""
-    words = question.split(" ")
-    return [
-        " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
-        for weights in attentions
-    ]
+class Answer(BaseModel):
+    """An answer: the first of number, spans and date that is not empty."""
+
+    number: str | float = ""
+    date: Date = Date()
+    spans: list[str] = []
+
+
+class Question(BaseModel):
+    """A question with its answer, type and lists; spans count words."""
+
+    query_id: str
+    question: str
+    answer: Answer = Answer()
+    qtype: str = ""
+    tokenized_question: str = ""
+    ques_attention_supervision: list[list[float]] = []
+    module_output_annotations: list[tuple[str, list[tuple[int, int]]]] | None = None
+
+    def arguments(self) -> list[str]:
+        """Return the words of each relocate, filter and find.
+
+        They are the words of the question that its attention marks.
+        """
+        words = self.tokenized_question.split(" ")
+        return [
+            " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
+            for weights in self.ques_attention_supervision
+        ]
+
+
+class Passage(BaseModel):
+    """A passage; its words and their first characters if the file has them."""
+
+    passage: str
+    qa_pairs: list[dict[str, Any]]
+    cleaned_passage: str = ""
+    tokenized_passage: str = ""
+    passage_charidxs: list[int] = []
 
 
 @dataclass(frozen=True)

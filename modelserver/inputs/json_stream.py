@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+from analysis.io.json_window import JsonWindow
 from modelserver.wire.errors import UnreadableData
-
-BLOCK = 1 << 20  # characters
-_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def read_entries(path: Path) -> Iterator[tuple[str, Any]]:
@@ -33,7 +29,7 @@ def read_entries(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _entries(window: _Window) -> Iterator[tuple[str, Any]]:
-    end = {"{": "}", "[": "]"}.get(window.sign())
+    end = {"{": "}", "[": "]"}.get(window.take())
     if end is None:
         raise ValueError("expected an object or a list")
     number = 0
@@ -43,58 +39,23 @@ def _entries(window: _Window) -> Iterator[tuple[str, Any]]:
         number += 1
         key = str(number)
         if end == "}":
-            key = str(window.value())
+            key = str(window.value()[1])
             window.expect(":")
-        yield key, window.value()
+        yield key, window.value()[1]
         if window.peek() == end:
             return
         window.expect(",")
 
 
-class _Window:
-    """The part of a file that is in memory."""
-
-    def __init__(self, file: TextIO) -> None:
-        self.file, self.text, self.place = file, "", 0
-        self.decode = json.JSONDecoder().raw_decode
+class _Window(JsonWindow):
+    """A window on one value, within which the file must not end."""
 
     def peek(self) -> str:
-        """Return the next character that is no white space."""
-        while True:
-            space = _SPACE.match(self.text, self.place)
-            assert space is not None  # it also matches nothing
-            self.place = space.end()
-            if self.place < len(self.text):
-                return self.text[self.place]
-            if not self._more():
-                raise ValueError("the file ends within a value")
+        if not (character := super().peek()):
+            raise ValueError("the file ends within a value")
+        return character
 
-    def sign(self) -> str:
-        """Read the next character that is no white space."""
-        sign = self.peek()
-        self.place += 1
-        return sign
-
-    def expect(self, sign: str) -> None:
+    def expect(self, character: str) -> None:
         """Read a character. Raises ValueError if it is another one."""
-        if (other := self.sign()) != sign:
-            raise ValueError(f"expected {sign!r}, not {other!r}")
-
-    def value(self) -> Any:
-        """Read a value."""
-        self.peek()
-        while True:
-            try:
-                value, end = self.decode(self.text, self.place)
-            except ValueError:
-                if not self._more():
-                    raise
-                continue
-            if end < len(self.text) or not self._more():  # else a number may go on in the next block
-                self.place = end
-                return value
-
-    def _more(self) -> bool:
-        block = self.file.read(max(BLOCK, len(self.text)))  # doubled, so that a long value takes linear time
-        self.text, self.place = self.text[self.place :] + block, 0
-        return bool(block)
+        if (other := self.take()) != character:
+            raise ValueError(f"expected {character!r}, not {other!r}")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation import json_stream
+from analysis.io import json_window
 from foundation.errors import BadFile
 from foundation.json_stream import read_members, read_values
 
@@ -36,13 +36,13 @@ def test_any_array_comes_back_whatever_the_block(
 ):
     path = written(tmp_path_factory.mktemp("json"), json.dumps(values, indent=indent, ensure_ascii=ascii))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "BLOCK", block)
+        patch.setattr(json_window, "BLOCK", block)
         assert [each.value for each in read_values(path)] == values
 
 
 @pytest.mark.parametrize("block", [1, 5, 1000])
 def test_lines_are_those_on_which_values_begin(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(json_stream, "BLOCK", block)
+    monkeypatch.setattr(json_window, "BLOCK", block)
     path = written(tmp_path, '\n[{"a":\n1},\n\n{"b": 2}, 12,\n"x"\n]\n')
     assert [(each.line, each.value) for each in read_values(path)] == [
         (2, {"a": 1}),
@@ -67,6 +67,7 @@ def test_json_lines_are_taken_too(tmp_path: Path):
         ("[1, 2", 1, "the file ends here"),
         ('[{"a": 1}]\n[]', 2, "text after the end"),
         ("[1,]", 1, "Expecting value"),
+        ('[2"]', 1, "expected a comma"),
         ('{"a": 1}\n{"a" 2}', 2, "Expecting ':'"),
         ("[" * 100_000, 1, "recursion"),
         ("[1" + "0" * 5000 + "]", 1, "digits"),
@@ -122,7 +123,7 @@ def test_any_object_comes_back_whatever_the_block(
 ):
     path = written(tmp_path_factory.mktemp("json"), json.dumps(values, indent=indent))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "BLOCK", block)
+        patch.setattr(json_window, "BLOCK", block)
         assert {key: each.value for key, each in read_members(path)} == values
 
 
@@ -130,7 +131,7 @@ def test_any_object_comes_back_whatever_the_block(
 def test_lines_are_those_on_which_values_of_keys_begin(
     tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(json_stream, "BLOCK", block)
+    monkeypatch.setattr(json_window, "BLOCK", block)
     path = written(tmp_path, '{"a":\n1,\n\n"b"\n: [2], "c": 12}\n')
     assert [(each.line, key, each.value) for key, each in read_members(path)] == [
         (2, "a", 1),

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from analysis.io.errors import AnalysisError
-from analysis.programs import Program, lists_of, program_of
-from analysis.programs.drop import Date, marked_words
+from analysis.programs import Program, drop, lists_of, program_of
 from annotation.formats.texts import Tokens, span_of, tokenize
 from annotation.operations import resolved
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
@@ -31,9 +28,7 @@ UNLINKED = "number or date that lies in no single event, not linked"
 Places = dict[tuple[int, int], Span]  # spans by their tokens
 
 
-class _Answer(BaseModel):
-    number: str | float = ""
-    date: Date = Date()
+class _Answer(drop.Answer):
     spans: list[Text] = []
 
     def value(self) -> Value | None:
@@ -48,25 +43,12 @@ class _Answer(BaseModel):
         return str(self.date) or None
 
 
-class Question(BaseModel):
-    """A question with its answer, type and lists, as the file has it."""
-
-    model_config = ConfigDict(extra="allow")
+class Question(drop.Question):
+    """A question whose texts a database can store."""
 
     query_id: Id
     question: LongText
     answer: _Answer = _Answer()
-    qtype: str = ""
-    module_output_annotations: list[tuple[str, list[tuple[int, int]]]] | None = None
-    ques_attention_supervision: list[list[float]] = []
-    tokenized_question: str = ""
-
-    def arguments(self) -> list[str]:
-        """Return the words of each relocate, filter and find.
-
-        They are the words of the question that its attention marks.
-        """
-        return marked_words(self.tokenized_question, self.ques_attention_supervision)
 
     def program(self) -> Program | None:
         """Return the program of the question's type; None without a type.

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from analysis.programs.drop import Passage
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.drop.module_outputs import Lists, Question
 from annotation.formats.source import Source
@@ -27,14 +26,8 @@ from foundation.messages import field_error
 NAME = "drop"  # the part of `extra` for a lossless round trip
 
 
-class _Passage(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
+class _Passage(Passage):
     passage: Text
-    qa_pairs: list[dict[str, Any]]
-    cleaned_passage: str = ""
-    tokenized_passage: str = ""
-    passage_charidxs: list[int] = Field(default=[])
 
 
 def read_drop(source: Source, programs: Mapping[str, str] | None = None) -> Iterator[ItemRecord]:

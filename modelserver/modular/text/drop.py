@@ -9,67 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
-from analysis.programs.drop import Date, marked_words
+from analysis.programs.drop import Answer, Passage, Question
 from modelserver.inputs.data_files import read_json
-from modelserver.modular.text.examples import Example, GoldList, Words, answer
+from modelserver.modular.text.examples import Example, GoldList, answer
 from modelserver.modular.text.reading import Place
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import ModuleItem, first_problem
 from modelserver.world.games.prose import tokenise
 
 
-class _Answer(BaseModel):
-    number: str | float = ""
-    date: Date = Date()
-    spans: list[str] = []
-
-    def texts(self) -> tuple[str, ...]:
-        """Return the texts of the answer, none if there is no answer."""
-        if self.number != "":
-            return (str(self.number),)
-        return tuple(self.spans or filter(None, (str(self.date),)))
-
-
-class _Pair(BaseModel):
-    query_id: str
-    question: str
-    answer: _Answer = _Answer()
-    validated_answers: list[_Answer] = []
-    qtype: str = ""
-    tokenized_question: str = ""
-    ques_attention_supervision: list[list[float]] = []
-    module_output_annotations: list[tuple[str, list[Words]]] = []
-
-    def arguments(self) -> list[str]:
-        """Return the words of each relocate, filter and find.
-
-        They are those that the given attention marks.
-        """
-        return marked_words(self.tokenized_question, self.ques_attention_supervision)
-
-
-class _Passage(BaseModel):
-    passage: str
-    qa_pairs: list[dict[str, Any]]
-    cleaned_passage: str = ""
-    tokenized_passage: str = ""
-    passage_charidxs: list[int] = []
-
-    def words(self) -> tuple[str, list[Place]]:
-        """The passage and its words: those of the file, or by rule."""
-        if not self.tokenized_passage:
-            return self.passage, tokenise(self.passage)
-        written, starts = self.tokenized_passage.split(" "), self.passage_charidxs
-        if len(written) != len(starts):
-            raise ValueError(f"passage_charidxs: has {len(starts)} places for {len(written)} words")
-        places = [(start, start + len(word)) for word, start in zip(written, starts, strict=True)]
-        return self.cleaned_passage or self.passage, places
+class _Pair(Question):
+    validated_answers: list[Answer] = []
 
 
 def read_drop(path: Path) -> list[Example]:
@@ -84,7 +39,7 @@ def read_drop(path: Path) -> list[Example]:
     examples = []
     for name, value in passages.items():
         try:
-            examples += list(_examples(_Passage.model_validate(value)))
+            examples += list(_examples(Passage.model_validate(value)))
         except ValidationError as error:
             raise UnreadableData(f"{path}: {name}: {first_problem(error)}") from error
         except ValueError as error:
@@ -94,21 +49,39 @@ def read_drop(path: Path) -> list[Example]:
     return examples
 
 
-def _examples(passage: _Passage) -> Iterator[Example]:
-    text, tokens = passage.words()
+def _examples(passage: Passage) -> Iterator[Example]:
+    text, tokens = _words(passage)
     for number, value in enumerate(passage.qa_pairs):
         try:
             pair = _Pair.model_validate(value)
             item = ModuleItem(id=pair.query_id, text=pair.question, passage=text, tokens=tokens)
         except ValidationError as error:
             raise ValueError(f"qa_pairs[{number}].{first_problem(error)}") from error
-        texts, others = pair.answer.texts(), [one.texts() for one in pair.validated_answers]
+        texts, others = _texts(pair.answer), [_texts(each) for each in pair.validated_answers]
         if not texts:
             continue
         program = _program(pair)
         gold = () if program is None else _gold(pair, len(tokens))
         also = tuple(dict.fromkeys(one for one in others if one and one != texts))
         yield Example(item, texts, answer(texts, item), also, program, gold)
+
+
+def _words(passage: Passage) -> tuple[str, list[Place]]:
+    """Return the passage and its words: those of the file, or by rule."""
+    if not passage.tokenized_passage:
+        return passage.passage, tokenise(passage.passage)
+    written, starts = passage.tokenized_passage.split(" "), passage.passage_charidxs
+    if len(written) != len(starts):
+        raise ValueError(f"passage_charidxs: has {len(starts)} places for {len(written)} words")
+    places = [(start, start + len(word)) for word, start in zip(written, starts, strict=True)]
+    return passage.cleaned_passage or passage.passage, places
+
+
+def _texts(given: Answer) -> tuple[str, ...]:
+    """Return the texts of an answer, none if there is no answer."""
+    if given.number != "":
+        return (str(given.number),)
+    return tuple(given.spans or filter(None, (str(given.date),)))
 
 
 def _program(pair: _Pair) -> Program | None:

@@ -130,8 +130,8 @@ def test_a_malformed_file_is_named_with_entry_and_field(convert, questions, grap
 
 
 def test_a_large_file_is_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("modelserver.inputs.json_stream.BLOCK", 3)
-    values = {"a": [1, {"b": "é, }"}], "n": 12345, "e": {}}
+    monkeypatch.setattr("analysis.io.json_window.BLOCK", 3)
+    values = {"f": 12.5, "a": [1, {"b": "é, }"}], "n": 12345, "e": {}}  # the first is cut before its point
     for whole in (values, list(values.values()), {}, []):
         (tmp_path / "file.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False), encoding="utf-8")
         read = dict(read_entries(tmp_path / "file.json"))
