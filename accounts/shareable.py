@@ -5,9 +5,10 @@ Accounts import none of them. `settings.SHAREABLE` names a module for each kind,
 
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role, User, Workspace
@@ -45,19 +46,12 @@ class Sharing(Protocol):
     Attributes:
         ROLES: The roles that can be given on such an object.
         INVITES: The act on an object that lets people invite to it, besides owners of its workspace.
+        OBJECTS: All such objects, with their workspaces.
     """
 
     ROLES: tuple[Role, ...]
     INVITES: Act | None
-
-    def object_of(self, pk: int) -> Shareable | None:
-        """Return the object with this key."""
-
-    def objects_of(self, pks: Collection[int]) -> Iterable[Shareable]:
-        """Return the objects with these keys; those that are gone are left out."""
-
-    def named(self, slug: str) -> Shareable | None:
-        """Return the object with this short name."""
+    OBJECTS: QuerySet[Any]
 
     def shares(
         self, *, workspace: Workspace | None = None, users: Collection[User] | None = None

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from annotation.actions.data import ImportReport, bring_images, import_items
+from annotation.actions.data import bring_images, import_items
 from annotation.errors import NotFound
 from annotation.formats import registry
 from annotation.formats.source import Source
@@ -22,17 +22,16 @@ from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
-from foundation.hub_datasets import HubDataset, fetch_dataset
+from foundation.hub_datasets import fetch_upload
 from foundation.import_fields import Text
 from foundation.messages import say
-from foundation.zip_files import emptied, is_zip, unpack
-from jobs.actions.jobs import JobResult, Report, upload_of
+from foundation.zip_files import is_zip, unpack
+from jobs.actions.imports import FirstRows, import_upload
+from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job
 
 IMAGES = "images"  # a zip file of images for items that are there already
 FORMATS = (*sorted(registry.READERS), IMAGES)
-FIRST_ITEMS = 5  # shown of a preview
-UNPACKED = "unpacked"  # the folder beside the upload
 ImportFormat = Annotated[
     Text, Field(json_schema_extra={"enum": list(FORMATS)}, pattern=f"^({'|'.join(FORMATS)})$")
 ]
@@ -71,9 +70,7 @@ def import_items_file(job: Job, report: Report) -> JobResult:
     """
     options = ImportOptions.model_validate(job.options)
     project = project_of(job, options.project)
-    unpacked = upload_of(job).parent / UNPACKED
-    with emptied(unpacked):
-        return JobResult(_Upload(job, report, project, options, unpacked).result())
+    return import_upload(job, _Import(job, report, project, options))
 
 
 def project_of(job: Job, pk: int) -> Project:
@@ -88,96 +85,74 @@ def project_of(job: Job, pk: int) -> Project:
     return project
 
 
-class _Upload:
-    """One upload being read."""
+@dataclasses.dataclass
+class _Import:
+    """The import of an upload, of which ``at`` bytes are read."""
 
-    def __init__(
-        self, job: Job, report: Report, project: Project, options: ImportOptions, unpacked: Path
-    ) -> None:
-        self._job, self._report, self._project, self._options = job, report, project, options
-        self._path, self._unpacked = upload_of(job), unpacked
-        self._findings = Findings(collect=True, roots=[self._path.parent, unpacked])
-        self._first: list[dict[str, Any]] = []
-        self._at = 0
+    job: Job
+    report: Report
+    project: Project
+    options: ImportOptions
+    at: int = 0
 
-    def result(self) -> dict[str, Any]:
-        """Import the upload, or preview it; return the result of the job.
-
-        Raises:
-            Refused: The file has mistakes, and it is no preview.
-        """
-
-        def work() -> dict[str, Any]:
-            counts = self._images() if self._options.format == IMAGES else self._items()
-            return dataclasses.asdict(counts) | {"first": self._first}
-
-        return self._findings.result_of(work, dry_run=self._options.dry_run)
-
-    def _items(self) -> ImportReport:
-        source = self._source()
-        size = (self._path if source.path.is_dir() else source.path).stat().st_size
+    def __call__(self, upload: Path, folder: Path, findings: Findings) -> dict[str, Any]:
+        options = self.options
+        shared: dict[str, Any] = {
+            "project": self.project,
+            "by": self.job.created_by,
+            "dry_run": options.dry_run,
+            "source": upload.name,
+            "job": None if options.dry_run else self.job,
+            "findings": findings,
+        }
+        if options.format == IMAGES:
+            images = self._images(upload, folder, findings)
+            return dataclasses.asdict(bring_images(folder=images, **shared)) | {"first": []}
+        source = self._source(upload, folder, findings)
+        size = (upload if source.path.is_dir() else source.path).stat().st_size
         # Texts and images without labels take the task of the project in any case.
-        from_file = self._options.labels_from_file and self._options.format != "plain"
-        task = None if from_file else task_of(self._project)
+        from_file = options.labels_from_file and options.format != "plain"
+        task = None if from_file else task_of(self.project)
         source = dataclasses.replace(
             source,
             task=task.text if task else "",
             plain=from_file,
-            kind=kind_of(self._project),
+            kind=kind_of(self.project),
             on_progress=lambda at: self._note(at, size),
         )
-        return import_items(
-            records=self._watched(registry.read(self._options.format, source), size),
-            purpose=self._options.purpose,
+        first = FirstRows(self._watched(registry.read(options.format, source), size), _shown)
+        counts = import_items(
+            records=first,
+            purpose=options.purpose,
             image_folder=None if source.images is None else source.images.root,
             labels_from_file=from_file,
-            **self._shared(),
+            **shared,
         )
+        return dataclasses.asdict(counts) | {"first": first.rows}
 
-    def _source(self) -> Source:
-        if self._options.hub:
-            wanted = HubDataset.model_validate_json(self._path.read_bytes())
-            folder = fetch_dataset(wanted, self._unpacked, on_progress=self._report)
-            return Source(path=folder, findings=self._findings)
-        return source_of(
-            self._options.format,
-            self._path,
-            self._unpacked,
-            findings=self._findings,
-            on_progress=self._report,
-        )
+    def _source(self, upload: Path, folder: Path, findings: Findings) -> Source:
+        if self.options.hub:
+            return Source(path=fetch_upload(upload, folder, self.report), findings=findings)
+        return source_of(self.options.format, upload, folder, findings=findings, on_progress=self.report)
 
-    def _images(self) -> ImportReport:
-        if not is_zip(self._path):
-            raise BadFile(self._path, say("is not a zip file; put the images into one"))
-        on_error = self._findings.on_error
-        files = unpack(self._path, self._unpacked, on_progress=self._report, on_error=on_error)
-        folder = pictures_of(files, self._unpacked)
-        if folder is None:
-            raise BadFile(self._path, say("holds no images; add them"))
-        return bring_images(folder=folder.root, **self._shared())
-
-    def _shared(self) -> dict[str, Any]:
-        return {
-            "project": self._project,
-            "by": self._job.created_by,
-            "dry_run": self._options.dry_run,
-            "source": self._path.name,
-            "job": None if self._options.dry_run else self._job,
-            "findings": self._findings,
-        }
+    def _images(self, upload: Path, folder: Path, findings: Findings) -> Path:
+        if not is_zip(upload):
+            raise BadFile(upload, say("is not a zip file; put the images into one"))
+        files = unpack(upload, folder, on_progress=self.report, on_error=findings.on_error)
+        images = pictures_of(files, folder)
+        if images is None:
+            raise BadFile(upload, say("holds no images; add them"))
+        return images.root
 
     def _note(self, at: int, size: int) -> None:
-        self._at = at
-        self._report(at, size)
+        self.at = at
+        self.report(at, size)
 
     def _watched(self, records: Iterator[ItemRecord], size: int) -> Iterator[ItemRecord]:
-        """Keep the first items, and note progress for formats that do not."""
+        """Note progress for formats that do not."""
         for number, record in enumerate(records):
-            if number < FIRST_ITEMS:
-                self._first.append(_shown(record))
             if number % 256 == 0:
-                self._report(self._at, size)
+                self.report(self.at, size)
             yield record
 
 

@@ -3,7 +3,6 @@
 A dry run reads the whole file and stores nothing: it is the preview of the import.
 """
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +10,14 @@ from pydantic import Field
 
 from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
-from annotation.imports import FIRST_ITEMS, UNPACKED, project_of
+from annotation.imports import project_of
 from annotation.schemas import SystemRecord
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import Text
-from foundation.zip_files import unpacked
-from jobs.actions.jobs import JobResult, Report, upload_of
+from foundation.zip_files import unpack_file
+from jobs.actions.imports import FirstRows, import_upload
+from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job
 
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
@@ -47,46 +47,25 @@ def import_outputs_file(job: Job, report: Report) -> JobResult:
         NotFound: The project is not in the workspace of the job.
     """
     options = OutputOptions.model_validate(job.options)
-    project, upload = project_of(job, options.project), upload_of(job)
-    inside = upload.parent / UNPACKED
-    findings = Findings(collect=True, roots=[upload.parent, inside])
-    first: list[dict[str, Any]] = []
+    project = project_of(job, options.project)
 
-    def work() -> dict[str, Any]:
-        with unpacked(upload, inside) as path:
-            seen = _Seen(_read(path, findings, report), first)
-            added = import_outputs(
-                records=seen,
-                project=project,
-                system=options.system,
-                revision=options.revision,
-                findings=findings,
-                by=job.created_by,
-                dry_run=options.dry_run,
-            )
-        return {"added": added, "unchanged": seen.number - added, "first": first}
+    def work(upload: Path, folder: Path, findings: Findings) -> dict[str, Any]:
+        path = unpack_file(upload, folder)
+        size = path.stat().st_size
+        records = read_outputs(path, findings=findings, on_progress=lambda at: report(at, size))
+        first = FirstRows(records, _shown)
+        added = import_outputs(
+            records=first,
+            project=project,
+            system=options.system,
+            revision=options.revision,
+            findings=findings,
+            by=job.created_by,
+            dry_run=options.dry_run,
+        )
+        return {"added": added, "unchanged": first.number - added, "first": first.rows}
 
-    return JobResult(findings.result_of(work, dry_run=options.dry_run))
-
-
-def _read(path: Path, findings: Findings, report: Report) -> Iterator[SystemRecord]:
-    size = path.stat().st_size
-    return read_outputs(path, findings=findings, on_progress=lambda at: report(at, size))
-
-
-class _Seen:
-    """Records that are counted, and the first of them kept, as they pass."""
-
-    def __init__(self, records: Iterable[SystemRecord], first: list[dict[str, Any]]) -> None:
-        self._records, self._first = records, first
-        self.number = 0
-
-    def __iter__(self) -> Iterator[SystemRecord]:
-        for record in self._records:
-            self.number += 1
-            if self.number <= FIRST_ITEMS:
-                self._first.append(_shown(record))
-            yield record
+    return import_upload(job, work)
 
 
 def _shown(record: SystemRecord) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterator
 
-from django.db.models import QuerySet
-
 from accounts.models import Role, User, Workspace
 from accounts.policy import Act, granting
 from annotation.actions.projects import set_member
@@ -14,21 +12,7 @@ from annotation.queries.members import active_members
 
 ROLES = (Role.ANNOTATOR, Role.ADJUDICATOR, Role.MANAGER)
 INVITES = Act.ANNOTATION_MANAGE
-
-
-def object_of(pk: int) -> Project | None:
-    """Return the project of that key."""
-    return Project.objects.filter(pk=pk).first()
-
-
-def objects_of(pks: Collection[int]) -> QuerySet[Project]:
-    """Return the projects with these keys."""
-    return Project.objects.select_related("workspace").filter(pk__in=pks)
-
-
-def named(slug: str) -> Project | None:
-    """Return the project of that name."""
-    return Project.objects.filter(slug=slug).first()
+OBJECTS = Project.objects.select_related("workspace")
 
 
 def shares(

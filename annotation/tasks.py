@@ -8,11 +8,11 @@ from typing import Any
 
 from celery import Task, shared_task
 
-from annotation.actions.runs import RUNS, compute_slice, fail_run, finish_run
+from annotation.actions.runs import RUNS, compute_slice, fail_run
 from annotation.models import OutputRun
 from annotation.queries.runs import missing
 from jobs.actions.slices import attempt
-from jobs.queue import cut_slices, publish
+from jobs.queue import cut_slices
 
 SLICE = 16  # items: a batch of pictures, and seconds to lose
 
@@ -28,26 +28,9 @@ def execute_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> N
 
 
 def enqueue_missing(run: OutputRun, *, size: int = SLICE) -> int:
-    """Enqueue what a run lacks; finish the run if it lacks nothing.
-
-    It also brings back lost slices.
-
-    Args:
-        run: The run.
-        size: The most items in a slice.
-
-    Returns:
-        The number of slices.
-
-    Raises:
-        NoBroker: The queue cannot be reached.
-    """
+    """Enqueue what a run lacks, in slices of at most ``size`` items."""
     keys = missing(run).order_by("pk").values_list("pk", flat=True).iterator()
-    slices = cut_slices(((key, 0) for key in keys), most=size)
-    publish(execute_slice, [(run.pk, *part) for part in slices])
-    if not slices:
-        finish_run(run_id=run.pk)
-    return len(slices)
+    return RUNS.enqueue(execute_slice, run, cut_slices(((key, 0) for key in keys), most=size))
 
 
 @shared_task(ignore_result=True)

@@ -4,8 +4,7 @@ They come as the Parquet files that the hub makes of each. No code of a dataset 
 so only public datasets are found.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,6 @@ from foundation.errors import Conflict, NotFound
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import Text
 from foundation.messages import message_of, say
-from foundation.zip_files import emptied
 
 PARTIAL = "partial-"  # before a split of which the hub has converted only a part
 MOST_BYTES = 8 * 2**30
@@ -81,16 +79,13 @@ def fetch_dataset(
     return folder
 
 
-@contextmanager
-def fetched(upload: Path, folder: Path, on_progress: Callable[[int, int | None], None]) -> Iterator[Path]:
-    """Yield the rows of a dataset that an upload names, for one block.
+def fetch_upload(upload: Path, folder: Path, on_progress: Callable[[int, int | None], None]) -> Path:
+    """Download the rows of the dataset that an upload names.
 
-    Raises:
-        NotFound, Conflict: As `fetch_dataset`.
+    As `fetch_dataset`.
     """
-    with emptied(folder):
-        wanted = HubDataset.model_validate_json(upload.read_bytes())
-        yield fetch_dataset(wanted, folder, on_progress=on_progress)
+    wanted = HubDataset.model_validate_json(upload.read_bytes())
+    return fetch_dataset(wanted, folder, on_progress=on_progress)
 
 
 def _chosen(there: Mapping[str, object], wanted: str, text: str) -> str:

@@ -37,42 +37,38 @@ def is_zip(path: Path) -> bool:
     return _start(path).startswith(ZIP)
 
 
-@contextmanager
-def unpacked(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the one file in a zip or gzip file, or the file itself.
+def unpack_file(path: Path, folder: Path) -> Path:
+    """Return the one file in a zip or gzip file, or the file itself.
 
-    Of a zip file of a dataset that the Hugging Face library saved, yield its folder. The content decides, not
-    the name. The unpacked file lies in the folder until the block ends.
+    Of a zip file of a dataset that the Hugging Face library saved, return its folder. The content decides,
+    not the name. Arguments as `unpack`.
 
     Raises:
         BadFile: As `unpack`, or it holds more than one file.
     """
     if not _start(path).startswith((GZIP, *ZIP)):
-        yield path
-        return
-    with emptied(folder):
-        files = unpack(path, folder) if is_zip(path) else _unpack_gzip(path, folder)
-        if (saved := dataset_folder(files)) is not None:
-            yield saved
-            return
-        if len(files) != 1:
-            raise BadFile(path, say("must hold exactly one file, and holds %(number)s", number=len(files)))
-        yield files[0]
+        return path
+    files = unpack(path, folder) if is_zip(path) else _unpack_gzip(path, folder)
+    if (saved := dataset_folder(files)) is not None:
+        return saved
+    if len(files) != 1:
+        raise BadFile(path, say("must hold exactly one file, and holds %(number)s", number=len(files)))
+    return files[0]
 
 
-@contextmanager
-def unpacked_folder(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the folder in a zip file, packed with its name or without.
+def unpack_folder(path: Path, folder: Path) -> Path:
+    """Return the folder in a zip file, packed with its name or without.
+
+    Arguments as `unpack`.
 
     Raises:
         BadFile: As `unpack`, or it is no zip file.
     """
     if not is_zip(path):
         raise BadFile(path, say("expected a zip file of a folder"))
-    with emptied(folder):
-        unpack(path, folder)
-        inside = [*folder.iterdir()]
-        yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+    unpack(path, folder)
+    inside = [*folder.iterdir()]
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
 
 
 @contextmanager

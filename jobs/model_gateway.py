@@ -5,24 +5,21 @@ a transaction, because an answer may take minutes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-import httpx
 from django.conf import settings
 
 from foundation.errors import RunFailed
 from jobs import request_ids
 from modelserver.wire.client import ModelClient, Retry
-from modelserver.wire.errors import InvalidRequest, Unavailable, UnknownSystem
+from modelserver.wire.errors import InvalidRequest, UnknownSystem
 from modelserver.wire.load_balancing import Servers
 from modelserver.wire.schema import (
     Execution,
     Explanation,
     ItemError,
     ModuleItem,
-    ProgramKind,
     QAItem,
     QAPrediction,
     SaliencyOptions,
@@ -153,27 +150,14 @@ def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
     raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {names}")
 
 
-def served_names(kind: SystemKind, programs: ProgramKind | None = None) -> list[str]:
+def served_names(kind: SystemKind) -> list[str]:
     """Return the names of the served systems of a kind.
-
-    With ``programs`` only those that execute programs of that kind.
 
     Raises:
         ModelServerError: As ``ModelClient.systems``.
     """
     with connected(patience=0) as client:
-        systems = [system for system in client.systems().systems if system.kind == kind]
-    return sorted(system.name for system in systems if programs in (None, system.programs or programs))
-
-
-def server_problem() -> str | None:
-    """Return why the server does not answer now, or None if it does."""
-    try:
-        with connected(patience=0) as client:
-            client.systems()
-    except Unavailable as error:
-        return f"The model server does not answer: {error}."
-    return None
+        return sorted(system.name for system in client.systems().systems if system.kind == kind)
 
 
 def _require_kind(system: SystemInfo, kind: SystemKind) -> None:
@@ -184,19 +168,15 @@ def _require_kind(system: SystemInfo, kind: SystemKind) -> None:
     raise RunFailed(f"{system.name} is a reader: it answers questions (predict), and executes no programs")
 
 
-@contextmanager
-def connected(*, patience: float) -> Iterator[ModelClient]:
-    """Yield a client of the model servers that retries for a while.
+def connected(*, patience: float, url: str = "") -> ModelClient:
+    """Return a client of the model servers that retries for a while.
 
     Args:
         patience: For how many seconds; 0 for a single try.
+        url: The only server to ask. Other clients learn nothing of its failures.
     """
-    url: str = settings.MODEL_SERVER_URL
-    # Loading the certificates for TLS takes longer than a small request, and a plain URL needs none.
-    with httpx.Client(trust_env=False, verify="https:" in url) as http:
-        yield ModelClient(
-            _servers(url), http=http, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience)
-        )
+    servers = Servers(url) if url else _servers(settings.MODEL_SERVER_URL)
+    return ModelClient(servers, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience))
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 from celery import Task
 
 from foundation.errors import NoBroker, RunFailed
-from jobs.model_gateway import served_system, server_problem
+from jobs.model_gateway import served_names, served_system
 from jobs.models import SlicedRun
 from jobs.progress_bar import Bar
 from jobs.queue import LOST_LIMIT, under_way, workers
@@ -118,8 +118,11 @@ def _find_problem(names: list[str]) -> str | None:
     """Return what the job waits for, or None if worker and server are there."""
     if not names:
         return f"Waiting: no worker answers. Start one with: {WORKER_COMMAND}"
-    unavailable = server_problem()
-    return f"Waiting. {unavailable}" if unavailable else None
+    try:
+        served_names("reader")
+    except Unavailable as error:
+        return f"Waiting. The model server does not answer: {error}."
+    return None
 
 
 def _enqueue_again(job: Job, times: int) -> str | None:

@@ -48,7 +48,7 @@ def _allowed(user: User, act: Act, kind: str, jobs: QuerySet[Job]) -> list[int]:
     module, sharing_roles = sharing(kind), granting(act, shared=True)
     workspaces = set(workspaces_of(user, act).values_list("pk", flat=True))
     shared = {each.pk for each, _user, role in module.shares(users=[user]) if role in sharing_roles}
-    objects = module.objects_of(keys)
+    objects = module.OBJECTS.filter(pk__in=keys)
     return [each.pk for each in objects if each.workspace.pk in workspaces or each.pk in shared]
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import urlsplit
 
-import httpx
 from django.conf import settings
 
-from modelserver.wire.client import ModelClient, Retry
+from jobs.model_gateway import connected
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.load_balancing import Servers
 from modelserver.wire.schema import SystemInfo
@@ -67,7 +66,7 @@ def served_systems() -> list[SystemInfo]:
 def _look(urls: list[str]) -> list[ServerState]:
     """Ask all servers at once."""
     pool = ThreadPoolExecutor(max_workers=len(urls))
-    asked = [pool.submit(_ask, url, settings.MODEL_SERVER_TOKEN) for url in urls]
+    asked = [pool.submit(_ask, url) for url in urls]
     end = time.monotonic() + PATIENCE_SECONDS
     states = [_state(url, future, end - time.monotonic()) for url, future in zip(urls, asked, strict=True)]
     pool.shutdown(wait=False, cancel_futures=True)
@@ -84,6 +83,6 @@ def _state(url: str, future: "Future[list[SystemInfo]]", seconds: float) -> Serv
         return ServerState(address, (), answers=False)
 
 
-def _ask(url: str, token: str) -> list[SystemInfo]:
-    with httpx.Client(trust_env=False, verify="https:" in url) as http:
-        return ModelClient(url, http=http, token=token or None, retry=Retry(total=0)).systems().systems
+def _ask(url: str) -> list[SystemInfo]:
+    with connected(patience=0, url=url) as client:
+        return client.systems().systems

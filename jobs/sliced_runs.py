@@ -4,7 +4,7 @@ An app declares a `RunKind` for its model, and gets the actions that start,
 compute, finish, fail, cancel and sweep its runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
@@ -19,7 +19,7 @@ from accounts.models import User
 from foundation.errors import RunFailed
 from foundation.state_machine import Transition, next_status
 from jobs.models import SlicedRun
-from jobs.queue import LOST_LIMIT, under_way, workers
+from jobs.queue import LOST_LIMIT, Slice, publish, under_way, workers
 from modelserver.wire.errors import BudgetSpent, ModelServerError, Unavailable
 
 Run = TypeVar("Run", bound=SlicedRun)
@@ -101,6 +101,22 @@ class RunKind(Generic[Run, Unit]):
                 return 0
         self.finish_run(run_id=run_id)
         return len(units)
+
+    def enqueue(self, task: Task[Any, Any], run: Run, slices: Sequence[Slice]) -> int:
+        """Enqueue slices of what a run lacks; finish a run that lacks nothing.
+
+        It also brings back lost slices.
+
+        Returns:
+            The number of slices.
+
+        Raises:
+            NoBroker: The queue cannot be reached.
+        """
+        publish(task, [(run.pk, *part) for part in slices])
+        if not slices:
+            self.finish_run(run_id=run.pk)
+        return len(slices)
 
     def is_complete(self, run: Run) -> bool:
         """Return whether a run lacks nothing."""

@@ -5,9 +5,6 @@ be stored, what is mended, what is refused, and the first rows.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,11 +14,12 @@ from foundation.dataset_rows import size_of
 from foundation.errors import BadFile, NotFound
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
-from foundation.hub_datasets import fetched
+from foundation.hub_datasets import fetch_upload
 from foundation.import_fields import Text
 from foundation.messages import say
-from foundation.zip_files import unpacked, unpacked_folder
-from jobs.actions.jobs import JobResult, Report, upload_of
+from foundation.zip_files import unpack_file, unpack_folder
+from jobs.actions.imports import FirstRows, import_upload
+from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job
 from predictions.actions.data import import_questions
 from predictions.actions.predictions import FIRST_ROWS, import_predictions
@@ -86,17 +84,19 @@ def import_dataset(job: Job, report: Report) -> JobResult:
     Raises:
         Refused: As `import_questions`; nothing is stored.
     """
-    options, rows = DatasetOptions.model_validate(job.options), list[dict[str, Any]]()
+    options = DatasetOptions.model_validate(job.options)
     held = Dataset.objects.filter(workspace=job.workspace, name=options.name)
     extends = held.exists()
 
-    def work(path: Path, findings: Findings) -> dict[str, Any]:
+    def work(upload: Path, folder: Path, findings: Findings) -> dict[str, Any]:
+        path = _opened(upload, folder, options, report)
         size = size_of(path) or None
         records = QUESTION_FORMATS[options.format](
             path, on_progress=lambda at: report(at, size), findings=findings
         )
+        first = FirstRows(records, _shown, most=FIRST_ROWS)
         counts = import_questions(
-            records=_keep_first(records, rows),
+            records=first,
             name=options.name,
             workspace=job.workspace,
             source_format=options.format,
@@ -105,26 +105,31 @@ def import_dataset(job: Job, report: Report) -> JobResult:
             by=job.created_by,
             dry_run=options.dry_run,
         )
-        done = dataclasses.asdict(counts) | {"first": rows, "extends": extends}
+        done = dataclasses.asdict(counts) | {"first": first.rows, "extends": extends}
         return done if options.dry_run else done | {"dataset": str(held.get().pk)}
 
+    return import_upload(job, work)
+
+
+def _opened(upload: Path, folder: Path, options: DatasetOptions, report: Report) -> Path:
+    """Fetch or unpack an upload; return the file or folder to read."""
     if options.hub:
-        return _result(job, work, dry_run=options.dry_run, opened=partial(fetched, on_progress=report))
-    if options.format in FOLDERS:
-        opened = partial(_folder, articles=FOLDERS[options.format])
-        return _result(job, work, dry_run=options.dry_run, opened=opened)
-    return _result(job, work, dry_run=options.dry_run)
+        return fetch_upload(upload, folder, report)
+    if options.format not in FOLDERS:
+        return unpack_file(upload, folder)
+    path = unpack_folder(upload, folder)
+    try:
+        entries_file(path, beside=FOLDERS[options.format])
+    except BadFile as error:
+        raise BadFile(upload, error.message) from error
+    return path
 
 
-def _keep_first(records: Iterable[QuestionRecord], rows: list[dict[str, Any]]) -> Iterator[QuestionRecord]:
-    """Yield records, and put the first into ``rows`` as they will be stored."""
+def _shown(record: QuestionRecord) -> dict[str, Any]:
+    """Return what a preview shows of a question: what will be stored."""
+    columns = record.columns()
     names = ("external_id", "text", "answer", "supporting_facts")
-    for record in records:
-        if len(rows) < FIRST_ROWS:
-            columns = record.columns()
-            titles = [title for title, _ in record.context]
-            rows.append({name: columns[name] for name in names} | {"articles": titles})
-        yield record
+    return {name: columns[name] for name in names} | {"articles": [title for title, _ in record.context]}
 
 
 def import_predictions_file(job: Job, report: Report) -> JobResult:
@@ -139,9 +144,9 @@ def import_predictions_file(job: Job, report: Report) -> JobResult:
     if dataset is None:
         raise NotFound(say("The dataset of these predictions is not there any more."))
 
-    def work(path: Path, findings: Findings) -> dict[str, Any]:
+    def work(upload: Path, folder: Path, findings: Findings) -> dict[str, Any]:
         run, counts = import_predictions(
-            file=read_predictions(path, findings, strict=options.strict),
+            file=read_predictions(unpack_file(upload, folder), findings, strict=options.strict),
             dataset=dataset,
             system=options.system,
             findings=findings,
@@ -151,47 +156,4 @@ def import_predictions_file(job: Job, report: Report) -> JobResult:
         done = dataclasses.asdict(counts) | {"dataset": str(dataset.pk)}
         return done if run is None else done | {"run": str(run.pk)}
 
-    return _result(job, work, dry_run=options.dry_run)
-
-
-def _result(
-    job: Job,
-    work: Callable[[Path, Findings], dict[str, Any]],
-    *,
-    dry_run: bool,
-    opened: Callable[[Path, Path], AbstractContextManager[Path]] = unpacked,
-) -> JobResult:
-    """Return the result of the work on an upload.
-
-    ``opened`` takes the upload and a folder that does not exist yet, and gives the path to read.
-
-    Raises:
-        Refused: As `Findings.result_of`.
-        NotFound: The upload was deleted.
-    """
-    upload = upload_of(job)
-    if not upload.is_file():
-        raise NotFound(say("The uploaded file is not there any more. Upload it again."))
-    inside = upload.parent / "unpacked"
-    findings = Findings(collect=True, roots=[upload.parent, inside])
-
-    def open_and_work() -> dict[str, Any]:
-        with opened(upload, inside) as path:
-            return work(path, findings)
-
-    return JobResult(findings.result_of(open_and_work, dry_run=dry_run))
-
-
-@contextmanager
-def _folder(upload: Path, inside: Path, articles: str) -> Iterator[Path]:
-    """Yield the folder in a zip file, which holds the articles.
-
-    Raises:
-        BadFile: As `entries_file`, with the name of the upload.
-    """
-    with unpacked_folder(upload, inside) as path:
-        try:
-            entries_file(path, beside=articles)
-        except BadFile as error:
-            raise BadFile(upload, error.message) from error
-        yield path
+    return import_upload(job, work)

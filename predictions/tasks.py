@@ -12,7 +12,7 @@ from celery import Task, shared_task
 
 from jobs.actions.slices import attempt
 from jobs.queue import Slice, cut_slices, publish
-from predictions.actions.predictions import RUNS, compute_slice, fail_run, finish_run
+from predictions.actions.predictions import RUNS, compute_slice, fail_run
 from predictions.actions.reading import compute_records
 from predictions.actions.saliency import compute_weights
 from predictions.actions.scores import compute_reductions
@@ -56,24 +56,12 @@ def weigh_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> Non
 
 
 def enqueue_missing(run: PredictionRun, *, size: int = SLICE) -> int:
-    """Enqueue what a run lacks; finish the run if it lacks nothing.
+    """Enqueue what a run lacks, as `RunKind.enqueue`.
 
-    It also brings back lost slices.
-
-    Args:
-        run: The run.
-        size: The most questions in a slice, which holds about SLICE_TOKENS tokens.
-
-    Returns:
-        The number of slices.
-
-    Raises:
-        NoBroker: The queue cannot be reached.
+    A slice has at most ``size`` questions, and about SLICE_TOKENS tokens.
     """
     slices = cut_slices(missing_sizes(run), most=size, most_tokens=SLICE_TOKENS)
-    if not slices:
-        finish_run(run_id=run.pk)
-    return _publish(predict_slice, run.pk, slices)
+    return RUNS.enqueue(predict_slice, run, slices)
 
 
 def enqueue_reductions(run: PredictionRun, slices: Sequence[Slice]) -> int:

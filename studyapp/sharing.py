@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterator
 
-from django.db.models import QuerySet
-
 from accounts.models import Role, User, Workspace
 from studyapp.actions.shares import end_share as end_study_share
 from studyapp.actions.shares import share_study
@@ -12,21 +10,7 @@ from studyapp.queries.access import SHARED_ROLES
 
 ROLES: tuple[Role, ...] = SHARED_ROLES
 INVITES = None
-
-
-def object_of(pk: int) -> Study | None:
-    """Return a study by its key."""
-    return Study.objects.select_related("workspace").filter(pk=pk).first()
-
-
-def objects_of(pks: Collection[int]) -> QuerySet[Study]:
-    """Return the studies with these keys."""
-    return Study.objects.select_related("workspace").filter(pk__in=pks)
-
-
-def named(slug: str) -> Study | None:
-    """Return a study by its short name."""
-    return Study.objects.select_related("workspace").filter(slug=slug).first()
+OBJECTS = Study.objects.select_related("workspace")
 
 
 def shares(

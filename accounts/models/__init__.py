@@ -1,6 +1,6 @@
 """Tables of users, workspaces, roles, tokens and the audit log."""
 
-from accounts.models.audit import AuditEntry
+from accounts.models.audit import AuditEntry, LogEvent
 from accounts.models.requests import AnsweredRequest
 from accounts.models.tokens import ApiToken, Scope
 from accounts.models.users import User
@@ -11,6 +11,7 @@ __all__ = [
     "ApiToken",
     "AuditEntry",
     "Invitation",
+    "LogEvent",
     "Membership",
     "Role",
     "Scope",

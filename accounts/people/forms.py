@@ -96,7 +96,7 @@ class InvitationForm(forms.Form):
         data = super().clean() or {}
         kind, slug, role = data.get("kind"), data.get("slug"), data.get("role")
         if kind:
-            self.shared = sharing(kind).named(slug) if slug else None
+            self.shared = sharing(kind).OBJECTS.filter(slug=slug).first() if slug else None
             if self.shared is None or self.shared.workspace != self.workspace:
                 self.add_error("slug", _("This workspace has nothing of this kind with this short name."))
             roles = sharing(kind).ROLES

@@ -142,8 +142,8 @@ def object_of(invitation: Invitation) -> Shareable | None:
     """
     if invitation.object_id is None:
         return None
-    shared = sharing(invitation.kind).object_of(invitation.object_id)
-    return shared if shared is not None and shared.workspace == invitation.workspace else None
+    held = sharing(invitation.kind).OBJECTS.filter(workspace=invitation.workspace)
+    return held.filter(pk=invitation.object_id).first()
 
 
 def target_label(invitation: Invitation) -> str:

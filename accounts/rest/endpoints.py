@@ -177,7 +177,7 @@ def _shared(new: shapes.NewInvitation, workspace: Workspace) -> Shareable | None
     if not new.kind:
         return None
     module = sharing(new.kind)
-    shared = module.named(new.object)
+    shared: Shareable | None = module.OBJECTS.filter(slug=new.object).first()
     if shared is None or shared.workspace != workspace:
         raise _wrong("object", f"this workspace has no {new.kind} of this name")
     if new.role not in module.ROLES:

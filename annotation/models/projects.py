@@ -8,8 +8,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import LogEvent, User, Workspace
 from accounts.models import Role as WorkspaceRole
-from accounts.models import User, Workspace
 from accounts.queries.workspaces import roles_in
 
 LOWEST_RANK = -(2**62)  # below the rank of every item
@@ -163,20 +163,10 @@ class Guideline(models.Model):
         return f"{self.module or 'project'} v{self.version}"
 
 
-class AuditEvent(models.Model):
-    """One act in a project. Append-only."""
+class AuditEvent(LogEvent):
+    """One act in a project."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="audit")
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT)
-    kind = models.CharField(max_length=40)
-    at = models.DateTimeField(auto_now_add=True)
-    data = models.JSONField(default=dict)
-
-    class Meta:
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return f"{self.kind} at {self.at:%Y-%m-%d %H:%M}"
 
 
 class KeyBindings(models.Model):

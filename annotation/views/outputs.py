@@ -36,7 +36,8 @@ from annotation.views.access import members_only
 from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
 from foundation.translated_messages import errors_shown, translated_error
-from jobs.model_gateway import served_names, served_system
+from jobs.model_gateway import served_system
+from jobs.served_systems import served_systems, server_states
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import SystemInfo, SystemKind
 
@@ -232,14 +233,14 @@ def _runs(request: HttpRequest, member: Membership) -> dict[str, Any]:
 
 
 def _served(project: Project) -> dict[str, Any]:
-    """Return the served systems that fit, or why they are unknown."""
-    try:
-        served: dict[str, Any] = {"served": served_names("modular", kind_of(project))}
-        if readers := served_names("reader") if project.kind == "spans" else []:
-            served["reader_form"] = ReaderForm(project=project, served=readers)
-    except ModelServerError as error:
-        return {"server_problem": translated_error(error)}
-    return served
+    """Return the served systems that fit, and if any server answers."""
+    systems, programs = served_systems(), (None, kind_of(project))
+    readers = [each.name for each in systems if each.kind == "reader" and project.kind == "spans"]
+    return {
+        "is_answered": any(server.answers for server in server_states()),
+        "served": [each.name for each in systems if each.kind == "modular" and each.programs in programs],
+        "reader_form": ReaderForm(project=project, served=readers) if readers else None,
+    }
 
 
 def _tables(scores: Faithfulness) -> list[dict[str, object]]:

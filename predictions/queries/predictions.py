@@ -1,6 +1,6 @@
 """Read runs: their progress, their missing questions, the latest ones."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet, TextField
@@ -68,6 +68,19 @@ def latest_runs(dataset: Dataset) -> list[PredictionRun]:
     """Return each system's latest finished run on a dataset, by name."""
     by_system = {run.system.name: run for run in _finished(dataset)}
     return [by_system[name] for name in sorted(by_system)]
+
+
+def with_others(runs: Collection[PredictionRun], dataset: Dataset) -> list[PredictionRun]:
+    """Return runs, then the latest runs of other systems on a dataset."""
+    names = {run.system.name for run in runs}
+    return [*runs, *(run for run in latest_runs(dataset) if run.system.name not in names)]
+
+
+def answers_of(runs: Iterable[PredictionRun]) -> dict[str, dict[str, str]]:
+    """Return the answers of runs by system and ID of the question."""
+    return {
+        run.system.name: dict(run.predictions.values_list("question__external_id", "answer")) for run in runs
+    }
 
 
 def systems_of(workspace: Workspace) -> QuerySet[System]:

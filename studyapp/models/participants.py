@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import LogEvent
 from studyapp.models.conduct import Conduct
 from studyapp.models.studies import Condition, EntryLink, Item, Mode, Study, StudyVersion
 
@@ -247,22 +247,11 @@ class SurveyResponse(PagedResponse):
         return f"survey of {self.participant_id}"
 
 
-class Event(models.Model):
-    """One act, by staff or participant.
-
-    Append-only.
-    """
+class Event(LogEvent):
+    """One act, by staff or participant."""
 
     study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="events")
     participant = models.ForeignKey(Participant, null=True, on_delete=models.PROTECT, related_name="events")
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT)
-    kind = models.CharField(max_length=40)
-    at = models.DateTimeField(auto_now_add=True)
-    data = models.JSONField(default=dict)
 
-    class Meta:
-        ordering = ["pk"]
+    class Meta(LogEvent.Meta):
         indexes = [models.Index(fields=["study", "kind", "id"], name="events_of_a_kind")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} at {self.at:%Y-%m-%d %H:%M}"

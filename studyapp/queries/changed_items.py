@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from accounts.models import Workspace
 from foundation.errors import NotFound
 from foundation.messages import message_of, say
-from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.models import Dataset, PredictionRun, Question
 from predictions.queries.data import dataset_named
-from predictions.queries.predictions import latest_run
+from predictions.queries.predictions import answers_of, latest_run, with_others
 from studyapp.definition.candidates import candidates, shuffled
 from studyapp.definition.freezing import FrozenChange, FrozenItem, Shown
 from studyapp.definition.schema import StudyDefinition
@@ -142,7 +142,7 @@ def changed_items(
         dataset = dataset_named(task.source, workspace)
     except NotFound as error:
         raise StudyRefused(SOURCE, message_of(error)) from error
-    answers = _answers(dataset, runs)
+    answers = answers_of(with_others([_same_system(dataset, run) for run in runs.values()], dataset))
     needs_gold = task.ask == "correct" or any(row.ground_truth for row in definition.conditions)
     seed = definition.items.seed or 0
     items = dict(_chosen(dataset, [answers[system] for system in runs], seed, needs_gold=needs_gold))
@@ -155,24 +155,6 @@ def changed_items(
         )
     verdicts = verdicts_on([row.pk for row in items.values()])
     return ChangedItems(task, dataset, items, answers, verdicts, seed)
-
-
-def _answers(dataset: Dataset, runs: Mapping[str, PredictionRun]) -> dict[str, dict[str, str]]:
-    """Return the answers of all systems, those that are shown first.
-
-    Raises:
-        StudyRefused: a system that a condition shows has no finished predictions of the same revision.
-    """
-    done = PredictionRun.objects.filter(dataset=dataset, status=PredictionRun.Status.DONE)
-    others = System.objects.filter(pk__in=done.values("system")).exclude(name__in=runs)
-    latest = [latest_run(dataset, name) for name in others.order_by("name").values_list("name", flat=True)]
-    chosen = [*(_same_system(dataset, run) for run in runs.values()), *(run for run in latest if run)]
-    return {
-        run.system.name: dict(
-            Prediction.objects.filter(run=run).values_list("question__external_id", "answer")
-        )
-        for run in chosen
-    }
 
 
 def _same_system(dataset: Dataset, original: PredictionRun) -> PredictionRun:

@@ -4,11 +4,11 @@ The answers are predictions stored beforehand. Correct means an exact match with
 judges decided.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from predictions.models import Dataset, Prediction, PredictionRun, Question, System
-from predictions.queries.predictions import latest_run
+from predictions.models import Dataset, PredictionRun, Question
+from predictions.queries.predictions import answers_of, with_others
 from studyapp.definition.candidates import candidates, shuffled
 from studyapp.definition.conditions import ItemsDefinition
 from studyapp.definition.freezing import FrozenItem, Shown
@@ -167,28 +167,12 @@ def simulated_items(
     if not isinstance(task, Simulation):
         return None
     questions = Question.objects.filter(dataset=dataset)
+    shown = list(runs.values())
     return SimulatedItems(
         task,
         {question.external_id: question for question in questions.only("external_id", "answer", "labels")},
-        _answers(dataset, runs) if task.ask == "answer" else _answers_of(runs.values()),
+        answers_of(with_others(shown, dataset) if task.ask == "answer" else shown),
         verdicts_on(questions.values_list("pk", flat=True)),
         list(runs),
         definition.items.seed or 0,
     )
-
-
-def _answers(dataset: Dataset, runs: Mapping[str, PredictionRun]) -> dict[str, dict[str, str]]:
-    """Return the answers of all systems, those of conditions first."""
-    done = PredictionRun.objects.filter(dataset=dataset, status=PredictionRun.Status.DONE)
-    others = System.objects.filter(pk__in=done.values("system")).exclude(name__in=runs)
-    latest = [latest_run(dataset, name) for name in others.order_by("name").values_list("name", flat=True)]
-    return _answers_of([*runs.values(), *(run for run in latest if run)])
-
-
-def _answers_of(runs: Iterable[PredictionRun]) -> dict[str, dict[str, str]]:
-    return {
-        run.system.name: dict(
-            Prediction.objects.filter(run=run).values_list("question__external_id", "answer")
-        )
-        for run in runs
-    }

@@ -8,18 +8,7 @@ from studyapp.models import Study, StudyShare
 
 ROLES = (Role.OWNER, Role.RESEARCHER, Role.ANALYST, Role.VIEWER)
 INVITES = None
-
-
-def object_of(pk: int) -> Study | None:
-    return Study.objects.filter(pk=pk).first()
-
-
-def objects_of(pks: Collection[int]) -> list[Study]:
-    return list(Study.objects.select_related("workspace").filter(pk__in=pks))
-
-
-def named(slug: str) -> Study | None:
-    return Study.objects.filter(slug=slug).first()
+OBJECTS = Study.objects.select_related("workspace")
 
 
 def shares(

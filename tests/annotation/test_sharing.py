@@ -68,12 +68,6 @@ def test_nobody_ends_their_own_role() -> None:
     assert project.shared_roles(user) == {Role.MANAGER}
 
 
-def test_projects_are_found_by_key_and_by_name() -> None:
-    project = make_project()
-    assert sharing.object_of(project.pk) == sharing.named(project.slug) == project
-    assert sharing.object_of(project.pk + 1) is sharing.named("nothing") is None
-
-
 def test_the_shares_of_a_workspace_and_of_people_are_listed() -> None:
     here, there = (
         make_member(),

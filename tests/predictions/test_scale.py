@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 
-from predictions import tasks
+from jobs import sliced_runs
 from predictions.actions.predictions import RUNS, finish_run
 from predictions.models import PredictionRun, ReducedAnswer
 from predictions.queries.predictions import missing, missing_sizes, progress
@@ -89,7 +89,7 @@ WORK: dict[str, Callable[[PredictionRun], object]] = {
 
 @pytest.mark.parametrize("name", WORK)
 def test_the_number_of_queries_does_not_grow(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tasks, "publish", lambda task, calls: None)
+    monkeypatch.setattr(sliced_runs, "publish", lambda task, calls: None)
 
     def queries(run: PredictionRun) -> int:
         with CaptureQueriesContext(connection) as captured:

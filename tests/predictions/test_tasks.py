@@ -33,7 +33,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
 def published(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What was enqueued, instead of enqueueing it."""
     calls: list[object] = []
-    monkeypatch.setattr(tasks, "publish", lambda task, parts: calls.extend(parts))
+    monkeypatch.setattr(sliced_runs, "publish", lambda task, parts: calls.extend(parts))
     return calls
 
 

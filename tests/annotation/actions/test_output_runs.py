@@ -8,7 +8,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from PIL import Image as Picture
 
-from annotation import tasks
 from annotation.actions.data import import_items
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, compute_slice, finish_run, start_run
@@ -283,7 +282,7 @@ class TestSweep:
         project = make_project()
         make_items(project)
         run = begun(project)
-        monkeypatch.setattr(tasks, "publish", lambda *_: None)
+        monkeypatch.setattr(sliced_runs, "publish", lambda *_: None)
         for _ in range(LOST_LIMIT + 1):
             sweep_output_runs()
         run.refresh_from_db()

@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from annotation import imports
 from annotation.actions.assignments import next_annotation
 from annotation.actions.data import import_items, import_project
 from annotation.actions.imports import correct_item, delete_item, undo_import
@@ -25,7 +24,7 @@ from annotation.queries.export import item_records
 from annotation.schemas import Document
 from foundation import errors, image_storage
 from foundation.findings import Refusal
-from jobs.actions.jobs import cancel_job, create_job, run_job
+from jobs.actions.jobs import cancel_job, create_job, run_job, upload_of
 from jobs.actions.previews import apply_preview
 from jobs.job_progress import note_progress
 from jobs.models import Job
@@ -85,6 +84,14 @@ def test_a_zip_of_pairs_is_previewed_and_applied_once(project: Project, user: Us
     assert (job.status, job.result["added"]) == (Job.Status.DONE, 3)
     assert ImageFile.objects.exclude(path="").count() == 6
     assert apply_preview(preview=preview, by=user) == (job, False)
+
+
+def test_an_upload_that_was_deleted_is_asked_for_again(project: Project, user: User) -> None:
+    job = upload(project, user, zipped(pairs(2)))
+    upload_of(job).unlink()
+    Job.objects.filter(pk=job.pk).update(status=Job.Status.PENDING, finished_at=None, result=None)
+    job = run(job)
+    assert (job.status, "Upload it again" in job.error) == (Job.Status.FAILED, True)
 
 
 def test_a_worker_that_ended_after_storing_doubles_nothing(project: Project, user: User) -> None:
@@ -201,7 +208,7 @@ def test_a_cancelled_import_stores_nothing(
     job = upload(project, user, zipped(pairs(2)))
     assert job.status == Job.Status.CANCELLED
     assert not Item.objects.exists()
-    assert not (Path(job.upload).parent / imports.UNPACKED).exists()
+    assert not (upload_of(job).parent / "unpacked").exists()
 
 
 def test_an_import_is_undone_with_what_came_with_it(project: Project, user: User) -> None:

@@ -279,7 +279,7 @@ def test_over_rest_and_on_the_page(
     asked: list[OutputRun] = []
     for name in ("annotation.rest.outputs", "annotation.views.outputs"):
         monkeypatch.setattr(f"{name}.enqueue_missing", asked.append)
-    monkeypatch.setattr("annotation.views.outputs.served_names", lambda *_args: [])
+    monkeypatch.setattr("jobs.served_systems.server_states", list)
     address, client = (
         f"/api/v1/projects/{manager.project.slug}/ml-backend/",
         Client(headers=bearer(manager.user)),
