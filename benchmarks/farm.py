@@ -28,7 +28,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -165,26 +165,24 @@ def second_reads(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[floa
     model, chosen = system.model, items[:BATCH]
     assert isinstance(model, SelectAndForget)
     reads: list[float] = []
-    before = model.read_for_answer.forward, model.answer.forward
     spent = 0.0
 
-    def watched(work: Callable[..., T]) -> Callable[..., T]:
+    def watched(forward: Callable[..., T]) -> Callable[..., T]:
         def run(*values: object) -> T:
             nonlocal spent
-            _, used, result = timed(lambda: work(*values))
+            _, used, result = timed(lambda: forward(*values))
             spent += used
             return result
 
         return run
 
-    model.read_for_answer.forward, model.answer.forward = map(watched, before)  # type: ignore[method-assign]
-    try:
-        for _ in range(SHARE_TURNS):
-            spent = 0.0
-            _, whole, _ = _with_threads(1, lambda: timed(lambda: system.predict(chosen)))
-            reads.append(spent / whole)
-    finally:
-        model.read_for_answer.forward, model.answer.forward = before  # type: ignore[method-assign]
+    parts: tuple[Any, ...] = (model.read_for_answer, model.answer)
+    for part in parts:
+        part.forward = watched(part.forward)
+    for _ in range(SHARE_TURNS):
+        spent = 0.0
+        _, whole, _ = _with_threads(1, lambda: timed(lambda: system.predict(chosen)))
+        reads.append(spent / whole)
     again = total = 0
     for item, prediction in zip(items, one_pass(system, items), strict=True):
         contexts = {each.model_dump_json(): each for each in _all_reduced(item, prediction)}
