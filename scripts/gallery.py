@@ -356,10 +356,10 @@ def written(pictures: dict[str, list[Path]], page: Path) -> str:
     lines = [
         "# Every page, in pictures",
         "",
-        "`python -m scripts.gallery` takes these pictures and writes this page, on a site with the demo's "
-        "content and a fake model server: they show pages, not results. Long pages are cut off. Participants "
-        f"see the same pages at {DESKTOP} and at {NARROW} pixels; everything works without JavaScript, and "
-        "in English and German.",
+        "`.venv/bin/python -m scripts.gallery` takes these pictures and writes this page, on a site with the "
+        "demo's content and a fake model server: they show pages, not results. Long pages are cut off. "
+        f"Participants see the same pages at {DESKTOP} and at {NARROW} pixels; everything works without "
+        "JavaScript, and in English and German.",
     ]
     for part, paths in pictures.items():
         lines += ["", f"## {TITLES[part]}", ""]

@@ -67,10 +67,12 @@ def _commands(page: str, block: str) -> list[Command]:
             words = _split(open_text)
         except ValueError:  # a quotation that goes on in the next line
             continue
+        if words.count("do") > words.count("done"):  # a loop goes on, too
+            continue
         if words:
             found.append(Command(page, _without_comment(open_text), tuple(words)))
         open_text = ""
-    assert not open_text, f"{page}: the quotation in {open_text!r} does not end"
+    assert not open_text, f"{page}: {open_text!r} does not end"
     return found
 
 

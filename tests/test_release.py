@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from typing import Any
 
 import pytest
 import yaml
@@ -14,13 +15,28 @@ from tests.studyapp import factories
 
 
 def test_the_citation_names_the_version():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert citation["version"] == analysis.__version__
+    assert citation()["version"] == analysis.__version__
 
 
 def test_the_newest_release_of_the_changelog_is_the_version():
-    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert headings[0] == analysis.__version__
+    assert newest_heading()[0] == analysis.__version__
+
+
+def test_the_citation_has_the_date_of_the_changelog_and_none_before_the_release():
+    assert str(citation().get("date-released", "unreleased")) == newest_heading()[1]
+
+
+def citation() -> dict[str, Any]:
+    """The content of CITATION.cff."""
+    content: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    return content
+
+
+def newest_heading() -> tuple[str, str]:
+    """The version and the date of the changelog's first heading."""
+    found = re.search(r"^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert found
+    return found[1], found[2]
 
 
 def test_the_distribution_holds_every_folder_of_the_analysis():

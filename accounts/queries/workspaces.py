@@ -32,7 +32,9 @@ def workspace_named(slug: str | None) -> Workspace:
         return chosen[0]
     names = ", ".join(each.slug for each in workspaces)
     if not workspaces:
-        raise NotFound(say("there is no workspace yet; create one with: python manage.py create_workspace"))
+        raise NotFound(
+            say("there is no workspace yet; create one with: .venv/bin/python manage.py create_workspace")
+        )
     if slug is None:
         raise NotFound(say("name the workspace with --workspace; there are: %(names)s", names=names))
     raise NotFound(say("there is no workspace %(slug)r; there are: %(names)s", slug=slug, names=names))

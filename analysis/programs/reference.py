@@ -16,7 +16,7 @@ _EXAMPLE = "equal(count(find[dogs]), count(filter[black](find[dogs])))"
 _WRONG = "equal(count(find[dogs]), exist(find[cats]))"
 
 _ABOUT = f"""\
-<!-- Made by `python -m analysis.programs.reference`: change the tables in the code, not this page. -->
+<!-- Made by `.venv/bin/python -m analysis.programs.reference`: change the code's tables, not this page. -->
 # Programs
 
 A program says in steps how a sentence about two images, or a question about a passage, is to be \

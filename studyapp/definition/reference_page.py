@@ -34,10 +34,10 @@ from studyapp.definition.scales import SCALES
 from studyapp.definition.translations import Translation
 
 _INTRODUCTION = """\
-<!-- Made by `python -m studyapp.definition.reference_page`: change the definition, not this page. -->
+<!-- Made by `.venv/bin/python -m studyapp.definition.reference_page`: change the schema, not this page. -->
 # The study definition
 
-`python manage.py create_study FILE.yaml` reads a study from a YAML file. \
+`.venv/bin/python manage.py create_study FILE.yaml` reads a study from a YAML file. \
 [An example](../examples/study.yaml) shows most fields; [how to run a study](../how-to/run-a-study.md) \
 explains its use. An unknown field, a repeated field and an invalid value are errors that name file, \
 line and field.

@@ -201,7 +201,7 @@ def _run_scores(run: PredictionRun) -> Document:
     systems: Document = scores_document([run])["systems"]
     if run.system.name in systems:
         return systems[run.system.name]
-    command = f"manage.py score --dataset {run.dataset.name} --system {run.system.name}"
+    command = f".venv/bin/python manage.py score --dataset {run.dataset.name} --system {run.system.name}"
     return {**_no_scores(f"not computed yet; run: {command}"), "revision": run.revision}
 
 

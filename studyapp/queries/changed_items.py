@@ -206,4 +206,4 @@ def _chosen(
 
 def predict_command(dataset: Dataset, system: str | None) -> str:
     """Return the command by which a system answers a dataset."""
-    return f"python manage.py predict --dataset {dataset} --system {system} --wait"
+    return f".venv/bin/python manage.py predict --dataset {dataset} --system {system} --wait"

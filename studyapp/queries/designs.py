@@ -332,8 +332,8 @@ def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
     each = ", ".join(f"{name} {number}" for name, number in alone.items())
     return say(
         "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
-        "questions of %(dataset)s (each alone: %(each)s); a run under Systems, or `python manage.py predict "
-        "--dataset %(dataset)s --system NAME`, fills gaps",
+        "questions of %(dataset)s (each alone: %(each)s); a run under Systems, or "
+        "`.venv/bin/python manage.py predict --dataset %(dataset)s --system NAME`, fills gaps",
         wanted=wanted,
         usable=usable,
         all=len(pool.keys),

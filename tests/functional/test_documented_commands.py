@@ -14,9 +14,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from analysis.programs import parse
+from config.demo import READERS
 from modelserver.__main__ import main as model_server
 from modelserver.world import generate
 from scripts.commands import Commands
@@ -45,9 +48,10 @@ LOADED = (
     "modelserver.registry", "analysis.report.build",
 )  # fmt: skip
 
-# Appended to commands that begin so; of repeated options the last counts.
+# Appended to commands that begin so, the first that fits; of repeated options the last counts.
 TINY = "--train 8 --dev 4 --test 4 --pretraining-scenes 8 --steps 1 --pretraining-steps 1 --check-every 1"
 SMALLER = {
+    "python -m modelserver world --out world --train 0": "",
     "python -m modelserver world": "--train 40 --dev 5 --test 6",
     "python -m modelserver scenes": "--train 4 --dev 4 --test 4",
     "python -m modelserver games": "--train 4 --dev 4 --test 4",
@@ -82,6 +86,35 @@ def two_systems(site: Site, folder: Path, second: str = "select-and-forget", que
         path = folder / f"{name}.json"
         write(path, predictions(examples, right=name == "qi2019"))
         site.manage("import_predictions", str(path), "--dataset", "world-test", "--system", name)
+
+
+def demo(site: Site, folder: Path) -> None:
+    """The dataset world-test of the demo, answered by its two systems."""
+    write(folder / "demo.json", list(generate("test", READERS.questions, READERS.seed)))
+    site.manage("import_dataset", "hotpot", str(folder / "demo.json"), "--name", "world-test")
+    for system in READERS.systems:
+        site.manage("predict", "--dataset", "world-test", "--system", system, "--wait")
+
+
+def demo_and_script(site: Site, folder: Path) -> None:
+    """The demo's dataset, and the script that the page of preferences has a reader save."""
+    demo(site, folder)
+    text = (ROOT / "docs/tutorials/preference.md").read_text(encoding="utf-8")
+    ((name, script),) = re.findall(r"Save this as `(\w+\.py)`.*?```python\n(.*?)```", text, re.DOTALL)
+    (folder / name).write_text(script, encoding="utf-8")
+
+
+def questions_in_parquet(site: Site, folder: Path) -> None:
+    """The dataset world-test, and the same questions in the form of the Hugging Face hub."""
+    two_systems(site, folder)
+    questions = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
+    rows = []
+    for question in questions:
+        titles, sentences = zip(*question["context"], strict=True)
+        context = {"title": titles, "sentences": sentences}
+        rows.append({"id": question["_id"], "question": question["question"], "context": context})
+    (folder / "questions").mkdir()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "questions/test.parquet")
 
 
 def example_study(site: Site, folder: Path) -> None:
@@ -159,6 +192,13 @@ def probed(site: Site, folder: Path) -> None:
     write(folder / "questions.json", [comparison(number) for number in range(4)])
     site.manage("import_dataset", "hotpot", str(folder / "questions.json"), "--name", "probe-world")
     person(site, folder)
+
+
+def clusters(_site: Site, folder: Path) -> None:
+    """What a coreference resolver writes for the texts of the page."""
+    texts = map(json.loads, (folder / "texts.jsonl").read_text(encoding="utf-8").splitlines())
+    lines = (json.dumps({"id": text["id"], "clusters": [[[0, 3]]]}) + "\n" for text in texts)
+    (folder / "clusters.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 def person(site: Site, _folder: Path) -> None:
@@ -308,6 +348,9 @@ PAGES = {
     ),
     "docs/how-to/annotate-import-export.md": Page(scenes),
     "docs/how-to/annotate.md": Page(scenes),
+    "docs/how-to/deploy.md": Page(
+        left_out={"": "needs root, containers or a cluster; tests/deploy checks and starts what they name"}
+    ),
     "docs/how-to/export-and-report.md": Page(
         film_facts_with_data,
         {
@@ -325,13 +368,23 @@ PAGES = {
         }
     ),
     "docs/how-to/generate-scenes-and-games.md": Page(),
-    "docs/how-to/import-data.md": Page(real_questions),
-    "docs/how-to/install.md": Page(left_out={"": "tests/test_distribution.py builds and installs the wheel"}),
+    "docs/how-to/import-data.md": Page(
+        real_questions,
+        {"--hub": "needs the hub; tests/foundation/test_hub_datasets.py has a stand-in"},
+    ),
+    "docs/how-to/install.md": Page(
+        left_out={
+            "-m build|build/notebook": "tests/test_distribution.py builds and installs the wheel",
+            "make demo": "tests/functional/test_demo.py",
+            "setup.py|pip install sentry": "downloads packages",
+            "restore": "needs the backup of that time; tests/config/backups/test_backup.py restores one",
+        }
+    ),
     "docs/how-to/launch.md": Page(film_facts_draft),
     "docs/how-to/nlvr2.md": Page(left_out={"": "tests/test_nlvr2_page.py runs them"}),
     "docs/how-to/people.md": Page(user_ada),
     "docs/how-to/predict-and-score.md": Page(
-        two_systems,
+        questions_in_parquet,
         {
             "cancel_run": "stops a run that is under way; tests/predictions has one",
             "celery": "runs until it is stopped; the site of this test has such a worker",
@@ -349,9 +402,13 @@ PAGES = {
         released_files, {"benchmarks.trends": "trains for hours; tests/test_trends.py runs a tiny cell"}
     ),
     "docs/how-to/run-a-study.md": Page(own_study, meanwhile={"export_results": participants}),
+    "docs/how-to/scale-out.md": Page(left_out={"": "needs Ray; tests/soak/test_ray.py runs both"}),
     "docs/how-to/simulate-annotators.md": Page(project("demo-scenes")),
     "docs/how-to/simulate.md": Page(film_facts),
     "docs/how-to/study-programs.md": Page(project("scenes")),
+    "docs/how-to/suggestions.md": Page(
+        left_out={"": "needs a language model; tests/annotation/actions/test_output_runs.py"}
+    ),
     "docs/how-to/train-on-an-encoder.md": Page(left_out={"--device cuda": HUB}),
     "docs/reference/annotation-api.md": Page(token),
     "docs/reference/commands.md": Page(),
@@ -368,7 +425,7 @@ PAGES = {
         token,
         {"imports": "needs a file; tests/jobs and docs/tutorials/rest-api.ipynb import one"},
     ),
-    "docs/reference/right-reasons.md": Page(probed),
+    "docs/reference/right-reasons.md": Page(probed, meanwhile={"--clusters": clusters}),
     "docs/reference/text-nmn.md": Page(left_out={"--device cuda": HUB, "text-table": LONG}),
     "docs/reference/visual-bias.md": Page(image_pairs),
     "docs/reference/visual-nmn.md": Page(
@@ -378,7 +435,11 @@ PAGES = {
             "visual-nlvr": RELEASED.format("tests/modelserver/training/visual_nmn/test_nlvr.py"),
         },
     ),
+    "docs/tutorials/advice.md": Page(demo),
+    "docs/tutorials/counterfactual.md": Page(demo),
     "docs/tutorials/own-system.md": Page(left_out={"": "tests/test_tutorial.py"}),
+    "docs/tutorials/preference.md": Page(demo_and_script),
+    "docs/tutorials/simulation.md": Page(demo),
     "docs/tutorials/study.md": Page(left_out={"": "tests/functional/test_tutorial_study.py"}),
 }
 
@@ -445,10 +506,10 @@ class Reader:
     def type(self, command: Command) -> None:
         """Run a command. Raises AssertionError if it fails."""
         text = command.text
-        for start, smaller in SMALLER.items():
-            if text.startswith(f".venv/bin/{start}"):
-                line, redirection, rest = text.partition(" > ")
-                text = f"{line} {smaller}{redirection}{rest}"
+        fitting = (more for start, more in SMALLER.items() if text.startswith(f".venv/bin/{start}"))
+        if smaller := next(fitting, ""):
+            line, redirection, rest = text.partition(" > ")
+            text = f"{line} {smaller}{redirection}{rest}"
         if " serve" in text:
             self.serve(text, command)
             return
@@ -468,7 +529,7 @@ class Reader:
     def forked(self, command: Command) -> tuple[str, ...]:
         """Return the arguments of a command that a loaded process can run, else nothing."""
         program, first, *rest = command.words
-        if program != ".venv/bin/python" or ">" in rest:
+        if program != ".venv/bin/python" or first not in ("manage.py", "-m") or ">" in rest:
             return ()
         return tuple(rest) if first == "manage.py" else command.words[1:]
 

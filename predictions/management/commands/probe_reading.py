@@ -40,7 +40,7 @@ Read = TypeVar("Read")
 class Command(JobCommand):
     help = (
         "Ask systems questions and their counterfactuals, and which words counted, and write one record per "
-        "instance for `python -m analysis alignment`. What exists already is not computed again."
+        "instance for `.venv/bin/python -m analysis alignment`. What exists already is not computed again."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -151,7 +151,7 @@ class Command(JobCommand):
         if not lines:
             raise RunFailed("every instance failed")
         replace_file(out, "".join(lines))
-        self.stdout.write(f"{out}: {len(lines)} records; now: python -m analysis alignment {out}")
+        self.stdout.write(f"{out}: {len(lines)} records; now: .venv/bin/python -m analysis alignment {out}")
 
     def _warn(self, probe: ReadingProbe, errors: Sequence[str], results: Sequence[dict[str, Any]]) -> None:
         if errors:

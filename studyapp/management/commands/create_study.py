@@ -40,7 +40,7 @@ class Command(JobCommand):
         for language, lacking in definition.missing_texts().items():
             if lacking:
                 self.stderr.write(f"{language} is not offered; missing: {', '.join(lacking)}")
-        self.stdout.write(f"next: python manage.py launch_study {definition.study}")
+        self.stdout.write(f"next: .venv/bin/python manage.py launch_study {definition.study}")
 
 
 def _shows(plan: Design, condition: PlannedCondition) -> str:

@@ -46,4 +46,4 @@ class Command(JobCommand):
             f"{participants * items} responses. The file has no question texts, no shown answers and no "
             "correctness of the systems; these are empty."
         )
-        self.stdout.write(f"next: python manage.py export_results {study} --out DIR")
+        self.stdout.write(f"next: .venv/bin/python manage.py export_results {study} --out DIR")

@@ -33,7 +33,7 @@ class Command(JobCommand):
             raise CommandError(f"{error} Mend it, or launch with {checks}") from error
         self.stdout.write(f"{version.study} is open: version {version.number}, hash {version.hash}")
         self.stdout.write(f"{version.conditions.count()} conditions, {version.items.count()} items")
-        self.stdout.write(f"next: python manage.py study_link {version.study}")
+        self.stdout.write(f"next: .venv/bin/python manage.py study_link {version.study}")
 
 
 def _decision(text: str) -> tuple[str, str]:
