@@ -399,7 +399,7 @@ PAGES = {
         }
     ),
     "docs/how-to/reproduce.md": Page(
-        released_files, {"benchmarks.trends": "trains for hours; tests/test_trends.py runs a tiny cell"}
+        released_files, {"trends --only": "trains for hours; tests/test_trends.py runs a tiny cell"}
     ),
     "docs/how-to/run-a-study.md": Page(own_study, meanwhile={"export_results": participants}),
     "docs/how-to/scale-out.md": Page(left_out={"": "needs Ray; tests/soak/test_ray.py runs both"}),
