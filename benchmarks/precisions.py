@@ -1,4 +1,4 @@
-"""Compare readers on a processor in bfloat16 and in 8-bit integers with 32-bit floats.
+"""Compare readers in bfloat16 and 8-bit integers with 32-bit floats.
 
 Run ``python -m benchmarks.precisions``, on generated questions or with ``--data`` on a file in HotpotQA's
 form. bfloat16 is torch's autocast; 8-bit are the weights of linear and recurrent layers, quantised
