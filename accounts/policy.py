@@ -4,7 +4,7 @@ Views, the API, commands and templates ask `allows`; nothing else says who may d
 on an object are the union of their roles in its workspace and of those in which the object was shared with
 them.
 
-Pure: no database.
+It reads no database.
 """
 
 from collections.abc import Iterator, Mapping

@@ -7,6 +7,7 @@ form that the actions would have given them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,11 +25,11 @@ from annotation.models import Membership as Member
 from annotation.schemas import ItemRecord
 from jobs.models import Job
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
-from studyapp.actions.conduct import recount, recount_times
+from studyapp.actions.conduct import item_times, recount
 from studyapp.actions.links import create_link
 from studyapp.actions.studies import create_study, launch_study
 from studyapp.definition.schema import StudyDefinition
-from studyapp.models import Event, Mode, Participant, Study, Trial
+from studyapp.models import Event, ItemTime, Mode, Participant, Study, StudyVersion, Trial
 
 ITEMS = 8  # of each participant
 STUDY = {
@@ -401,3 +402,16 @@ def _site_pages(large: Large) -> dict[str, str]:
 
 def _with_queries(name: str, address: str, queries: dict[str, str]) -> dict[str, str]:
     return {f"{name}, {label}": f"{address}?{query}" for label, query in queries.items()}
+
+
+def recount_times(version: StudyVersion) -> None:
+    """Count the times of a version's items again."""
+    ItemTime.objects.filter(version=version).delete()
+    groups = Participant.objects.filter(version=version).order_by().values_list("mode", "group").distinct()
+    for mode, group in list(groups):
+        trials = Trial.objects.filter(participant__version=version, participant__mode=mode)
+        counts = Counter(item_times(trials.filter(participant__group=group)))
+        ItemTime.objects.bulk_create(
+            ItemTime(version=version, mode=mode, group=group, tenths=tenths, number=number)
+            for tenths, number in counts.items()
+        )

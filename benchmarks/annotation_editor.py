@@ -42,11 +42,12 @@ import json
 from pathlib import Path
 from accounts.queries.workspaces import workspace_named
 from annotation.actions import assignments
-from annotation.actions.bots import enlist_bots, open_sessions
+from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.models import Membership
 from annotation.schemas import ItemRecord
+from benchmarks._bot_sessions import open_sessions
 
 works = {{}}
 for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().splitlines()):

@@ -46,12 +46,13 @@ layers:
 SEED = """
 import json
 from accounts.queries.workspaces import workspace_named
-from annotation.actions.bots import enlist_bots, open_sessions
+from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.formats.texts import tokenize
 from annotation.labels import read_label_task
 from annotation.schemas import ItemRecord
+from benchmarks._bot_sessions import open_sessions
 
 task = read_label_task({task!r}) if {task!r} else None
 passage = " ".join(f"In week {{n}} Ada kicked a {{20 + n}}-yard field goal ." for n in range(1, 13))

@@ -77,12 +77,13 @@ def clients(pairs: int) -> list[Client]:
     """Twenty annotators in a new project that has enough items for all."""
     # Only once Django is set up can its models be imported.
     from accounts.queries.workspaces import workspace_named
-    from annotation.actions.bots import enlist_bots, open_sessions
+    from annotation.actions.bots import enlist_bots
     from annotation.actions.data import import_items
     from annotation.actions.projects import create_project
     from annotation.bots import Plan, make_bots, walk
     from annotation.formats.texts import tokenize
     from annotation.schemas import ItemRecord
+    from benchmarks._bot_sessions import open_sessions
     from config.wsgi import application
 
     passage = " ".join(f"In week {n} Ada kicked a {20 + n}-yard field goal ." for n in range(1, 13))

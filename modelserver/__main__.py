@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from cyclopts import App
+
 from analysis import __version__
-from analysis.io.command_line import BAD_USAGE, command_line, run
+from analysis.io.command_line import command_line, run
 from modelserver.wire.errors import ModelServerError
 
-INTERRUPTED = 130
 COMMANDS = (
     ("serve", "serving.command:serve", "Answer over HTTP."),
     ("list", "registry:list_systems", "List the systems."),
@@ -62,30 +63,33 @@ TRAINERS = (
     ("text-nmn", "text_nmn.trainer:text_nmn", "Modular network over text."),
 )
 
-app = command_line("python -m modelserver", "Systems and their server.", __version__)
-_train = command_line("train", "Train a system.", __version__)
-for _name, _path, _help in TRAINERS:
-    _train.command(f"modelserver.training.{_path}", name=_name, help=_help)
-app.command(_train)
-for _name, _path, _help in COMMANDS:
-    app.command(f"modelserver.{_path}", name=_name, help=_help)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    It is 0 when the command did its work, 1 when it failed and 2 for bad
-    usage.
-
     Args:
         arguments: Without the program's name; None for those of this process.
     """
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    try:
-        status = run(app, arguments, (ModelServerError,))
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return status if arguments and arguments != ["train"] else BAD_USAGE  # help was shown, nothing was done
+    app = command_line("python -m modelserver", "Systems and their server.", __version__)
+    add_commands(app)
+    return run(app, arguments, (ModelServerError,))
+
+
+def add_commands(app: App, group: str | None = None) -> None:
+    """Add the commands of the model server to an app.
+
+    Args:
+        app: The command line to extend.
+        group: Heading for these commands in the help.
+    """
+    trainers = command_line("train", "Train a system.", __version__)
+    for name, path, text in TRAINERS:
+        trainers.command(f"modelserver.training.{path}", name=name, help=text)
+    if group:
+        trainers.group = group
+    app.command(trainers)
+    for name, path, text in COMMANDS:
+        app.command(f"modelserver.{path}", name=name, help=text, group=group)
 
 
 if __name__ == "__main__":

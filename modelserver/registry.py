@@ -59,10 +59,6 @@ def _spec(name: str, description: str, load: Callable[..., Served], *, is_shippe
     return SystemSpec(name, description, opened, kind, MODULAR.get(load), load in SPAN_READERS)
 
 
-# Weights of `extractive-qa` that are shipped; `train extractive-qa` makes others.
-ENCODERS = ("encoder-small", "encoder-mini")
-
-
 SYSTEMS: dict[str, SystemSpec] = {
     spec.name: spec
     for spec in (

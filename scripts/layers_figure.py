@@ -21,7 +21,6 @@ LEGEND = (
     "A frame is a package, a row a layer, a",
     "blue box an entry: a file or a folder.",
     "Entries import only from rows below.",
-    "config has no layers of its own.",
     "Numbers count imports of modules.",
 )
 WIDTH, LEFT, PAD, ROW, DOT = 1080, 250, 10, 21, 13

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from celery.app.utils import find_app
@@ -20,6 +21,7 @@ from django.core.management import CommandError, get_commands, load_command_clas
 import analysis.__main__
 import modelserver.__main__
 import touchstone.cli
+from analysis.io.command_line import command_line
 from scripts.processes import ROOT
 from tests.page_commands import Command, commands_of, pages
 
@@ -70,11 +72,11 @@ def check_python(command: Command, arguments: Sequence[str]) -> None:
     # Whether this machine has a GPU does not matter to whether the command is right.
     module, rest = arguments[1], ["cpu" if word == "cuda" else word for word in arguments[2:]]
     if module == "analysis":
-        return check_app(analysis_app(), rest)
+        return check_app(app_of(analysis.__main__), rest)
     if module == "touchstone":
         return check_touchstone(rest)
     if module == "modelserver":
-        return check_app(modelserver.__main__.app, rest)
+        return check_app(app_of(modelserver.__main__), rest)
     if module.partition(".")[0] in ("benchmarks", "scripts"):
         return check_argparse(importlib.import_module(module).main, module, rest)
     assert module in ("build", "pip"), f"no parser is known for python -m {module}"
@@ -101,8 +103,6 @@ def check_touchstone(arguments: Sequence[str]) -> None:
         return check_managed(arguments[1:])
     if arguments[0] in touchstone.cli.SITE:
         return check_managed(arguments)
-    if arguments[0] in touchstone.cli.MODEL_SERVER:
-        return check_app(modelserver.__main__.app, arguments)
     return check_app(touchstone.cli.build_app("python -m touchstone"), arguments)
 
 
@@ -134,9 +134,9 @@ def check_curl(arguments: Sequence[str]) -> None:
 
 
 @cache
-def analysis_app() -> App:
-    app = analysis.__main__.command_line("python -m analysis", "", "0")
-    analysis.__main__.add_commands(app)
+def app_of(part: ModuleType) -> App:
+    app = command_line(part.__name__, "", "0")
+    part.add_commands(app)
     return app
 
 

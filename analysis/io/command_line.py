@@ -1,7 +1,8 @@
 """Command lines built on cyclopts: one way to name, run and end them.
 
 The exit status is 0 when the command did its work, 1 when it failed (the
-reason is one line on standard error) and 2 for bad usage.
+reason is one line on standard error), 2 for bad usage and 130 when Ctrl-C
+interrupted it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
 FAILED = 1
 BAD_USAGE = 2
+INTERRUPTED = 130
 
 
 def command_line(name: str, description: str, version: str) -> App:
@@ -78,4 +80,6 @@ def run(app: App, arguments: Sequence[str] | None, failures: tuple[type[Exceptio
     except failures as error:
         sys.stderr.write(f"error: {error}\n")
         return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return status if isinstance(status, int) else 0

@@ -2,12 +2,10 @@
 
 import secrets
 
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
 from accounts.models import User
-from accounts.sessions import SessionStore
 from annotation.actions import audit
 from annotation.actions.projects import set_member
 from annotation.models import Project, Role
@@ -30,24 +28,6 @@ def enlist_bots(*, project: Project, n: int, by: User | None = None) -> list[tup
         set_member(project=project, user=user, role=Role.ANNOTATOR, by=by)
     audit.record(project=project, kind="bots_enlisted", by=by, data={"bots": n})
     return [(name, password) for name in names]
-
-
-@transaction.atomic
-def open_sessions(*, names: list[str]) -> dict[str, str]:
-    """Log bots in, and return each one's session key.
-
-    It is for load tests, because a login takes longer than many saves.
-    """
-    keys = {}
-    for user in User.objects.filter(username__in=names):
-        session = SessionStore()
-        session[SESSION_KEY] = str(user.pk)
-        session[BACKEND_SESSION_KEY] = "accounts.sessions.Backend"
-        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-        session.create()
-        assert session.session_key is not None  # it was just created
-        keys[user.username] = session.session_key
-    return keys
 
 
 @transaction.atomic

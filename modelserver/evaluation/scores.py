@@ -104,7 +104,6 @@ def evaluate(
     out: Path | None = None,
     device: Device = "cpu",
     threads: int | None = None,
-    json: bool = True,
 ) -> None:
     """Score a system on questions with gold answers, as JSON in [0, 1].
 
@@ -118,7 +117,6 @@ def evaluate(
         out: Write the scores to this file instead of printing them.
         device: cpu, cuda, cuda:1 …
         threads: CPU threads; torch chooses by default.
-        json: Print JSON; there is no other form.
     """
     if threads:
         torch.set_num_threads(threads)

@@ -94,24 +94,11 @@ def _add_time(participant: Participant, tenths: int, more: int) -> None:
 
 def forget_times(*, participant: Participant) -> None:
     """Subtract the times of a participant who is about to be deleted."""
-    for tenths in _times(Trial.objects.filter(participant=participant)):
+    for tenths in item_times(Trial.objects.filter(participant=participant)):
         _add_time(participant, tenths, -1)
 
 
-def recount_times(version: StudyVersion) -> None:
-    """Count the times of a version's items again."""
-    ItemTime.objects.filter(version=version).delete()
-    groups = Participant.objects.filter(version=version).order_by().values_list("mode", "group").distinct()
-    for mode, group in list(groups):
-        trials = Trial.objects.filter(participant__version=version, participant__mode=mode)
-        counts = Counter(_times(trials.filter(participant__group=group)))
-        ItemTime.objects.bulk_create(
-            ItemTime(version=version, mode=mode, group=group, tenths=tenths, number=number)
-            for tenths, number in counts.items()
-        )
-
-
-def _times(trials: QuerySet[Trial]) -> Iterator[int]:
+def item_times(trials: QuerySet[Trial]) -> Iterator[int]:
     """Yield the server times of submitted items in tenths of a second."""
     rows = trials.filter(submitted_at__isnull=False, shown_at__isnull=False, item__kind=Item.Kind.ITEM)
     for shown, submitted in rows.order_by().values_list("shown_at", "submitted_at").iterator(chunk_size=5000):

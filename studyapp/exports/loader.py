@@ -3,11 +3,12 @@
 A bundle holds a copy as load.py. A bundle may hold people, pilots and bots, and it holds excluded trials:
 the loader asks which of them are wanted, and has no default that mixes them.
 
-Needs pandas only (and pyarrow for Parquet); knows nothing of the site.
+Needs pandas only (and pyarrow for Parquet); knows nothing of the site. In the folder of a bundle:
 
-    >>> from load import load
-    >>> tables = load(".", mode="live", exclusions="applied")
-    >>> tables["trials"].groupby("condition")["rated_correct"].mean()
+    from load import load
+
+    tables = load(".", mode="live", exclusions="applied")
+    print(tables["trials"].groupby("condition")["rated_correct"].mean())
 """
 
 import json

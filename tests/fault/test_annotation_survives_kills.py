@@ -21,11 +21,12 @@ ITEMS, KINDS = 24, ("careful", "sloppy", "fast", "offline")
 
 SEED = """
 import json
-from annotation.actions.bots import enlist_bots, open_sessions
+from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
 from accounts.models import Workspace
 from annotation.actions.projects import create_project
 from annotation.schemas import Image, ItemRecord
+from benchmarks._bot_sessions import open_sessions
 images = (Image(name="left.png"), Image(name="right.png"))
 main = Workspace.objects.get()
 project = create_project(workspace=main, slug="kills", title="Kills", kind="boxes", by=None)

@@ -19,11 +19,12 @@ ANNOTATORS = 50
 
 SEED = """
 import json
-from annotation.actions.bots import enlist_bots, open_sessions
+from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
 from accounts.models import Workspace
 from annotation.actions.projects import create_project
 from annotation.schemas import ItemRecord
+from benchmarks._bot_sessions import open_sessions
 passage, tokens = "Ada kicked a goal.", [(0, 3), (4, 10), (11, 12), (13, 18)]
 main = Workspace.objects.get()
 project = create_project(workspace=main, slug={slug!r}, title="Load", kind="spans", by=None,

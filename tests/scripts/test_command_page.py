@@ -1,5 +1,7 @@
 """The page of commands is the one that the programs give."""
 
+import re
+
 from analysis.__main__ import COMMANDS as ANALYSIS
 from modelserver.__main__ import COMMANDS as MODEL_SERVER
 from scripts.command_page import PAGE, page
@@ -17,4 +19,12 @@ def test_it_names_the_commands_of_every_program():
         assert f"| `{name}` |" in text
     assert "`looks`" not in text  # a hidden name of interim
     assert "`runserver`" not in text  # Django's own
-    assert "`interim`, " in text  # among those with --json
+
+
+def test_it_lists_commands_by_their_json():
+    (with_json,) = re.findall(r"These commands have it: (.+)\.\n", page())
+    assert {"`agreement`", "`interim`", "`list`"} <= set(with_json.split(", "))
+    (always_json,) = re.findall(r"These always print JSON: (.+)\.\n", page())
+    assert {"`alignment`", "`evaluate`", "`search`", "`visual-evaluate`"} <= set(always_json.split(", "))
+    assert not set(with_json.split(", ")) & set(always_json.split(", "))
+    assert "`predict`" not in (*with_json.split(", "), *always_json.split(", "))

@@ -1,7 +1,6 @@
 """The command `touchstone`: what it offers in a checkout and when only the analysis is installed."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -9,9 +8,18 @@ import sys
 import pytest
 
 import analysis
-from analysis.__main__ import COMMANDS
+from analysis.__main__ import COMMANDS, GROUPS
+from modelserver.__main__ import COMMANDS as MODEL_SERVER
 from tests.paths import ROOT
-from touchstone.cli import MODEL_SERVER, SITE, main
+from touchstone.cli import LACKING, SITE, build_app, main
+
+ASK_FOR_COMPLETIONS = """
+. "$1"
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+_touchstone
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +50,9 @@ def test_help_groups_the_commands(capsys, monkeypatch):
     assert printed.startswith("Usage: touchstone COMMAND")
     for title in ("Analysis", "Model server", "Site", "--version", "--install-completion"):
         assert title in printed
-    for name in (*(name for name, *_ in COMMANDS), *MODEL_SERVER, "site", *SITE):
+    commands = (name for name, *_ in (*COMMANDS, *MODEL_SERVER))
+    for name in (*commands, "train", "site", *SITE):
         assert f"│ {name} " in printed
-
-
-def test_it_offers_the_commands_of_the_model_server():
-    command = [sys.executable, "-m", "modelserver", "--help"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    offered = set(re.findall(r"^(?:│ |    )([a-z][\w-]*)(?= |$)", done.stdout, re.MULTILINE))
-    assert offered == set(MODEL_SERVER)
 
 
 def test_version(capsys):
@@ -67,7 +69,7 @@ def test_help_imports_no_heavy_library():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["report"], ["faithfulness"]])
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["report"], ["faithfulness"], ["train"]])
 def test_bad_usage_is_status_two(arguments, capsys):
     assert main(arguments) == 2
     assert capsys.readouterr().err.startswith("error: ")
@@ -78,12 +80,25 @@ def test_a_failed_command_is_status_one(tmp_path, capsys):
     assert "study_version.json" in capsys.readouterr().err
 
 
+def test_a_failed_command_of_the_model_server_is_status_one(capsys):
+    assert main(["predict", "qi2019", "no.json", "--out", "predictions.json"]) == 1
+    assert capsys.readouterr().err == "error: no.json: No such file or directory\n"
+
+
+def test_an_interrupted_command_is_status_130(monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("analysis.commands.preregister.load_frozen", interrupt)
+    assert main(["preregister", "bundle"]) == 130
+
+
 def test_the_analysis_runs(capsys):
     assert main(["interim", "--fractions", "0.5,1"]) == 0
     assert "2.9626" in capsys.readouterr().out
 
 
-def test_the_model_server_gets_all_arguments():
+def test_the_model_server_runs():
     done = run(ROOT, "list")
     assert done.returncode == 0, done.stderr
     assert "qi2019" in done.stdout
@@ -118,6 +133,7 @@ def test_the_distribution_offers_the_analysis(installed):
     assert done.returncode == 1
     assert "is not a folder" in done.stderr
     assert "Usage: python -m touchstone interim" in run(installed, "interim", "--help").stdout
+    assert "serve" not in run(installed, "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -131,10 +147,46 @@ def test_the_distribution_names_what_it_lacks(installed, arguments):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_shell_completion(tmp_path):
+def test_the_distribution_knows_every_command_that_it_lacks():
+    offered = {name for name in build_app("python -m touchstone") if not name.startswith("-")}
+    assert offered - set(LACKING) == {"looks", *(name for name, *_ in (*COMMANDS, *GROUPS))}
+    assert set(LACKING) <= offered
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """The completion script that bash loads."""
+    home = tmp_path_factory.mktemp("home")
     code = "import sys; from touchstone.cli import main; sys.argv[0] = 'touchstone'; sys.exit(main())"
-    environment = os.environ | {"HOME": str(tmp_path), "SHELL": "/bin/bash"}
+    environment = os.environ | {"HOME": str(home), "SHELL": "/bin/bash"}
     command = [sys.executable, "-c", code, "--install-completion"]
     subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
-    scripts = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert any("compare-faithfulness" in path.read_text("utf-8") for path in scripts)
+    (path,) = home.rglob("completions/touchstone")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["compare-f"], {"compare-faithfulness"}),
+        (["interim", "--js"], {"--json"}),
+        (["vis"], {"visual-bias", "visual-evaluate", "visual-nlvr", "visual-splits", "visual-table"}),
+        (["serve", "--max-batch-"], {"--max-batch-tokens", "--max-batch-items"}),
+        (["train", "qi2019-"], {"qi2019-reg"}),
+        (["train", "qi2019", "--pat"], {"--patience"}),
+        (["predict-parquet", "--he"], {"--help"}),
+        (["site", "create_"], {"create_study", "create_workspace"}),
+        (["resto"], {"restore"}),
+    ],
+)
+def test_bash_completes_commands_and_options(script, words, expected):
+    command = ["bash", "-c", ASK_FOR_COMPLETIONS, "bash", str(script), "touchstone", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == expected
+
+
+def test_every_command_of_the_model_server_completes_options_of_its_own(script):
+    for name, *_ in MODEL_SERVER:
+        command = ["bash", "-c", ASK_FOR_COMPLETIONS, "bash", str(script), "touchstone", name, "--"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert set(done.stdout.split()) > {"--help", "--version"}, name

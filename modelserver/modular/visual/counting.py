@@ -7,7 +7,7 @@ boxes, for which Sum-count takes a Normal of fixed variance around its mean.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,6 @@ from modelserver.modular.visual.numbers import Number, poisson_binomial
 
 CountKind = Literal["sum", "layer", "graph", "exact"]
 Impossible = Literal["apart", "alike"]
-COUNT_KINDS: tuple[CountKind, ...] = get_args(CountKind)
 SEGMENTS = 16  # of each learned function of Graph-count, as in Zhang et al. 2018
 # N20 gives no value for σ². The released code passes 0.25 where its library takes a standard deviation.
 VARIANCE = 0.25**2

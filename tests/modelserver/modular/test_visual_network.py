@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
-from modelserver.modular.visual.counting import COUNT_KINDS
+from modelserver.modular.visual.counting import CountKind
 from modelserver.modular.visual.network import Question, pair_places
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.regions import Regions, collate
@@ -31,7 +32,7 @@ def sights_of(examples):
 
 
 def test_a_batch_of_every_kind_of_statement_is_executed(visual_network, statements):
-    for count in COUNT_KINDS:
+    for count in get_args(CountKind):
         network = visual_network(count=count)
         forward = network([each.question for each in statements], sights_of(statements))
         assert forward.truth.shape == (len(statements),)
@@ -39,7 +40,7 @@ def test_a_batch_of_every_kind_of_statement_is_executed(visual_network, statemen
         assert len({round(p, 4) for p in forward.truth.tolist()}) > 5
 
 
-@pytest.mark.parametrize("count", COUNT_KINDS)
+@pytest.mark.parametrize("count", get_args(CountKind))
 def test_words_and_regions_meet_in_a_product_without_attention(visual_network, statements, count, tmp_path):
     network = visual_network(encoder="bilinear", count=count)
     asked, sights = [each.question for each in statements], sights_of(statements)
@@ -66,7 +67,7 @@ def test_the_baseline_needs_an_lxmert(visual_network):
 
 
 @pytest.mark.parametrize("decontextualised", [True, False])
-@pytest.mark.parametrize("count", COUNT_KINDS)
+@pytest.mark.parametrize("count", get_args(CountKind))
 def test_gradients_flow_to_find_filter_and_the_encoder_through_every_count(
     visual_network, statements, count, decontextualised
 ):
@@ -191,7 +192,7 @@ def test_it_changes_when_an_attended_word_does(visual_network, statements):
     assert not torch.allclose(star, box, atol=1e-4)
 
 
-@pytest.mark.parametrize("count", COUNT_KINDS)
+@pytest.mark.parametrize("count", get_args(CountKind))
 @pytest.mark.parametrize("decontextualised", [True, False])
 def test_padding_and_the_order_of_a_batch_change_nothing(visual_network, statements, count, decontextualised):
     network = visual_network(count=count, decontextualised=decontextualised)

@@ -1,6 +1,7 @@
 """Uncertain numbers against hand-computed values, brute force and simulation."""
 
 import itertools
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from modelserver.modular.visual import numbers
-from modelserver.modular.visual.counting import COUNT_KINDS, Counter, Graph, Monotone, Sum, overlaps
+from modelserver.modular.visual.counting import Counter, CountKind, Graph, Monotone, Sum, overlaps
 from modelserver.modular.visual.numbers import K, Number, categorical, poisson_binomial
 
 means = st.floats(-20, 100, allow_nan=False)
@@ -154,7 +155,7 @@ def test_graph_count_has_less_than_300_parameters_and_gives_all_boxes_gradients(
     assert all(each.grad.abs().sum() > 0 for each in graph.parameters())
 
 
-@pytest.mark.parametrize("kind", COUNT_KINDS)
+@pytest.mark.parametrize("kind", get_args(CountKind))
 def test_padding_and_the_order_of_boxes_change_no_count(kind):
     torch.manual_seed(1)
     counter = Counter(kind, hidden=3)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from studyapp.actions.conduct import recount_times
+from benchmarks._large_data import recount_times
 from studyapp.link_tokens import find_link
 from studyapp.models import EntryLink, Participant, Study, Trial
 from studyapp.queries.progress import STATES, study_progress

@@ -1,0 +1,22 @@
+"""The import contracts of pyproject.toml hold what modules say about themselves."""
+
+import ast
+import re
+import tomllib
+
+from tests.paths import ROOT
+
+
+def test_modules_that_call_themselves_pure_are_in_the_contract():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    (contract,) = (each for each in settings["contracts"] if "call themselves pure" in each["name"])
+    left_out = []
+    for package in set(settings["root_packages"]) - {"analysis", "modelserver", "touchstone"}:
+        for path in (ROOT / package).rglob("*.py"):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            words = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+            if re.search(r"\bPure\b|\b[Nn]o Django\b", words) and not any(
+                f"{module}.".startswith(f"{each}.") for each in contract["source_modules"]
+            ):
+                left_out.append(module)
+    assert left_out == []
