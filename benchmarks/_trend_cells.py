@@ -123,7 +123,8 @@ def _visual_row(
     ]
     steps = [*learning, "--pretraining-steps", str(sizes.pretraining_steps)]
     out = work / name
-    _run("visual-table", "--out", str(out), "--variants", variant, "--seed", str(seed), *data, *steps)
+    which = ["--variants", variant, "--seed", str(seed), "--resume"]
+    _run("visual-table", "--out", str(out), *which, *data, *steps)
     row: dict[str, Any] = json.loads((out / "table.json").read_text())[variant]
     return row
 
@@ -132,7 +133,7 @@ def _text(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train and score a variant of text-nmn on generated games."""
     size = ["--train", str(sizes.games), "--dev", str(sizes.test), "--test", str(sizes.test)]
     out = work / "text"
-    _run("text-table", "--out", str(out), "--only", variant, "--seed", str(seed), *size,
+    _run("text-table", "--out", str(out), "--variants", variant, "--seed", str(seed), "--resume", *size,
          "--steps", str(sizes.text_steps))  # fmt: skip
     row = json.loads((out / "table.json").read_text())[variant]
     return {"f1": row["f1"], "loss": row["loss"]["overall"]}

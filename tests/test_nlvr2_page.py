@@ -39,7 +39,7 @@ BOX = {"left": "0.1", "top": "0.1", "width": "0.4", "height": "0.4"}
 def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files that the page names, in the forms of their releases."""
     monkeypatch.chdir(tmp_path)
-    for split, count in (("train", 3), ("dev", 2)):
+    for split, count in (("train", 20), ("dev", 2)):
         write_lines(tmp_path / f"{split}.json", [nlvr2(f"{split}-{n}-0-0", n) for n in range(count)])
         name = {"train": "train_obj36.tsv", "dev": "valid_obj36.tsv"}[split]
         write_regions(

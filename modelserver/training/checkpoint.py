@@ -88,10 +88,21 @@ def read(path: Path, settings: Mapping[str, Any]) -> State:
         then, rows = json.loads(metadata["settings"]), json.loads(metadata["rows"])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise UnreadableData(f"{path}: not the state of a training: {error}") from error
-    now = json.loads(json.dumps(settings))
-    if differing := sorted(key for key in now | then if now.get(key) != then.get(key)):
-        raise UnreadableData(f"{path}: this training was begun with another {', '.join(differing)}")
+    require_same(path, then, settings)
     return State(rows, tensors)
+
+
+def require_same(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise UnreadableData naming the settings in which a run differs now.
+
+    ``then`` was read from ``path``, as JSON.
+    """
+    now = json.loads(json.dumps(now))
+    if differing := sorted(key for key in {*now, *then} if now.get(key) != then.get(key)):
+        raise UnreadableData(
+            f"{path}: this training was begun with another {', '.join(differing)}; "
+            "use the same, name another folder, or add --overwrite to start again"
+        )
 
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

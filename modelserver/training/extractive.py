@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -159,21 +159,14 @@ class FineTuner(loop.Trainer[ReadingExample]):
 
     def settings(self) -> dict[str, Any]:
         """Return recipe, windows and digests of the encoder and the data."""
-        digests = {"encoder": self._encoder_digest, "data": self._data_digest}
+        digests = {"encoder": self._encoder_digest, "data": loop.digest(self.examples)}
         return asdict(self.recipe) | asdict(self.reader.reading) | digests
 
-    @cached_property
+    @property
     def _encoder_digest(self) -> str:
         config = {k: v for k, v in self.model.config.to_dict().items() if k != "_name_or_path"}
         text = json.dumps(config, sort_keys=True, default=str) + self.tokenizer.backend_tokenizer.to_str()
         return hashlib.sha256(text.encode()).hexdigest()
-
-    @cached_property
-    def _data_digest(self) -> str:
-        digest = hashlib.sha256()
-        for example in self.examples:
-            digest.update(f"{example.item.model_dump_json()}{example.spans}".encode())
-        return digest.hexdigest()
 
     def _batch(self) -> list[Labelled]:
         """Return the next examples; each comes once before any comes again."""

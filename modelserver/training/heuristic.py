@@ -5,11 +5,10 @@ fact. Questions whose answer is not mentioned there are left out (Ray
 Choudhury et al. 2022, appendix A.3).
 """
 
-import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -105,7 +104,7 @@ class Trainer(loop.Trainer[Labelled]):
         choice: Selector and predictor that the folder names.
         recipe: Schedule and seed.
         examples: Questions with the type of their answers.
-        make_encoder: Makes the encoder to start from.
+        encoder: Folder of the encoder to start from; a new one by default.
     """
 
     title, selection = "heuristic", "step"
@@ -115,11 +114,9 @@ class Trainer(loop.Trainer[Labelled]):
         choice: Choice,
         recipe: Recipe,
         examples: Sequence[Labelled],
-        make_encoder: Callable[[], EncoderTypes],
+        encoder: Path | None = None,
     ) -> None:
-        if not examples:
-            raise UnreadableData(f"training data: {UNTYPED}")
-        self.choice, self.recipe, self.examples, self._make_encoder = choice, recipe, examples, make_encoder
+        self.choice, self.recipe, self.examples, self.folder = choice, recipe, examples, encoder
         self.weights = type_weights(examples) if recipe.weighted else None
         self.words = WordCNN(Vocabulary.build([each.question for each in examples], at_least=RARE))
         self.encoder: EncoderTypes | None = None
@@ -152,7 +149,7 @@ class Trainer(loop.Trainer[Labelled]):
         return loss.item()
 
     def _begin_encoder(self) -> None:
-        self.encoder = self._make_encoder()
+        self.encoder = open_encoder(self.folder, [each.question for each in self.examples])
         self.optimiser = torch.optim.Adam(self.encoder.parameters(), lr=self.recipe.encoder_rate)
 
     def _batch(self) -> list[Labelled]:
@@ -179,9 +176,10 @@ class Trainer(loop.Trainer[Labelled]):
         return {**accuracy(learner, dev)}
 
     def settings(self) -> dict[str, Any]:
-        """Return choice, recipe and a digest of the data."""
-        digest = hashlib.sha256("".join(map(repr, self.examples)).encode()).hexdigest()
-        return asdict(self.choice) | asdict(self.recipe) | {"data": digest}
+        """Return choice, recipe and digests of encoder and data."""
+        encoder = encoders.digest(self.folder) if self.folder else "new"
+        digests = {"encoder": encoder, "data": loop.digest(self.examples)}
+        return asdict(self.choice) | asdict(self.recipe) | digests
 
     def save(self, folder: Path) -> None:
         """Write what `modelserver.systems.heuristic.load` reads."""
@@ -230,7 +228,6 @@ class HeuristicOptions(Data, TypesOptions, Output):
     """Everything that training the answer types takes.
 
     Attributes:
-        dev_file: Score on this file instead of generated examples.
         selector: Selector of sentences.
         predictor: Predictor of answer types.
     """
@@ -252,26 +249,29 @@ def heuristic(*, options: HeuristicOptions) -> None:
     require_encoder(options.encoder)
     options.apply()
     torch.manual_seed(options.seed)
-    train_set = read_labelled(options.train_file, "train", options.train, options.world_seed)
-    dev = read_labelled(options.dev_file, "dev", options.dev, options.world_seed)
-    if not dev:
-        raise UnreadableData(f"dev data: {UNTYPED}")
-    questions = [each.question for each in train_set]
-    trainer = Trainer(
-        Choice(options.selector, options.predictor),
-        part_of(options, Recipe),
-        train_set,
-        lambda: open_encoder(options.encoder, questions),
-    )
+    train_set, dev = options.open_examples(read_labelled, generate_labelled)
+    choice = Choice(options.selector, options.predictor)
+    trainer = Trainer(choice, part_of(options, Recipe), train_set, options.encoder)
     train_with_progress(trainer, dev, options.out, **options.start, report=lambda row: None)
     system = load(options.out, torch.device("cpu"), name="heuristic", description="")
     scores = {"words": accuracy(system.words, dev), "encoder": accuracy(system.encoder, dev)}
     sys.stdout.write(json.dumps({"train": len(train_set), "dev": len(dev), **scores}, indent=2) + "\n")
 
 
-def read_labelled(path: Path | None, split: Split, count: int, seed: int) -> list[Labelled]:
-    """Return the labelled questions of a file, or of a generated split."""
-    return list(labelled(read_gold(path) if path else parse_gold(generate(split, count, seed), "world")))
+def read_labelled(path: Path) -> list[Labelled]:
+    """Return the labelled questions of a file; raise UnreadableData for none."""
+    return _some(labelled(read_gold(path)), str(path))
+
+
+def generate_labelled(split: Split, count: int, seed: int) -> list[Labelled]:
+    """Return those of a generated split; raise UnreadableData for none."""
+    return _some(labelled(parse_gold(generate(split, count, seed), "world")), f"generated {split} data")
+
+
+def _some(examples: Iterable[Labelled], source: str) -> list[Labelled]:
+    if listed := list(examples):
+        return listed
+    raise UnreadableData(f"{source}: {UNTYPED}")
 
 
 def require_encoder(folder: Path | None) -> None:

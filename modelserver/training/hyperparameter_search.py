@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 import numpy as np
 from cyclopts import Parameter
@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from modelserver.training.coupling_loss import FORMS, Coupling
-from modelserver.training.loop import train
-from modelserver.training.options import Count, Folder, options_of_command
+from modelserver.training.loop import digest, require_new, train
+from modelserver.training.options import Count, Output, Start, options_of_command
 from modelserver.training.recurrent import Recipe, RecurrentOptions, Work
 from modelserver.wire.errors import UnreadableData
 
@@ -85,6 +85,7 @@ def search(
     space: Space,
     report: Callable[[Run], None] = lambda run: None,
     advance: Callable[[int], None] = lambda runs: None,
+    **start: Unpack[Start],
 ) -> Run:
     """Do the runs that search.jsonl does not hold yet; return the best run.
 
@@ -98,22 +99,28 @@ def search(
         space: Ranges to draw from.
         report: Called with each new row.
         advance: Called after each run.
+        start: Continue or replace a search, see `train`.
 
     Raises:
-        UnreadableData: search.jsonl is damaged or has other settings.
+        UnreadableData: search.jsonl is there and neither ``resume`` nor
+            ``overwrite`` applies, is damaged or has other settings.
     """
+    require_new(out / LOG, **start)
     out.mkdir(parents=True, exist_ok=True)
+    if start.get("overwrite"):
+        (out / LOG).unlink(missing_ok=True)
+        shutil.rmtree(out / BEST, ignore_errors=True)
     done = _read(out / LOG)
     encoder = work.encoder.digest() if work.encoder else None
+    digests = {"encoder": encoder, "data": digest(work.train), "dev": digest(work.dev)}
     for number in range(runs):
         recipe = space.draw(work.recipe, seed, number)
-        settings = {"system": work.config.system, "hidden": work.config.hidden, **asdict(recipe)}
-        settings |= {"encoder": encoder}
+        settings = {"system": work.config.system, "hidden": work.config.hidden, **asdict(recipe), **digests}
         if number < len(done):
             _check(done[number], number, settings, out / LOG)
         else:
             started = time.perf_counter()
-            scores = train(work.trainer(recipe), work.dev, out / f"run-{number}", resume=True)
+            scores = train(work.trainer(recipe), work.dev, out / f"run-{number}", **start)
             done.append(
                 {"run": number, **settings, "scores": scores, "seconds": time.perf_counter() - started}
             )
@@ -179,11 +186,13 @@ def _append(path: Path, row: Run) -> None:
 
 
 @options_of_command
-class SearchOptions(RecurrentOptions, Folder):
+class SearchOptions(RecurrentOptions, Output):
     """Everything that the search takes.
 
     Attributes:
         out: Folder for search.jsonl and the best weights.
+        resume: Continue the search in --out.
+        overwrite: Replace the search in --out.
         runs: Number of runs; the paper has 100.
         seed: Seed of draws, weights and order.
         costs: Range of c1, c2 and c3.
@@ -206,9 +215,9 @@ def search_costs(
 
     The best run has the largest share of span answers inside predicted facts
     on dev. That share alone rewards a system that predicts every fact; the
-    row in search.jsonl shows the cost in precision. An interrupted search
-    continues with the same command.
+    row in search.jsonl shows the cost in precision.
     """
+    require_new(options.out / LOG, **options.start)
     work = Work.of(system, options)
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(f"{system}: searching", total=options.runs)
@@ -220,6 +229,7 @@ def search_costs(
             space=Space(options.costs, options.fact_weights),
             report=lambda row: bar.console.print(_summary(row), highlight=False),
             advance=lambda runs: bar.advance(task, runs),
+            **options.start,
         )
     sys.stderr.write(f"{options.out / BEST}: the weights of run {winner['run']}\n")
     sys.stdout.write(json.dumps(winner, indent=2) + "\n")

@@ -8,13 +8,14 @@ first, because an interrupted run rewrites the other files from it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar, Unpack
@@ -32,6 +33,7 @@ from modelserver.wire.errors import ModelServerError, UnreadableData
 
 STATE = "training.safetensors"  # checkpoint of an unfinished run, in its folder
 LOG = "log.jsonl"
+SETTINGS = "settings.json"  # of a finished run
 CURVES = "curves.svg"
 FINISHED = ("config.json", LOG)  # a folder with one of them, and without STATE, holds a finished run
 
@@ -78,7 +80,7 @@ class Trainer(ABC, Generic[Example]):
 
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """Return everything that a resumed run must share with this one."""
+        """Return everything but dev that a resumed run must share with this."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
@@ -101,6 +103,10 @@ class Trainer(ABC, Generic[Example]):
         self.optimiser.step()
         return loss.item()
 
+    def describe(self, example: Example) -> str:
+        """Return everything about an example that matters to a training."""
+        return repr(example)
+
     def go_to(self, step: int) -> None:
         """Prepare for loading a checkpoint that was written at a step."""
         self.steps = step
@@ -112,6 +118,14 @@ class Trainer(ABC, Generic[Example]):
     def is_candidate(self, row: Row) -> bool:
         """Return whether the weights of a log row may be kept as the best."""
         return True
+
+
+def digest(examples: Iterable[Example], describe: Callable[[Example], str] = repr) -> str:
+    """Return hex digits that change with any of the examples."""
+    total = hashlib.sha256()
+    for example in examples:
+        total.update(describe(example).encode())
+    return total.hexdigest()
 
 
 def train(
@@ -128,7 +142,7 @@ def train(
     Args:
         trainer: Not started yet.
         dev: Examples on which the best weights are chosen.
-        out: Folder for weights, log.jsonl and curves.svg.
+        out: Folder for weights, settings.json, log.jsonl and curves.svg.
         report: Called with the log row of each check.
         advance: Called with the number of steps done since the last call.
         start: How to start. A resumed run continues from its last check; one
@@ -140,15 +154,17 @@ def train(
 
     Raises:
         UnreadableData: The folder holds another run and neither ``resume``
-            nor ``overwrite`` applies, the checkpoint does not fit the
-            trainer, or the folder cannot be written.
+            nor ``overwrite`` applies, it holds a run with other settings, or
+            it cannot be written.
     """
     make_room(out, **start)
+    settings = {**trainer.settings(), "dev": digest(dev, trainer.describe)}
     if (out / LOG).exists() and not (out / STATE).exists():
+        checkpoint.require_same(out / SETTINGS, json.loads((out / SETTINGS).read_text("utf-8")), settings)
         return _best(trainer, [json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()])
     rows: list[Row] = []
     if (out / STATE).exists():
-        rows = _restore(trainer, out)
+        rows = _restore(trainer, out, settings)
     advance(trainer.steps)
     wall, processor, losses = time.perf_counter(), time.process_time(), list[float]()
     if rows:
@@ -168,10 +184,12 @@ def train(
         row |= trainer.evaluate(dev)
         rows, losses = [*rows, row], []
         with _writing(out):
-            checkpoint.write(out / STATE, trainer.model, trainer.optimiser, rows, trainer.settings())
+            checkpoint.write(out / STATE, trainer.model, trainer.optimiser, rows, settings)
             _publish(trainer, rows, out)
         report(row)
-    (out / STATE).unlink(missing_ok=True)
+    with _writing(out):
+        replace_file(out / SETTINGS, json.dumps(settings, indent=2) + "\n")
+        (out / STATE).unlink(missing_ok=True)
     return _best(trainer, rows)
 
 
@@ -206,7 +224,8 @@ def require_free(out: Path, *, resume: bool = False, overwrite: bool = False) ->
     Raises:
         UnreadableData: ``out`` holds an unfinished run that is neither
             resumed nor overwritten, or finished weights that are neither
-            overwritten nor, with their log, left alone by ``resume``.
+            overwritten nor, with their log and settings, left alone by
+            ``resume``.
     """
     if overwrite:
         return
@@ -215,9 +234,19 @@ def require_free(out: Path, *, resume: bool = False, overwrite: bool = False) ->
             raise UnreadableData(
                 f"{out}: holds an unfinished training; add --resume, or --overwrite to start again"
             )
-    elif any((out / name).exists() for name in FINISHED) and not (resume and (out / LOG).exists()):
+    elif any((out / name).exists() for name in FINISHED) and not (
+        resume and (out / LOG).exists() and (out / SETTINGS).exists()
+    ):
         raise UnreadableData(
             f"{out}: holds a model already; name another folder, or add --overwrite to replace it"
+        )
+
+
+def require_new(path: Path, *, resume: bool = False, overwrite: bool = False) -> None:
+    """Raise UnreadableData for results that exist and may not be replaced."""
+    if path.exists() and not (resume or overwrite):
+        raise UnreadableData(
+            f"{path}: exists already; add --resume to continue it, or --overwrite to replace it"
         )
 
 
@@ -263,9 +292,9 @@ def cosine_pace(step: int, warm_up: int, total: int) -> float:
     return 0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2
 
 
-def _restore(trainer: Trainer[Any], out: Path) -> list[Row]:
+def _restore(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> list[Row]:
     """Load the checkpoint. Return the log rows up to it."""
-    state = checkpoint.read(out / STATE, trainer.settings())
+    state = checkpoint.read(out / STATE, settings)
     trainer.go_to(int(state.rows[-1]["step"] or 0))
     state.load(trainer.model, trainer.optimiser)
     with _writing(out):

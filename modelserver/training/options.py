@@ -110,7 +110,7 @@ class Data:
         world_seed: Seed of the generated examples.
         train_file: Train on this file instead of generated examples.
         dev_file: Choose the best weights on this file; by default on every
-            20th example of --train-file.
+            20th example of --train-file, if there is one.
     """
 
     train: Count = 8000
@@ -132,11 +132,14 @@ class Data:
             UnreadableData: A file is malformed, or holds too few examples.
         """
         if self.train_file is None:
-            return generate("train", self.train, self.world_seed), generate("dev", self.dev, self.world_seed)
-        examples = read(self.train_file)
+            train_set = generate("train", self.train, self.world_seed)
+        else:
+            train_set = read(self.train_file)
         if self.dev_file is not None:
-            return examples, read(self.dev_file)
-        return hold_out(self.train_file, examples)
+            return train_set, read(self.dev_file)
+        if self.train_file is not None:
+            return hold_out(self.train_file, train_set)
+        return train_set, generate("dev", self.dev, self.world_seed)
 
 
 @options_of_command

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import torch
+from cyclopts import Parameter
 
-from analysis.io.command_line import BAD_USAGE
 from modelserver.modular.text.examples import Example
 from modelserver.modular.text.network import Config
 from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
-from modelserver.training.options import Count, Folder, options_of_command
-from modelserver.training.tables import cell, markdown, over_seeds, write_json, write_text
+from modelserver.training import tables
+from modelserver.training.options import Count, options_of_command
+from modelserver.training.tables import Table, cell, markdown
 from modelserver.training.text_nmn.loss import Supervision
 from modelserver.training.text_nmn.trainer import NAME, TextOptions, games, read, train_one
+from modelserver.wire.errors import UnreadableData
 
 TEST_EXAMPLES = 300
+VariantName = Literal[
+    "answers",
+    "answers-without-extract",
+    "programs",
+    "programs-without-sorting",
+    "programs-arguments",
+    "programs-all",
+]
 GROUPS = ("overall", "find", "filter", "relocate", "min-max", "find-arg")  # columns of Table 2
 
 
@@ -37,7 +46,7 @@ class Variant:
 
 _ARGUMENTS = Supervision(auxiliary=True, outputs="arguments")
 _ANSWERS = Supervision(programs=False, auxiliary=False, outputs="none")
-TABLE = {
+TABLE: dict[VariantName, Variant] = {
     "answers": Variant("no gold programs", _ANSWERS),
     "answers-without-extract": Variant("no gold programs, without extract-answer", _ANSWERS, extract=False),
     "programs": Variant("gold programs", Supervision(auxiliary=False, outputs="none")),
@@ -50,7 +59,7 @@ TABLE = {
     ),
 }
 # Subramanian et al. 2020, §5.2, for text: train on find-max-num and greater, test on find-min-num and less.
-SPLIT = {name: TABLE[name] for name in ("programs", "programs-arguments")}
+SPLIT: tuple[VariantName, ...] = ("programs", "programs-arguments")
 
 
 def learned(example: Example) -> bool:
@@ -69,80 +78,65 @@ def _has(example: Example, module: str, choice: str) -> bool:
 
 
 @options_of_command
-class TableOptions(TextOptions, Folder):
+class TableOptions(TextOptions, tables.TableOptions):
     """Everything that the table takes.
 
     Attributes:
-        out: Folder for table.json, table.md, and a folder of each variant and
-            seed.
-        seeds: Number of seeds, from --seed on; the table has mean and SD.
         split: Learn on the largest, test on the smallest.
         weights: Score this folder of weights alone, and train nothing.
-        only: Comma-separated variants; all by default.
+        variants: Variants to train; all by default.
         test: Number of generated test examples.
         test_file: Score on this file instead of generated games.
     """
 
-    seeds: Count = 1
     split: bool = False
     weights: Path | None = None
-    only: str | None = None
+    variants: Annotated[tuple[VariantName, ...], Parameter(consume_multiple=True)] = ()
     test: Count = TEST_EXAMPLES
     test_file: Path | None = None
 
 
-def text_table(*, options: TableOptions) -> int:
+def text_table(*, options: TableOptions) -> None:
     """Train and score the variants of text-nmn.
 
-    The table of Subramanian et al. 2020 (Table 2), and its split. Each
-    variant and seed has a folder of its own below --out. A finished one is not
-    trained again, and an interrupted one continues.
+    The table of Subramanian et al. 2020 (Table 2), and its split.
     """
-    variants = SPLIT if options.split else TABLE
-    chosen = options.only.split(",") if options.only else list(variants)
-    if unknown := [name for name in chosen if name not in variants]:
-        sys.stderr.write(f"error: --only: no variant {unknown[0]!r}; there are {', '.join(variants)}\n")
-        return BAD_USAGE
-    options.apply()
-    test = read(options.test_file) if options.test_file else games("test", options.test, options.world_seed)
+    names = options.variants or (SPLIT if options.split else get_args(VariantName))
+    if unknown := [name for name in names if options.split and name not in SPLIT]:
+        raise UnreadableData(f"--split has no variant {unknown[0]!r}; it has {', '.join(SPLIT)}")
     if options.weights is not None:
-        rows = {"weights": _row(options.weights.name, score(_loaded(options.weights, options), test))}
-        return _publish(options.out, rows)
+        _score_weights(options, options.weights)
+        return
+    table = Table(options, [(name,) for name in names])
+    options.apply()
+    test = _test_examples(options)
     train_set, dev = options.open_examples(read, games)
     if options.split:
         train_set, dev, test = (
             list(filter(keep, part)) for keep, part in ((learned, train_set), (learned, dev), (asked, test))
         )
-    rows = {}
-    for name in chosen:
-        runs = {}
-        for seed in range(options.seed, options.seed + options.seeds):
-            own = replace(options, seed=seed)
-            trained = _trained(own, variants[name], options.out / name / f"seed-{seed}", train_set, dev)
-            runs[seed] = _row(variants[name].text, score(trained, test, given=options.split))
-        rows[name] = over_seeds(runs)
-        if len(runs) > 1:  # each interval is of one seed's losses; their means would be of nothing
-            rows[name].pop("interval", None)
-    return _publish(options.out, rows)
+
+    def score_variant(key: tuple[VariantName], seed: int, out: Path) -> dict[str, Any]:
+        variant = TABLE[key[0]]
+        examples = train_set if variant.sorting else [unsorted(example) for example in train_set]
+        supervision = replace(variant.supervision, beam=options.beam)
+        config = Config(extract=variant.extract, sorting=variant.sorting)
+        train_one(examples, dev, supervision, replace(options, seed=seed), out, config, **options.start)
+        return _row(variant.text, score(_loaded(out, options), test, given=options.split))
+
+    table.fill(score_variant, written)
 
 
-def _publish(out: Path, rows: dict[str, dict[str, Any]]) -> int:
-    """Write and print the table; returns 0."""
-    write_json(out / "table.json", rows)
-    write_text(out / "table.md", table(rows))
-    print(table(rows), end="")  # noqa: T201 - the table is the output of the command
-    return 0
+def _score_weights(options: TableOptions, weights: Path) -> None:
+    """Write and print the row of a folder of weights, which is not trained."""
+    table = Table(replace(options, seeds=1), [("weights",)])
+    options.apply()
+    row = _row(weights.name, score(_loaded(weights, options), _test_examples(options)))
+    table.fill(lambda *_: row, written)
 
 
-def _trained(
-    options: TableOptions, variant: Variant, out: Path, train_set: list[Example], dev: list[Example]
-) -> TextSystem:
-    """Return a variant's best weights; train it unless its folder has them."""
-    examples = train_set if variant.sorting else [unsorted(example) for example in train_set]
-    supervision = replace(variant.supervision, beam=options.beam)
-    config = Config(extract=variant.extract, sorting=variant.sorting)
-    train_one(examples, dev, supervision, options, out, config, resume=True)
-    return _loaded(out, options)
+def _test_examples(options: TableOptions) -> list[Example]:
+    return read(options.test_file) if options.test_file else games("test", options.test, options.world_seed)
 
 
 def _loaded(folder: Path, options: TableOptions) -> TextSystem:
@@ -166,21 +160,14 @@ def _row(text: str, scores: Scores) -> dict[str, Any]:
     return row
 
 
-def table(rows: dict[str, dict[str, Any]]) -> str:
+def written(rows: dict[str, dict[str, Any]]) -> str:
     """Return the rows as a table in Markdown.
 
     F1 is in per cent; mean losses are in nats, and lower is better. With several
     seeds each cell is a mean ± SD.
     """
-    heads = ("variant", "EM", "F1", "programs", *GROUPS)
     lines = []
     for row in rows.values():
-        sd, cells = row.get("sd", {}), [row["text"]]
-        for name in ("em", "f1", "parsed"):
-            spread = sd.get(name)
-            scaled = None if spread is None else 100 * spread
-            cells.append("" if row[name] is None else cell(100 * row[name], scaled, form=".1f"))
-        losses, spreads = row.get("loss", {}), sd.get("loss", {})
-        cells += [cell(losses[name], spreads.get(name)) if name in losses else "" for name in GROUPS]
-        lines.append(cells)
-    return markdown([heads]) + "|---" * len(heads) + "|\n" + markdown(lines)
+        answers = [cell(row, name, form=".1%").removesuffix(" %") for name in ("em", "f1", "parsed")]
+        lines.append([row["text"], *answers, *(cell(row, "loss", name) for name in GROUPS)])
+    return markdown(["variant", "EM", "F1", "programs", *GROUPS], lines)

@@ -1,9 +1,8 @@
 """Train text-nmn, on generated games or on files."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
@@ -108,6 +107,7 @@ class Trainer(loop.Trainer[Example]):
         self.recipe, self.supervision, self.steps = recipe, supervision, 0
         self.total_steps, self.check_every = recipe.steps, recipe.check_every
         self.patience = recipe.patience
+        self._encoder_digest = encoder.digest()  # before training changes it
         self.network = Network(encoder, config).to(device)
         self.model = self.network
         self.examples = [(example, self._read(example)) for example in examples]
@@ -155,9 +155,10 @@ class Trainer(loop.Trainer[Example]):
         return TextSystem(self.network, name=NAME, description="in training", revision="0" * 12)
 
     def settings(self) -> dict[str, Any]:
-        """Return sizes, recipe, supervision and a digest of the data."""
+        """Return sizes, recipe, supervision and digests of encoder and data."""
         parts = asdict(self.network.config) | asdict(self.recipe) | asdict(self.supervision)
-        return parts | {"data": self._digest}
+        data = loop.digest(example for example, _ in self.examples)
+        return parts | {"encoder": self._encoder_digest, "data": data}
 
     def evaluate(self, dev: Sequence[Example]) -> Row:
         """Return `dev_scores`."""
@@ -166,14 +167,6 @@ class Trainer(loop.Trainer[Example]):
     def save(self, folder: Path) -> None:
         """Write what `modelserver.modular.text.system.load` reads."""
         networks.save(folder, self.network)
-
-    @cached_property
-    def _digest(self) -> str:
-        digest = hashlib.sha256()
-        for example, _ in self.examples:
-            text = f"{example.item.model_dump_json()}{example.answer_texts}{example.program}{example.gold}"
-            digest.update(text.encode())
-        return digest.hexdigest()
 
 
 def pace(step: int, recipe: Recipe) -> float:

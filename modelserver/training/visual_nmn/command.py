@@ -1,5 +1,6 @@
 """The commands ``train visual-nmn`` and ``train lxmert``, and their data."""
 
+import hashlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Literal, Unpack
 
 import torch
 
-from modelserver.inputs.encoders import find_folder
+from modelserver.inputs import encoders
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind, Impossible
 from modelserver.modular.visual.execution import Partner
@@ -18,20 +19,20 @@ from modelserver.modular.visual.regions import Regions
 from modelserver.modular.visual.scene_data import Example, read_further, read_items, read_scenes
 from modelserver.training.loop import Row, require_free, train_with_progress
 from modelserver.training.options import (
-    HELD_OUT,
     Compute,
     Count,
     Data,
-    Folder,
     Output,
     Start,
+    hold_out,
     options_of_command,
     part_of,
 )
+from modelserver.training.tables import TableOptions
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 from modelserver.world import Split
-from modelserver.world.scenes import write_further, write_split
+from modelserver.world.scenes import generate, write_further, write_split
 
 HIDDEN = 64
 MOST = 16  # boxes that Graph-count reads in an image: two for each of the alike things of a scene
@@ -61,7 +62,8 @@ class SceneOptions(Data, Compute, Recipe):
             line with a program and an answer; needs --regions.
         dev_file: Choose the best weights on these items; by default on every
             20th of --train-file.
-        scenes: Folder of scenes with proposals; generated if missing.
+        scenes: Folder of scenes with proposals; generated if missing, refused if
+            of another seed or too few.
         test: Number of generated test scenes.
         pretraining_scenes: Number of generated scenes to pretrain on.
         regions: Region features of the items' images, in a form of visual-nmn.md.
@@ -137,12 +139,16 @@ class SceneOptions(Data, Compute, Recipe):
         """
         if self.train_file is not None:
             return _open_items(self, self.train_file, test_file)
-        if test_file is not None:
-            raise UnreadableData(f"{test_file}: --test-file needs --train-file and --regions")
+        if file := test_file or self.dev_file:
+            raise UnreadableData(f"{file}: needs --train-file and --regions besides")
         return self._open_generated()
 
     def _open_generated(self) -> Scenes:
-        """Read the scenes; generate missing ones first."""
+        """Read the scenes; generate missing ones first.
+
+        Raises:
+            UnreadableData: The folder has scenes of another seed, or too few.
+        """
         splits: tuple[tuple[Path, Split, int, int], ...] = (
             (self.scenes, "train", self.train, self.world_seed),
             (self.scenes, "dev", self.dev, self.world_seed),
@@ -154,7 +160,13 @@ class SceneOptions(Data, Compute, Recipe):
             if not (scenes / f"{split}.jsonl").exists():
                 sys.stderr.write(f"{scenes}: generating {n} scenes\n")
                 write_split(scenes, split, n, seed, proposals=True)
-            parts.append(read_scenes(scenes, split, most=n))
+            examples = read_scenes(scenes, split, most=n)
+            if len(examples) < n or examples[0].id != next(generate(split, 1, seed)).name:
+                raise UnreadableData(
+                    f"{scenes}: {split}.jsonl does not hold {n} scenes of seed {seed}; "
+                    "name another folder with --scenes, where they are generated"
+                )
+            parts.append(examples)
         if self.statements > 1:
             parts[0] += self._further()
         return Scenes(*parts)
@@ -170,17 +182,14 @@ class SceneOptions(Data, Compute, Recipe):
 
 
 @options_of_command
-class ScoredOptions(SceneOptions, Folder):
+class ScoredOptions(SceneOptions, TableOptions):
     """Everything that a table of trained variants takes.
 
     Attributes:
-        out: Folder for the table, and a folder of each variant and seed.
         test_file: Score on these items instead of scenes; with --train-file.
-        seeds: Number of seeds, from --seed on; the table has mean and SD.
     """
 
     test_file: Path | None = None
-    seeds: Count = 1
 
 
 @options_of_command
@@ -235,11 +244,11 @@ def _open_items(options: SceneOptions, path: Path, test_file: Path | None) -> Sc
     if options.dev_file:
         train_set, dev = items, read_items(options.dev_file, regions)
     else:
-        train_set, dev = [each for i, each in enumerate(items) if i % HELD_OUT], items[::HELD_OUT]
+        train_set, dev = hold_out(path, items)
     most = options.most_modules
     train_set = [each for each in train_set if most is None or len(each.modules) <= most]
     if not train_set:
-        raise UnreadableData(f"{path}: too few items to train on and, without --dev-file, to choose weights")
+        raise UnreadableData(f"{path}: no item to train on has at most {most} modules")
     test = read_items(test_file, regions) if test_file else []
     return Scenes(train_set, dev, test, _pretraining(options, train_set, regions))
 
@@ -295,7 +304,9 @@ def train_one(
     features = scenes.train[0].regions[0].features.shape[1]
     model: Encoder
     if options.encoder is not None:
-        model, tokenizer = folder.open_encoder(find_folder(options.encoder, allow_hub=options.allow_hub))
+        where = encoders.find_folder(options.encoder, allow_hub=options.allow_hub)
+        model, tokenizer = folder.open_encoder(where)
+        name = encoders.digest(where)
         if model.config.visual_feat_dim != features:
             expected = model.config.visual_feat_dim
             raise UnreadableWeights(f"{options.encoder}: reads {expected} features a region, not {features}")
@@ -303,9 +314,20 @@ def train_one(
         sentences = [each.sentence for each in scenes.train]
         new = folder.new_bilinear_encoder if options.new_encoder == "bilinear" else folder.new_encoder
         model, tokenizer = new(sentences, hidden=options.hidden, features=features)
+        name = f"{options.new_encoder}, {options.hidden}"
     config = options.counted(config)
     network = folder.build(config, model, tokenizer).to(device)
-    trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining)
+    source = {"encoder": name, "regions": _regions_digest(scenes)}
+    trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining, source=source)
     if recipe.pretraining and not trainer.first:
         sys.stderr.write(f"{UNSUPERVISED}: there is no pretraining\n")
     return train_with_progress(trainer, scenes.dev, out, **start)
+
+
+def _regions_digest(scenes: Scenes) -> str:
+    """Return hex digits that tell detectors apart by one image each."""
+    total = hashlib.sha256()
+    for part in (scenes.train, scenes.pretraining):
+        for example in part[:1]:
+            total.update(example.regions[0].features.tobytes())
+    return total.hexdigest()

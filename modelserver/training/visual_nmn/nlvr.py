@@ -9,9 +9,7 @@ The gold boxes of `find` and the inner `filter` follow from the drawing.
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import field
 from itertools import permutations
@@ -30,9 +28,9 @@ from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.modular.visual.utterances import attend
-from modelserver.training.loop import require_free, train
-from modelserver.training.options import Count, Output, options_of_command
-from modelserver.training.tables import over_seeds
+from modelserver.training.loop import train
+from modelserver.training.options import Count, options_of_command
+from modelserver.training.tables import Table, TableOptions, cell, markdown
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
 
@@ -139,7 +137,7 @@ def _key(example: Example) -> str:
 
 
 @options_of_command
-class NlvrOptions(Output):
+class NlvrOptions(TableOptions):
     """Everything that training on NLVR takes.
 
     Attributes:
@@ -150,7 +148,6 @@ class NlvrOptions(Output):
         pretraining_steps: Steps with gold boxes.
         steps: Steps with labels alone.
         seed: Seed of the order.
-        seeds: Number of seeds, from --seed on; scores get a mean and SD.
     """
 
     train_file: Path = field(kw_only=True)
@@ -159,54 +156,45 @@ class NlvrOptions(Output):
     weights: Path = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
     pretraining_steps: Count = 100
     steps: Count = 100
-    seed: int = Recipe.seed
-    seeds: Count = 1
-
-    @property
-    def folders(self) -> dict[int, Path]:
-        """The folder of the weights of each seed."""
-        seeds = range(self.seed, self.seed + self.seeds)
-        return {seed: self.out if self.seeds == 1 else self.out / f"seed-{seed}" for seed in seeds}
 
 
 def visual_nlvr(*, options: NlvrOptions) -> None:
     """Train and score visual-nmn on NLVR.
 
-    Scores the weights on held-out sentences, trains on the others, scores
-    again, and prints both as JSON. With several seeds the second scores are
-    means, with their standard deviations and each seed's own.
+    Scores the weights on held-out sentences, trains on the others, and scores
+    again.
     """
-    for out in options.folders.values():
-        require_free(out, **options.start)
+    table = Table(options, [("trained",)])
     learn, test = divided(read(options.train_file, options.images, split=options.split))
-    network, _ = _opened(options.weights)
+    network, config, revision = _opened(options.weights)
+    before = scores(network, test)
+
+    def score(_key: tuple[str], seed: int, out: Path) -> dict[str, Any]:
+        network, _, _ = _opened(options.weights)
+        torch.manual_seed(seed)
+        recipe = Recipe(
+            pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=seed
+        )
+        trainer = Trainer(network, config, recipe, learn, learn, source={"weights": revision})
+        # The best weights are chosen on the training examples: there is too little data for a third part.
+        train(trainer, learn, out, **options.start)
+        return scores(_opened(out)[0], test)
+
     true = float(np.mean([each.label for each in test]))
-    result = {
-        "train": len(learn),
-        "test": len(test),
-        "majority": max(true, 1 - true),
-        "before": scores(network, test),
-    }
-    runs = {}
-    for seed, out in options.folders.items():
-        _train_one(options, seed, learn, out)
-        runs[seed] = scores(_opened(out)[0], test)
-    result["after"] = over_seeds(runs)
-    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+    table.fill(score, written, train=len(learn), test=len(test), majority=max(true, 1 - true), before=before)
 
 
-def _train_one(options: NlvrOptions, seed: int, learn: Sequence[Example], out: Path) -> None:
-    network, config = _opened(options.weights)
-    torch.manual_seed(seed)
-    recipe = Recipe(
-        pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=seed
-    )
-    # The best weights are chosen on the training examples: there is too little data for a third part.
-    train(Trainer(network, config, recipe, learn, learn), learn, out, **options.start)
-
-
-def _opened(weights: Path) -> tuple[VisualNetwork, Config]:
-    network, config, _ = folder.load(weights, torch.device("cpu"))
+def _opened(weights: Path) -> tuple[VisualNetwork, Config, str]:
+    network, config, revision = folder.load(weights, torch.device("cpu"))
     if not isinstance(network, VisualNetwork):
         raise UnreadableData(f"{weights}: not a modular network")
-    return network, config
+    return network, config, revision
+
+
+def written(table: dict[str, Any]) -> str:
+    """Return the table in Markdown; with several seeds, mean ± SD."""
+    rows = [["majority", cell(table, "majority", form=".1%"), "", "", ""]]
+    for name, title in (("before", "weights"), ("trained", "trained")):
+        f1 = [cell(table[name], "faithfulness", module, "f1") for module in ("overall", "find", "filter")]
+        rows.append([title, cell(table[name], "accuracy", form=".1%"), *f1])
+    return markdown(["", "accuracy", "F1", "find", "filter"], rows)

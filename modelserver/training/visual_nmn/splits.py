@@ -6,8 +6,8 @@ than in training, more filters, and two modules that never occurred together.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
@@ -16,7 +16,7 @@ from modelserver.modular.visual import folder
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.training.options import options_of_command
-from modelserver.training.tables import cell, markdown, over_seeds, write_json
+from modelserver.training.tables import Table, cell, markdown
 from modelserver.training.visual_nmn.command import Scenes, ScoredOptions
 from modelserver.training.visual_nmn.table import VARIANTS, require_pretraining, train_variant
 from modelserver.wire.errors import UnreadableData
@@ -69,7 +69,8 @@ class SplitOptions(ScoredOptions):
     """Everything that the splits take.
 
     Attributes:
-        out: Folder for splits.json, and a folder of each split, variant and seed.
+        out: Folder for splits.json, splits.md, and a folder of each split,
+            variant and seed.
         test: Number of test statements, at most; with scenes also of those
             generated to test on.
         splits: Splits to train on; all by default.
@@ -84,27 +85,22 @@ def visual_splits(*, options: SplitOptions) -> None:
     """Train visual-nmn on some programs and test it on others.
 
     Compares Layer-count, Sum-count, and Graph-count with decontextualised
-    words and pretraining. A finished variant is not trained again, and an
-    interrupted one continues.
+    words and pretraining.
     """
+    keys = [(name, variant) for name in options.splits for variant in options.variants]
+    table = Table(options, keys, "splits.json")
     scenes = options.open_scenes(options.test_file)
     parts = {name: divided(scenes, name, options.test) for name in options.splits}
     for part in parts.values():
         require_pretraining(options.variants, part)
-    table: dict[SplitName, dict[Compared, Any]] = {}
-    for name, part in parts.items():
-        table[name] = {}
-        for variant in options.variants:
-            runs = {}
-            for seed, _, network in train_variant(variant, part, options, options.out / name / variant):
-                runs[seed] = {
-                    "train": len(part.train),
-                    "seen": _short(network, part.dev),
-                    "unseen": _short(network, part.test),
-                }
-                table[name][variant] = over_seeds(runs)
-                write_json(options.out / "splits.json", table)
-    sys.stdout.write(written(table))
+
+    def score(key: tuple[SplitName, Compared], seed: int, out: Path) -> dict[str, Any]:
+        part = parts[key[0]]
+        _, network = train_variant(key[1], part, options, seed, out)
+        seen, unseen = _short(network, part.dev), _short(network, part.test)
+        return {"train": len(part.train), "seen": seen, "unseen": unseen}
+
+    table.fill(score, written)
 
 
 def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, float]:
@@ -118,16 +114,12 @@ def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, fl
 
 def written(table: dict[SplitName, dict[Compared, Any]]) -> str:
     """Return the table in Markdown; with several seeds, mean ± SD."""
-    heads = ["split", "network", "n", "accuracy", "faithfulness F1", "accuracy on programs as in training"]
-    rows = [heads, ["---", "---", *["--:"] * 4]]
+    rows = []
     for name, variants in table.items():
         for variant, scored in variants.items():
-            unseen, seen, sd = scored["unseen"], scored["seen"], scored.get("sd", {"unseen": {}, "seen": {}})
             title = VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both"
-            shares = [
-                cell(unseen["accuracy"], sd["unseen"].get("accuracy"), form=".1%"),
-                cell(unseen["f1"], sd["unseen"].get("f1")) if "f1" in unseen else "",
-                cell(seen["accuracy"], sd["seen"].get("accuracy"), form=".1%"),
-            ]
-            rows.append([name, title, str(unseen["n"]), *shares])
-    return markdown(rows)
+            accuracies = [cell(scored, part, "accuracy", form=".1%") for part in ("unseen", "seen")]
+            accuracies.insert(1, cell(scored, "unseen", "f1"))
+            rows.append([name, title, str(scored["unseen"]["n"]), *accuracies])
+    heads = ["split", "network", "n", "accuracy", "faithfulness F1", "accuracy on programs as in training"]
+    return markdown(heads, rows, texts=2)

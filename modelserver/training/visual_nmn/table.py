@@ -6,8 +6,7 @@ for what their names say.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -21,7 +20,7 @@ from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.scoring import scores
 from modelserver.training.loop import Row
 from modelserver.training.options import options_of_command
-from modelserver.training.tables import cell, markdown, over_seeds, write_json
+from modelserver.training.tables import Table, cell, markdown
 from modelserver.training.visual_nmn.command import UNSUPERVISED, Scenes, ScoredOptions, train_one
 from modelserver.training.visual_nmn.trainer import can_supervise
 from modelserver.wire.errors import UnreadableData
@@ -76,7 +75,6 @@ class TableOptions(ScoredOptions):
     """Everything that the table takes.
 
     Attributes:
-        out: Folder for table.json, and a folder of each variant and seed.
         variants: Variants to train; all by default.
     """
 
@@ -86,21 +84,20 @@ class TableOptions(ScoredOptions):
 def visual_table(*, options: TableOptions) -> None:
     """Train and score the variants of visual-nmn.
 
-    Each variant and seed has a folder of its own below --out. A finished one
-    is not trained again, and an interrupted one continues.
+    Each variant and seed has a folder of its own below --out.
     """
+    keys: list[tuple[VariantName]] = [(name,) for name in options.variants]
+    table = Table(options, keys)
     scenes = options.open_scenes(options.test_file)
     if not scenes.test:
         raise UnreadableData(f"{options.train_file}: name items to score on with --test-file")
     require_pretraining(options.variants, scenes)
-    table: dict[VariantName, dict[str, Any]] = {}
-    for name in options.variants:
-        runs = {}
-        for seed, best, network in train_variant(name, scenes, options, options.out / name):
-            runs[seed] = {"step": best["step"], **scores(network, scenes.test)}
-            table[name] = over_seeds(runs)
-            write_json(options.out / "table.json", table)
-    sys.stdout.write(written(table))
+
+    def score(key: tuple[VariantName], seed: int, out: Path) -> dict[str, Any]:
+        best, network = train_variant(key[0], scenes, options, seed, out)
+        return {"step": best["step"], **scores(network, scenes.test)}
+
+    table.fill(score, written)
 
 
 def require_pretraining(names: Iterable[VariantName], scenes: Scenes) -> None:
@@ -113,16 +110,14 @@ def require_pretraining(names: Iterable[VariantName], scenes: Scenes) -> None:
 
 
 def train_variant(
-    name: VariantName, scenes: Scenes, options: ScoredOptions, out: Path
-) -> Iterator[tuple[int, Row, folder.Network]]:
-    """Yield seed, best log row and weights of a variant; train if needed."""
+    name: VariantName, scenes: Scenes, options: ScoredOptions, seed: int, out: Path
+) -> tuple[Row, folder.Network]:
+    """Return the best log row and weights of a variant; train if needed."""
     variant = VARIANTS[name]
-    for seed in range(options.seed, options.seed + options.seeds):
-        recipe = replace(options.recipe(pretrained=variant.pretrained), seed=seed)
-        below = out / f"seed-{seed}"
-        best = train_one(scenes, variant.config, recipe, options, below, resume=True)
-        network, _, _ = folder.load(below, torch.device(options.device))
-        yield seed, best, network
+    recipe = replace(options.recipe(pretrained=variant.pretrained), seed=seed)
+    best = train_one(scenes, variant.config, recipe, options, out, **options.start)
+    network, _, _ = folder.load(out, torch.device(options.device))
+    return best, network
 
 
 def written(table: dict[VariantName, dict[str, Any]]) -> str:
@@ -130,24 +125,15 @@ def written(table: dict[VariantName, dict[str, Any]]) -> str:
 
     With several seeds each cell is a mean ± SD.
     """
-    columns = ["", "accuracy", "P", "R", "F1", *MODULES]
-    rows = [columns, ["---", *["--:"] * (len(columns) - 1)]]
+    rows: list[list[str]] = []
     for name, scored in table.items():
         if "upper_bound" in scored and not any(row[0] == "upper bound" for row in rows):
-            rows.append(["upper bound", "", *_cells(scored["upper_bound"], {})])
-        sd = scored.get("sd", {})
-        accuracy = cell(scored["accuracy"], sd.get("accuracy"), form=".1%")
-        cells = _cells(scored.get("faithfulness"), sd.get("faithfulness", {}))
-        rows.append([VARIANTS[name].title, accuracy, *cells])
-    return markdown(rows)
+            rows.append(["upper bound", "", *_cells({"faithfulness": scored["upper_bound"]})])
+        rows.append([VARIANTS[name].title, cell(scored, "accuracy", form=".1%"), *_cells(scored)])
+    return markdown(["", "accuracy", "P", "R", "F1", *MODULES], rows)
 
 
-def _cells(scored: dict[str, dict[str, float]] | None, sd: dict[str, dict[str, float]]) -> list[str]:
-    if scored is None:
-        return [""] * (3 + len(MODULES))
+def _cells(scored: dict[str, Any]) -> list[str]:
     wanted = [("overall", part) for part in ("precision", "recall", "f1")]
     wanted += [(module, "f1") for module in MODULES]
-    return [
-        cell(scored[module][part], sd.get(module, {}).get(part)) if module in scored else ""
-        for module, part in wanted
-    ]
+    return [cell(scored, "faithfulness", *names) for names in wanted]

@@ -6,7 +6,7 @@ it learns from the labels of all statements.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -125,6 +125,8 @@ class Trainer(loop.Trainer[Example]):
         recipe: Schedule and seed.
         examples: Learned from by their labels.
         pretraining: Those with gold boxes are learned from first.
+        source: Names of what network and regions come from, part of the
+            settings.
     """
 
     selection = "accuracy"
@@ -136,10 +138,11 @@ class Trainer(loop.Trainer[Example]):
         recipe: Recipe,
         examples: Sequence[Example],
         pretraining: Sequence[Example] = (),
+        source: Mapping[str, str] | None = None,
     ) -> None:
         self.title = f"{config.system} {config.count}" if config.system != "lxmert" else config.system
         self.network = self.model = network
-        self.config, self.recipe, self.examples = config, recipe, examples
+        self.config, self.recipe, self.examples, self.source = config, recipe, examples, source or {}
         self.supervised = [each for each in pretraining if can_supervise(each)]
         self.first = recipe.pretraining if self.supervised and config.system != "lxmert" else 0
         self.total_steps = self.first + recipe.steps
@@ -165,8 +168,16 @@ class Trainer(loop.Trainer[Example]):
         self.optimiser = self._optimiser()
 
     def settings(self) -> dict[str, Any]:
-        """Return configuration, recipe and the number of examples."""
-        return {**asdict(self.config), **asdict(self.recipe), "examples": len(self.examples)}
+        """Return configuration, recipe, source and digests of the data."""
+        parts = {"data": self.examples, "pretraining_data": self.supervised}
+        data = {name: loop.digest(part, self.describe) for name, part in parts.items()}
+        return {**asdict(self.config), **asdict(self.recipe), **self.source, **data}
+
+    def describe(self, example: Example) -> str:
+        """Return all but the regions, which may be too many to read through."""
+        gold = {node: [boxes.tolist() for boxes in images] for node, images in example.gold.items()}
+        program = example.question.plan.program
+        return f"{example.id} {example.sentence} {program} {example.label} {gold}"
 
     def is_check(self) -> bool:
         """Return whether the weights are evaluated: also after pretraining."""

@@ -162,7 +162,7 @@ def test_the_convolution_learns_what_is_in_the_words():
     torch.manual_seed(1)
     examples = [Labelled(f"{word} is it {n} times?", kind) for n in range(20) for word, kind in
                 (("where", "place"), ("who", "person"), ("when", "date"))]  # fmt: skip
-    trainer = Trainer(Choice(), Recipe(word_epochs=15, word_rate=5e-3), examples, lambda: None)  # type: ignore[arg-type, return-value]
+    trainer = Trainer(Choice(), Recipe(word_epochs=15, word_rate=5e-3), examples)
     before = accuracy(trainer.words.eval(), examples)["accuracy"]
     for _ in range(trainer.word_steps):
         trainer.step()

@@ -223,7 +223,7 @@ class TestTraining:
         files = {path.name for path in (tmp_path / "new").iterdir()}
         assert files == {
             *("config.json", "model.safetensors", "reading.json", "tokenizer.json", "tokenizer_config.json"),
-            *("log.jsonl", "curves.svg"),
+            *("settings.json", "log.jsonl", "curves.svg"),
         }
         system = load(tmp_path / "new", CPU, name="extractive-qa", description="")
         assert system.reader.reading == SHORT

@@ -38,7 +38,7 @@ def _unclocked(rows):
 
 
 def _search(work, out, runs, **changes):
-    return search(work, out, **{"runs": runs, "seed": 1, "space": Space()} | changes)
+    return search(work, out, **{"runs": runs, "seed": 1, "space": Space(), "resume": True} | changes)
 
 
 def test_every_run_is_a_row_and_the_best_is_kept(work, tmp_path):
@@ -101,6 +101,17 @@ def test_a_search_that_was_killed_goes_on(work, tmp_path, monkeypatch):
     assert found["run"] == best(_rows(whole))["run"]
 
 
+def test_a_search_is_replaced_with_overwrite_alone(work, tmp_path):
+    first = _search(work, tmp_path, 2)
+    rows = _rows(tmp_path)
+    with pytest.raises(UnreadableData, match=r"search\.jsonl: exists already; add --resume"):
+        search(work, tmp_path, runs=2, seed=2, space=Space())
+    assert _rows(tmp_path) == rows
+    second = search(work, tmp_path, runs=1, seed=2, space=Space(), overwrite=True)
+    assert _rows(tmp_path) == [second] != [first]
+    assert {path.name for path in tmp_path.iterdir()} == {"search.jsonl", "best"}
+
+
 def test_a_search_that_is_done_trains_nothing(work, tmp_path, monkeypatch):
     first = _search(work, tmp_path, 2)
     monkeypatch.setattr(module, "train", None)
@@ -133,6 +144,13 @@ def test_the_command_prints_the_best_run(tmp_path, capsys):
     assert found in _rows(tmp_path / "s")
     assert 1 <= found["coupling"]["c1"] <= 2
     assert "run 0: c1" in captured.err
+    command = [*arguments, *sizes, "--costs", "1", "2"]
+    assert main(command) == 1
+    assert "search.jsonl: exists already; add --resume" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    assert main([*command, "--world-seed", "2", "--resume"]) == 1
+    assert "made with another data, dev" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

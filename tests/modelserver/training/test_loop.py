@@ -2,12 +2,13 @@
 
 import json
 import math
+import re
 
 import pytest
 import torch
 
 from modelserver.__main__ import main
-from modelserver.training.loop import LOG, STATE, make_room
+from modelserver.training.loop import LOG, SETTINGS, STATE, make_room
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import write_split
 
@@ -42,12 +43,17 @@ def test_a_finished_folder_is_replaced_with_overwrite_alone(system, data, tmp_pa
         arguments += ["--scenes", str(data / "scenes")]
     assert main([*arguments, "--seed", "1"]) == 0
     first = weights(out)
-    assert {"config.json", LOG, "curves.svg"} <= set(first)
+    assert {"config.json", LOG, SETTINGS, "curves.svg"} <= set(first)
     assert STATE not in first
     capsys.readouterr()
     assert main([*arguments, "--seed", "2"]) == 1
     message = f"error: {out}: holds a model already; name another folder, or add --overwrite to replace it\n"
     assert capsys.readouterr() == ("", message)
+    assert main([*arguments, "--seed", "2", "--resume"]) == 1
+    assert re.search(
+        rf"{SETTINGS}: .* begun with another .*\bseed\b.*; use the same", capsys.readouterr().err
+    )
+    assert main([*arguments, "--seed", "1", "--resume"]) == 0
     assert weights(out) == first
     assert main([*arguments, "--seed", "2", "--overwrite"]) == 0
     second = weights(out)

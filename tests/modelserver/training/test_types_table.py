@@ -6,7 +6,8 @@ import pytest
 
 from modelserver.__main__ import main
 from modelserver.inputs.mentions import TYPES
-from modelserver.training.heuristic import Labelled, Trainer, type_weights
+from modelserver.training.heuristic import Labelled, Trainer, read_labelled, type_weights
+from modelserver.world import write_split
 
 SMALL = ["--train", "60", "--test", "24", "--word-epochs", "2", "--encoder-epochs", "1", "--batch-size", "16"]
 
@@ -27,6 +28,44 @@ def test_each_predictor_has_its_row_with_mean_and_spread(tmp_path, capsys):
         assert 0 < row["macro_f1"] <= 1
         assert "sd" in row
     assert all("±" in line for line in lines[2:])
+
+
+def test_a_table_is_resumed_or_replaced_but_never_silently(tmp_path, capsys, monkeypatch):
+    command = ["types-table", "--out", str(tmp_path), *SMALL]
+    step, steps = Trainer.step, list[Trainer]()
+
+    def count(trainer):
+        steps.append(trainer)
+        return step(trainer)
+
+    def die(trainer):
+        if len(steps) == 6:  # in the second row, after its first check
+            raise KeyboardInterrupt
+        return count(trainer)
+
+    monkeypatch.setattr(Trainer, "step", die)
+    assert main(command) == 130
+    assert json.loads((tmp_path / "table.json").read_text()).keys() == {"encoder"}
+    monkeypatch.setattr(Trainer, "step", count)
+    assert main(command) == 1
+    assert "table.json: exists already; add --resume" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
+    trained = len(steps)
+    table = (tmp_path / "table.json").read_bytes()
+    capsys.readouterr()
+    assert main([*command, "--resume"]) == 0
+    assert capsys.readouterr().out == (tmp_path / "table.md").read_text()
+    assert (tmp_path / "table.json").read_bytes() == table
+    assert len(steps) == trained
+    for name, value in (("batch", "8"), ("world_seed", "2")):
+        assert main([*command, f"--{name.replace('_', '-')}", value, "--resume"]) == 1
+        differing = "batch" if name == "batch" else "data, dev"
+        assert f"begun with another {differing};" in capsys.readouterr().err
+    assert (tmp_path / "table.json").read_bytes() == table
+    assert main([*command, "--overwrite"]) == 0
+    assert len(steps) == 2 * trained
+    assert main(["types-table", "--out", str(tmp_path / "whole"), *SMALL]) == 0
+    assert (tmp_path / "whole/table.json").read_bytes() == table
 
 
 def test_the_same_seed_gives_the_same_table(tmp_path, capsys):
@@ -58,3 +97,16 @@ def test_an_encoder_that_is_not_there_is_refused_before_the_word_model(tmp_path,
     for command in (["types-table"], ["train", "heuristic"]):
         assert main([*command, "--out", str(tmp_path / "out"), "--encoder", str(tmp_path / "none")]) == 1
         assert "none/config.json: No such file" in capsys.readouterr().err
+
+
+def test_the_heuristic_holds_out_every_20th_question_of_its_file(tmp_path, capsys):
+    path = tmp_path / "train.json"
+    write_split(path, "train", 80, 5)
+    command = ["train", "heuristic", "--train-file", str(path), "--word-epochs", "1", "--encoder-epochs", "1"]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 0
+    counts = json.loads(capsys.readouterr().out)
+    questions = len(read_labelled(path))
+    assert (counts["train"], counts["dev"]) == (questions - -(-questions // 20), -(-questions // 20))
+    write_split(path, "train", 8, 5)
+    assert main([*command, "--out", str(tmp_path / "few")]) == 1
+    assert "without --dev-file at least 20 are needed" in capsys.readouterr().err

@@ -129,9 +129,11 @@ def test_the_commands(tmp_path, capsys):
     assert json.loads((out / "config.json").read_text())["sorting"] is False
     assert main(["train", "text-nmn", *small, "--out", str(out), "--width", "0"]) == 2
     table = ["text-table", *small, "--test", "5", "--out", str(tmp_path / "table")]
-    assert main([*table, "--only", "programs,nothing"]) == 2
-    only = ["--only", "programs-without-sorting,answers-without-extract", "--beam", "2"]
-    assert main([*table, *only]) == 0
+    assert main([*table, "--variants", "programs", "nothing"]) == 2
+    assert main([*table, "--split", "--variants", "answers"]) == 1
+    assert "--split has no variant 'answers'" in capsys.readouterr().err
+    variants = ["--variants", "programs-without-sorting", "answers-without-extract", "--beam", "2"]
+    assert main([*table, *variants]) == 0
     printed = capsys.readouterr().out
     rows = json.loads((tmp_path / "table" / "table.json").read_text())
     assert (tmp_path / "table" / "table.md").read_text() in printed
@@ -142,13 +144,23 @@ def test_the_commands(tmp_path, capsys):
         assert row["loss"]["find"] > 0
     weights = tmp_path / "table" / "programs-without-sorting" / "seed-1" / "model.safetensors"
     before = weights.stat().st_mtime_ns
-    assert main([*table, "--only", "programs-without-sorting", "--beam", "2", "--seeds", "2"]) == 0
+    assert main([*table, *variants]) == 1
+    assert "table.json: exists already; add --resume" in capsys.readouterr().err
+    resumed = [*table, "--variants", "programs-without-sorting", "--beam", "2", "--seeds", "2", "--resume"]
+    assert main([*resumed, "--encoder", "new:16x1", "--learning-rate", "0.1"]) == 1
+    assert "begun with another encoder, rate;" in capsys.readouterr().err
+    assert main(resumed) == 0
     assert weights.stat().st_mtime_ns == before
     row = json.loads((tmp_path / "table" / "table.json").read_text())["programs-without-sorting"]
     losses = [row["seeds"][seed]["loss"]["overall"] for seed in "12"]
     assert row["loss"]["overall"] == pytest.approx(sum(losses) / 2)
     assert row["sd"]["loss"]["overall"] == pytest.approx(abs(losses[0] - losses[1]) / 2**0.5)
     assert f"{row['loss']['overall']:.2f} ± {row['sd']['loss']['overall']:.2f}" in capsys.readouterr().out
+    assert "interval" not in row
+    assert "interval" in row["seeds"]["1"]
+    scored = ["text-table", "--test", "5", "--out", str(tmp_path / "scored")]
+    assert main([*scored, "--weights", str(weights.parent), "--seeds", "2"]) == 0
+    assert json.loads((tmp_path / "scored" / "table.json").read_text())["weights"]["text"] == "seed-1"
 
 
 def test_the_split_learns_on_the_largest_and_asks_about_the_smallest():

@@ -98,23 +98,34 @@ def test_a_file_without_its_pictures_is_refused(drawn, tmp_path):
 def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
     given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
     assert main(["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads((tmp_path / "table.json").read_text())
     assert (found["train"], found["test"]) == (4, 2)
-    assert set(found["after"]["faithfulness"]) == {"overall", "find", "filter"}
-    assert found["after"]["upper_bound"]["overall"]["f1"] == 1
+    assert set(found["trained"]["faithfulness"]) == {"overall", "find", "filter"}
+    assert found["trained"]["upper_bound"]["overall"]["f1"] == 1
+    printed = capsys.readouterr().out
+    assert printed == (tmp_path / "table.md").read_text()
+    assert [line.split("|")[1].strip() for line in printed.splitlines()[2:]] == [
+        "majority",
+        "weights",
+        "trained",
+    ]
 
 
 def test_means_over_seeds(drawn, tmp_path, capsys):
     given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
     command = ["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1", "--seed", "5"]
     assert main([*command, "--seeds", "2"]) == 0
-    after = json.loads(capsys.readouterr().out)["after"]
+    after = json.loads((tmp_path / "table.json").read_text())["trained"]
     assert list(after["seeds"]) == ["5", "6"]
     each = [run["faithfulness"]["find"]["recall"] for run in after["seeds"].values()]
     assert after["faithfulness"]["find"]["recall"] == pytest.approx(sum(each) / 2)
     assert after["sd"]["faithfulness"]["find"]["recall"] == pytest.approx(abs(each[0] - each[1]) / 2**0.5)
-    assert (tmp_path / "seed-6" / "config.json").exists()
+    assert (tmp_path / "trained" / "seed-6" / "config.json").exists()
     assert main([*command, "--seeds", "2"]) == 1, "finished weights are never trained over"
+    assert main([*command, "--seeds", "2", "--steps", "2", "--resume"]) == 1
+    assert "begun with another steps;" in capsys.readouterr().err
+    assert main([*command, "--seeds", "2", "--resume"]) == 0
+    assert " ± " in capsys.readouterr().out
 
 
 def test_the_proposer_finds_all_things_of_real_pictures(tmp_path, visual_network):
@@ -150,12 +161,8 @@ def test_an_empty_part_of_a_split_is_refused(statements):
         split_scenes(Scenes(short, short, short, short), "length", 5)
 
 
-def test_the_commands_of_splits_and_scores(scenes_folder, tmp_path, capsys):
+def test_the_commands_of_splits_and_scores(tmp_path, capsys):
     where = tmp_path / "scenes"
-    (where / "pretraining").mkdir(parents=True)
-    for split in ("train", "dev", "test", "pretraining/train"):
-        for file in scenes_folder.glob("train.*"):
-            (where / (split + file.name.removeprefix("train"))).symlink_to(file)
     sizes = "--train 16 --dev 16 --test 4 --pretraining-scenes 16 --steps 1 --pretraining-steps 1 --hidden 16"
     given = [*sizes.split(), "--scenes", str(where), "--out", str(tmp_path / "out")]
     assert main(["visual-splits", *given, "--splits", "filters", "--variants", "sum"]) == 0
@@ -164,7 +171,7 @@ def test_the_commands_of_splits_and_scores(scenes_folder, tmp_path, capsys):
     assert found["filters"]["sum"]["unseen"]["n"] == 4
     assert main(["visual-evaluate", "--scenes", str(where), "--outputs", str(tmp_path / "out.jsonl")]) == 0
     scored = json.loads(capsys.readouterr().out)
-    assert scored["n"] == 16
+    assert scored["n"] == 4
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert len(rows) == 16
+    assert len(rows) == 4
     assert all(len(node["probabilities"]) == 72 for row in rows for node in row["modules"])

@@ -218,13 +218,26 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     assert main(refused) == 1
     assert "--new-encoder lxmert" in capsys.readouterr().err
     before = (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns
-    assert main([*table, *common, "--seeds", "2"]) == 0  # what has ended is not trained again
+    assert main([*table, *common]) == 1
+    assert "table.json: exists already; add --resume" in capsys.readouterr().err
+    assert main([*table, *common, "--resume", "--hidden", "8"]) == 1
+    assert "begun with another encoder;" in capsys.readouterr().err
+    assert main([*table, *common, "--seeds", "2", "--resume"]) == 0  # what has ended is not trained again
     assert "± " in capsys.readouterr().out
     two = json.loads((tmp_path / "table" / "table.json").read_text())["layer"]
     accuracies = [two["seeds"][seed]["accuracy"] for seed in ("1", "2")]
     assert two["accuracy"] == pytest.approx(sum(accuracies) / 2)
     assert two["sd"]["accuracy"] == pytest.approx(abs(accuracies[0] - accuracies[1]) / 2**0.5)
     assert (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns == before
+
+
+def test_scenes_of_another_seed_or_too_few_are_refused(scenes_folder, tmp_path, capsys):
+    command = ["train", "visual-nmn", "--out", str(tmp_path / "out"), "--scenes", str(scenes_folder)]
+    for seed, n in ((5, 17), (4, 16)):
+        assert main([*command, "--world-seed", str(seed), "--train", str(n)]) == 1
+        assert f"train.jsonl does not hold {n} scenes of seed {seed}; name another" in capsys.readouterr().err
+    assert main([*command, "--dev-file", "items.jsonl"]) == 1
+    assert "items.jsonl: needs --train-file and --regions" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -236,7 +249,7 @@ def detector(tmp_path):
     rng = np.random.default_rng(1)
     (tmp_path / "regions").mkdir()
     rows = []
-    for number in range(4):
+    for number in range(20):
         for side in "ab":
             np.savez(
                 tmp_path / "regions" / f"{number}{side}.npz",
@@ -330,7 +343,7 @@ def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):
     assert "--regions" in capsys.readouterr().err
     assert main([*asked, "--data", str(where / "gold.jsonl"), "--regions", str(where / "regions")]) == 0
     scored = json.loads(capsys.readouterr().out)
-    assert scored["n"] == 4
+    assert scored["n"] == 20
     assert set(scored["faithfulness"]) == {"overall", "find"}
     modules = json.loads((where / "out.jsonl").read_text().splitlines()[0])["modules"]
     assert [each["module"] for each in modules] == [
@@ -348,7 +361,15 @@ def test_pretraining_data_must_fit(detector, capsys):
     assert main([*command, "--pretraining-data", str(where / "items.jsonl")]) == 1
     assert "no item has gold boxes" in capsys.readouterr().err
     assert main([*command, "--most-modules", "2"]) == 1
-    assert "too few items" in capsys.readouterr().err
+    assert "no item to train on has at most 2 modules" in capsys.readouterr().err
+
+
+def test_a_file_that_is_too_small_to_hold_items_out_is_refused(detector, capsys):
+    where, rows = detector
+    write_rows(where / "items.jsonl", rows[:19])
+    given = ["--train-file", str(where / "items.jsonl"), "--regions", str(where / "regions")]
+    assert main(["train", "visual-nmn", "--out", str(where / "out"), *given]) == 1
+    assert "19 examples; without --dev-file at least 20 are needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
