@@ -40,6 +40,7 @@ SUITES = {
     "kills": Suite(["tests/soak/test_kills.py"], 100, "kills, half of them with PostgreSQL"),
     "scaled": Suite(["tests/deploy"], 28, "kills on a site of 18 programs, people during an upgrade"),
     "deployed": Suite(["tests/soak/test_clean_clone.py"], 1, "a clean clone, deployed and upgraded"),
+    "walkthrough": Suite(["tests/soak/test_walkthrough.py"], 1, "a page's commands in a fresh environment"),
     "ray": Suite(["tests/soak/test_ray.py"], 24, "questions predicted, scored and served by Ray"),
     "faults": Suite(
         ["tests/soak/test_faults.py", "tests/soak/test_lying_server.py", "tests/fault"], 100, "faults"

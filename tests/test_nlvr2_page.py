@@ -37,10 +37,15 @@ BOX = {"left": "0.1", "top": "0.1", "width": "0.4", "height": "0.4"}
 
 @pytest.fixture
 def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files that the page names, in the forms of their releases."""
     monkeypatch.chdir(tmp_path)
+    write_released()
+    return tmp_path
+
+
+def write_released() -> None:
+    """Write the files that the page names into this folder, in the forms of their releases."""
     for split, count in (("train", 20), ("dev", 2)):
-        write_lines(tmp_path / f"{split}.json", [nlvr2(f"{split}-{n}-0-0", n) for n in range(count)])
+        write_lines(Path(f"{split}.json"), [nlvr2(f"{split}-{n}-0-0", n) for n in range(count)])
         name = {"train": "train_obj36.tsv", "dev": "valid_obj36.tsv"}[split]
         write_regions(
             Path("nlvr2_imgfeat", name), [f"{split}-{n}-0-img{i}" for n in range(count) for i in "01"]
@@ -61,7 +66,6 @@ def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                                    json.dumps([BOX])])  # fmt: skip
     write_gqa()
     write_lxmert(Path("lxmert-pickled"))
-    return tmp_path
 
 
 def nlvr2(identifier: str, number: int) -> dict[str, object]:
