@@ -6,8 +6,11 @@ import os
 import secrets
 import sys
 
+from django import get_version
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+
+from analysis import __version__
 
 
 def main() -> None:
@@ -17,6 +20,9 @@ def main() -> None:
     if sys.argv[1:2] in ([], ["help"]) or {"--help", "-h"} & set(sys.argv):
         # Help imports the settings to list our commands, but signs nothing, so a throwaway key will do.
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
+    if sys.argv[1:2] in (["version"], ["--version"]):
+        print(f"Touchstone {__version__}, Django {get_version()}")  # noqa: T201 - what the command is for
+        return
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from django import get_version
 
+from analysis import __version__
 from scripts.processes import ROOT
 
 
@@ -39,5 +41,6 @@ def test_a_command_says_that_the_key_is_missing(tmp_path: Path, arguments: tuple
     assert list(tmp_path.iterdir()) == []
 
 
-def test_version_is_that_of_django(tmp_path: Path):
-    assert manage(tmp_path, "--version").stdout.strip()[0].isdigit()
+def test_version_is_ours_and_that_of_django(tmp_path: Path):
+    said = manage(tmp_path, "--version").stdout
+    assert said == manage(tmp_path, "version").stdout == f"Touchstone {__version__}, Django {get_version()}\n"
