@@ -70,8 +70,8 @@ def test_a_killed_worker_and_nobody_waiting(site: Site):
     site.go_on()
     killed = time.monotonic()
     eventually(lambda: site.predicted("worker") == QUESTIONS)
-    # Twice the time, because other tests run beside this one.
-    assert time.monotonic() - killed < 2 * (TAKEN_OVER + (QUESTIONS + SLICE) * SECONDS_EACH)
+    # Four times the time, because other tests run beside this one, on slow machines too.
+    assert time.monotonic() - killed < 4 * (TAKEN_OVER + (QUESTIONS + SLICE) * SECONDS_EACH)
     check_complete(site, "worker")
     assert site.value(FINISHED, "run_swept", "worker") == 0  # its lease was enough
     eventually(lambda: site.value(IN_PROGRESS) == 0)  # the last lease ends a moment after the run
