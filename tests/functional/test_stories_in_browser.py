@@ -235,7 +235,7 @@ class TestAResearcher:
     def test_results_are_read_and_downloaded(self, site: Site, at: Opened, look: Looked) -> None:
         page = at("ada", LAPTOP)
         page.goto(site.url + STUDY)
-        expect(page.get_by_text(f"{BOTS} of 40 completed")).to_be_visible()
+        expect(page.get_by_text(f"{BOTS} of {BOTS} completed")).to_be_visible()
         expect(page.get_by_text("There is no link for live participants yet.")).to_be_visible()
         tab(page, "Participants")
         expect(page.get_by_text(f"{BOTS} participants", exact=True)).to_be_visible()
