@@ -41,6 +41,15 @@ def test_a_command_says_that_the_key_is_missing(tmp_path: Path, arguments: tuple
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_new_site_makes_its_folder_for_its_user_alone(tmp_path: Path):
+    var = tmp_path / "new" / "var"
+    done = manage(var, "prepare_site", SECRET_KEY="x" * 50)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert var.stat().st_mode & 0o777 == 0o700
+    assert (var / "touchstone.sqlite3").exists()
+    assert (var / "static").is_dir()
+
+
 def test_version_is_ours_and_that_of_django(tmp_path: Path):
     said = manage(tmp_path, "--version").stdout
     assert said == manage(tmp_path, "version").stdout == f"Touchstone {__version__}, Django {get_version()}\n"

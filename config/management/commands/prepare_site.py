@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
@@ -15,6 +17,7 @@ class Command(BaseCommand):
     help = "Apply migrations and collect static files, before a new version starts."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        Path(settings.VAR_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)  # with secrets and people's data
         database = "direct" if "direct" in connections else "default"
         with one_at_a_time(database):
             call_command("migrate", database=database, verbosity=0, interactive=False, skip_checks=False)
