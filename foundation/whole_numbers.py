@@ -5,4 +5,4 @@ KEY_DIGITS = 18  # that a key of the database may have
 
 def whole_number(text: str, most_digits: int = KEY_DIGITS) -> int | None:
     """Parse decimal digits; return None for anything else and too many."""
-    return int(text) if text.isdecimal() and len(text) <= most_digits else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= most_digits else None

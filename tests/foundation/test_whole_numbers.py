@@ -3,7 +3,7 @@ import pytest
 from foundation.whole_numbers import KEY_DIGITS, whole_number
 
 
-@pytest.mark.parametrize("text", ["", " ", "-1", "+1", "1.0", "1 ", "²", "a", "9" * (KEY_DIGITS + 1)])
+@pytest.mark.parametrize("text", ["", " ", "-1", "+1", "1.0", "1 ", "²", "٣", "a", "9" * (KEY_DIGITS + 1)])
 def test_anything_but_a_whole_number_is_none(text: str) -> None:
     assert whole_number(text) is None
 

@@ -17,7 +17,8 @@ class Command(BaseCommand):
     help = "Apply migrations and collect static files, before a new version starts."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        Path(settings.VAR_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)  # with secrets and people's data
+        # For this user alone: it holds secrets and people's data.
+        Path(settings.VAR_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
         database = "direct" if "direct" in connections else "default"
         with one_at_a_time(database):
             call_command("migrate", database=database, verbosity=0, interactive=False, skip_checks=False)
