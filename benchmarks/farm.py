@@ -50,6 +50,15 @@ BATCH = 64
 SHARE_TURNS = 5
 
 
+def questions(data: Path | None, most: int) -> tuple[list[QAItem], str]:
+    """Return questions of a file in HotpotQA's form, or generated ones, and their source."""
+    if data is None:
+        records, source = list(generate("test", most, 1)), "generated"
+    else:
+        records, source = json.loads(data.read_text(encoding="utf-8")), data.name
+    return [example.item for example in parse_gold(records[:most], source)], source
+
+
 def one_pass(system: Predictor, items: Sequence[QAItem]) -> list[QAPrediction]:
     """Answer all items in their order."""
     batches = (items[start : start + BATCH] for start in range(0, len(items), BATCH))
@@ -229,11 +238,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="questions in HotpotQA's form (default: generated ones)")
     parser.add_argument("--turns", type=int, default=3, help="of each way (default: %(default)s)")
     options = parser.parse_args()
-    if options.data is None:
-        records, source = list(generate("test", options.questions, 1)), "generated"
-    else:
-        records, source = json.loads(options.data.read_text(encoding="utf-8")), options.data.name
-    items = [example.item for example in parse_gold(records[: options.questions], source)]
+    items, source = questions(options.data, options.questions)
     print(f"{len(items)} {source} questions, median of {options.turns}")
     missed = False
     for name in options.systems:

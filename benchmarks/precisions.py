@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import sys
 import time
 import warnings
@@ -22,11 +21,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.farm import one_pass
-from modelserver.inputs.hotpot import parse_gold
+from benchmarks.farm import one_pass, questions
 from modelserver.registry import load_system
 from modelserver.wire.schema import QAItem
-from modelserver.world import generate
 
 SYSTEMS = ("qi2019", "select-and-forget", "encoder-small")
 TURNS = 3
@@ -58,11 +55,7 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # torch moves its quantisation to another package
     torch.set_num_threads(1)
-    if options.data is None:
-        records, source = list(generate("test", options.questions, 1)), "generated"
-    else:
-        records, source = json.loads(options.data.read_text(encoding="utf-8")), options.data.name
-    items = [example.item for example in parse_gold(records[: options.questions], source)]
+    items, source = questions(options.data, options.questions)
     print(f"{len(items)} {source} questions")
     for name in SYSTEMS:
         system: Any = load_system(name)

@@ -1,6 +1,7 @@
 """The trends of the papers: one tiny cell runs, a store goes on, and verdicts follow their intervals."""
 
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -63,6 +64,21 @@ def test_the_docs_show_the_table_of_what_has_run() -> None:
     store = read_store(ROOT / "benchmarks/trends.jsonl")
     assert {name for name, _seed in store} <= set(cells(TRENDS))
     assert table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
+
+
+def test_three_seeds_take_less_than_eight_hours_on_one_core() -> None:
+    """By the median seconds of each cell; the docs say about seven hours."""
+    lines = map(json.loads, (ROOT / "benchmarks/trends.jsonl").read_text().splitlines())
+    seconds: dict[str, list[float]] = {}
+    for line in lines:
+        seconds.setdefault(line["cell"], []).append(line["seconds"])
+    hours = sum(
+        statistics.median(seconds[name]) / 3600
+        for name in cells(TRENDS)
+        for seed in (1, 2, 3)
+        if trends.CHOSEN_UNDER.get(name.partition("/")[0]) != seed
+    )
+    assert 6.5 < hours < 7.5
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:

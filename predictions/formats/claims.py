@@ -17,6 +17,7 @@ from foundation.findings import Findings
 from foundation.import_fields import Id, Index, LongText, Text
 from foundation.json_stream import OnProgress, read_values
 from foundation.messages import field_error, say
+from foundation.whole_numbers import whole_number
 from modelserver.wire.schema import Fact
 from predictions.formats.entries import read_entries
 from predictions.formats.labels import labels_of
@@ -152,12 +153,15 @@ def _wiki_articles(folder: Path, wanted: set[str]) -> dict[str, list[str]]:
     return articles
 
 
+_SENTENCE_DIGITS = 6  # of a number in the file; a larger one would make a list of that length
+
+
 def _wiki_sentences(lines: str) -> list[str]:
     sentences = dict[int, str]()
     for line in lines.split("\n"):
-        number, _, rest = line.partition("\t")
-        if number.isdecimal() and len(number) < 7:
-            sentences[int(number)] = rest.partition("\t")[0]
+        first, _, rest = line.partition("\t")
+        if (number := whole_number(first, _SENTENCE_DIGITS)) is not None:
+            sentences[number] = rest.partition("\t")[0]
     return [sentences.get(number, "") for number in range(max(sentences, default=-1) + 1)]
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from foundation.whole_numbers import whole_number
 from studyapp.errors import StudyappError
 
 SIGNATURE = "X-Prolific-Request-Signature"
@@ -63,7 +64,8 @@ def read_notice(body: bytes, headers: Mapping[str, str], *, secret: str, now: fl
     expected = sign(body, timestamp, secret)
     if not hmac.compare_digest(signature.encode(), expected.encode()):
         raise BadNotice("the signature does not fit")
-    if not timestamp.isascii() or not timestamp.isdigit() or abs(now - int(timestamp)) > WINDOW_SECONDS:
+    sent = whole_number(timestamp)
+    if sent is None or abs(now - sent) > WINDOW_SECONDS:
         raise BadNotice("the timestamp is not of the last five minutes")
     try:
         content = _Body.model_validate_json(body)

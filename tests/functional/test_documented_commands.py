@@ -195,7 +195,7 @@ def probed(site: Site, folder: Path) -> None:
 
 
 def clusters(_site: Site, folder: Path) -> None:
-    """What a coreference resolver writes for the texts of the page."""
+    """Write clusters of the texts of the page, as a coreference resolver does."""
     texts = map(json.loads, (folder / "texts.jsonl").read_text(encoding="utf-8").splitlines())
     lines = (json.dumps({"id": text["id"], "clusters": [[[0, 3]]]}) + "\n" for text in texts)
     (folder / "clusters.jsonl").write_text("".join(lines), encoding="utf-8")
