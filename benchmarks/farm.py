@@ -51,7 +51,7 @@ SHARE_TURNS = 5
 
 
 def questions(data: Path | None, most: int) -> tuple[list[QAItem], str]:
-    """Return questions of a file in HotpotQA's form, or generated ones, and their source."""
+    """Return questions of a file, or generated ones, and their source."""
     if data is None:
         records, source = list(generate("test", most, 1)), "generated"
     else:
