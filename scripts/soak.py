@@ -42,6 +42,9 @@ SUITES = {
     "deployed": Suite(["tests/soak/test_clean_clone.py"], 1, "a clean clone, deployed and upgraded"),
     "walkthrough": Suite(["tests/soak/test_walkthrough.py"], 1, "a page's commands in a fresh environment"),
     "ray": Suite(["tests/soak/test_ray.py"], 24, "questions predicted, scored and served by Ray"),
+    "variants": Suite(
+        ["tests/functional", "tests/load"], 1, "every width, theme, database and documented command"
+    ),
     "faults": Suite(
         ["tests/soak/test_faults.py", "tests/soak/test_lying_server.py", "tests/fault"], 100, "faults"
     ),

@@ -18,6 +18,7 @@ from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
 from scripts.site import prepared, prepared_postgres
+from tests.soak import WHOLE
 
 # Beside other tests an example may take any time, which says nothing about the code.
 hypothesis_settings.register_profile("suite", deadline=None)
@@ -56,6 +57,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr != "database" or not collection_path.is_relative_to(TESTS):
         return None
     return collection_path not in _of_the_database() or None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave to ``make soak`` what is marked so."""
+    if item.get_closest_marker("soak") and not WHOLE:
+        pytest.skip("make soak runs it")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

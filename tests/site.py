@@ -24,13 +24,17 @@ __all__ = ["EmptySite", "Site", "running_site", "site"]
 
 EmptySite = Callable[..., AbstractContextManager[Site]]
 
+# One suffices for what costs seconds on each.
+DATABASES = [
+    pytest.param("sqlite", marks=pytest.mark.soak), pytest.param("postgres", marks=pytest.mark.service)
+]  # fmt: skip
 KEPT = 2  # sites of a process that wait for their next module
 IDS = 1_000_000  # of rows that a module adds at most
 # What a new site has in its folder; all else there is data.
 PROGRAMS = {"broker", "broker.sock", "log", "static"}
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
+@pytest.fixture(scope="module", params=DATABASES)
 def postgres_or_sqlite(request: pytest.FixtureRequest) -> str | None:
     """What ``running_site`` takes for each database: None for SQLite, and a PostgreSQL server's URL."""
     return request.getfixturevalue("postgres_server") if request.param == "postgres" else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -27,10 +26,7 @@ from tests.fault.test_study_survives_kills import STORED, written
 from tests.soak import size
 from tests.waiting import eventually
 
-pytestmark = [
-    pytest.mark.service,
-    pytest.mark.skipif("SOAK_COUNT" not in os.environ, reason="make soak runs it"),
-]
+pytestmark = [pytest.mark.service, pytest.mark.soak]
 ITEMS = 5
 NEXT = {"DJANGO_SETTINGS_MODULE": "tests.deploy.next_version.settings"}
 

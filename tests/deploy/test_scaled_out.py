@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import sys
 import tempfile
@@ -36,10 +35,7 @@ from tests.soak.killing import shell
 from tests.studyapp.questions import entries, write_json
 from tests.waiting import eventually
 
-pytestmark = [
-    pytest.mark.service,
-    pytest.mark.skipif("SOAK_COUNT" not in os.environ, reason="18 programs: make soak runs it"),
-]
+pytestmark = [pytest.mark.service, pytest.mark.soak]
 
 USERS, QUESTIONS = 12, 600
 PATIENCE = 180.0  # seconds that people wait while the database or the proxy is away

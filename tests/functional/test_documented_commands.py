@@ -324,11 +324,13 @@ class Page:
         prepare: What is there before its first command.
         left_out: Regular expressions of commands that do not run, and why.
         meanwhile: What happens on the site before a command, by a part of it.
+        is_long: Its commands train or predict for so long that `make soak` alone runs them.
     """
 
     prepare: Prepare = lambda _site, _folder: None
     left_out: dict[str, str] = field(default_factory=dict)
     meanwhile: dict[str, Prepare] = field(default_factory=dict)
+    is_long: bool = False
 
 
 PAGES = {
@@ -365,7 +367,8 @@ PAGES = {
             "convert encoders/theirs": "tests/modelserver/inputs/test_conversion.py converts small models",
             "--system tiny": "as on predict-and-score.md, by another server",
             "data/larger|data/comparisons": "takes minutes; tests/test_trends.py trains a tiny one so",
-        }
+        },
+        is_long=True,
     ),
     "docs/how-to/generate-scenes-and-games.md": Page(),
     "docs/how-to/import-data.md": Page(
@@ -390,7 +393,7 @@ PAGES = {
             "celery": "runs until it is stopped; the site of this test has such a worker",
         },
     ),
-    "docs/how-to/probe-reading.md": Page(readers_of_reasons),
+    "docs/how-to/probe-reading.md": Page(readers_of_reasons, is_long=True),
     "docs/how-to/recruit.md": Page(film_facts),
     "docs/how-to/release.md": Page(
         left_out={
@@ -409,7 +412,7 @@ PAGES = {
     "docs/how-to/suggestions.md": Page(
         left_out={"": "needs a language model; tests/annotation/actions/test_output_runs.py"}
     ),
-    "docs/how-to/train-on-an-encoder.md": Page(left_out={"--device cuda": HUB}),
+    "docs/how-to/train-on-an-encoder.md": Page(left_out={"--device cuda": HUB}, is_long=True),
     "docs/reference/annotation-api.md": Page(token),
     "docs/reference/commands.md": Page(),
     "docs/reference/design-tools.md": Page(),
@@ -425,7 +428,7 @@ PAGES = {
         token,
         {"imports": "needs a file; tests/jobs and docs/tutorials/rest-api.ipynb import one"},
     ),
-    "docs/reference/right-reasons.md": Page(probed, meanwhile={"--clusters": clusters}),
+    "docs/reference/right-reasons.md": Page(probed, meanwhile={"--clusters": clusters}, is_long=True),
     "docs/reference/text-nmn.md": Page(left_out={"--device cuda": HUB, "text-table": LONG}),
     "docs/reference/visual-bias.md": Page(image_pairs),
     "docs/reference/visual-nmn.md": Page(
@@ -434,12 +437,13 @@ PAGES = {
             "visual-table|visual-splits": LONG,
             "visual-nlvr": RELEASED.format("tests/modelserver/training/visual_nmn/test_nlvr.py"),
         },
+        is_long=True,
     ),
-    "docs/tutorials/advice.md": Page(demo),
-    "docs/tutorials/counterfactual.md": Page(demo),
+    "docs/tutorials/advice.md": Page(demo, is_long=True),
+    "docs/tutorials/counterfactual.md": Page(demo, is_long=True),
     "docs/tutorials/own-system.md": Page(left_out={"": "tests/test_tutorial.py"}),
     "docs/tutorials/preference.md": Page(demo_and_script),
-    "docs/tutorials/simulation.md": Page(demo),
+    "docs/tutorials/simulation.md": Page(demo, is_long=True),
     "docs/tutorials/study.md": Page(left_out={"": "tests/functional/test_tutorial_study.py"}),
 }
 
@@ -554,7 +558,9 @@ class Reader:
 RUN = [name for name in names_of_pages() if not all(map(reasons, commands_of(ROOT / name)))]
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] if PAGES[name].is_long else []) for name in RUN]
+)
 def test_the_commands_of_the_page_run(name: str, site: Site, commands: Commands, folder: Path):
     site.manage("flush", "--no-input")
     # A new site has this workspace; the flush deletes it, too.

@@ -25,7 +25,6 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.service
 
 PICTURES = Path(__file__).parent / "pictures"
-WIDTHS = (390, 1280, 1920)
 VIEW: ViewportSize = {"width": 1280, "height": 900}
 MOST_BYTES = 10_000_000
 CUT_WORDS = """[...document.querySelectorAll(".rail li a")].filter(
@@ -65,7 +64,10 @@ def owner(browser: Browser, site: Site, width: int, language: str = "en") -> Pag
     return page
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "width",
+    [390, pytest.param(1280, marks=pytest.mark.soak), pytest.param(1920, marks=pytest.mark.soak)],
+)
 def test_pages_look_as_they_did(site: Site, browser: Browser, width: int):
     member, different = owner(browser, site, width), list[str]()
     visitor = browser.new_context(viewport=VIEW | {"width": width}, reduced_motion="reduce").new_page()

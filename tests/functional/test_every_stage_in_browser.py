@@ -85,7 +85,9 @@ def walk(page: Page) -> Iterator[str]:
         expect(page).not_to_have_url(re.compile(f"/{place}/$"))
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1200)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 320), pytest.param("dark", 1200, marks=pytest.mark.soak)]
+)
 def test_no_page_has_an_accessibility_problem(
     study_site: Site, browser: Browser, axe_script: str, scheme: Any, width: int
 ):

@@ -62,6 +62,7 @@ def retained_log_time(median: float) -> float:
     return float(np.log(median) + BOTS.sigma * stats.truncnorm(*ends).mean())
 
 
+@pytest.mark.soak
 def test_it_works(site: Site, tmp_path: Path):
     load_example(site, slug="planted", items=20)
     said = site.manage(

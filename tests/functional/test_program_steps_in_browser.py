@@ -78,7 +78,9 @@ def look(page: Page, axe_script: str, width: int) -> list[str]:
     return [f"{page.url}: {rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
 
 
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), (320, "dark")])
+@pytest.mark.parametrize(
+    "width, scheme", [pytest.param(1280, "light", marks=pytest.mark.soak), (320, "dark")]
+)
 def test_they_are_accessible(steps_site, browser: Browser, axe_script: str, width: int, scheme) -> None:
     site, told = steps_site
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})

@@ -126,6 +126,7 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.soak
 def test_planted_effects_are_found_where_conditions_ask_different_questions(study_site: Site, tmp_path: Path):
     bundle, report = tmp_path / "bundle", tmp_path / "report"
     said = study_site.manage(

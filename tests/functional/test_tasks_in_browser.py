@@ -88,8 +88,15 @@ def to_the_end(page: Page, *, touch: bool) -> Iterator[str]:
         )
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
-@pytest.mark.parametrize(("study", "pages"), [("simulation", 12), ("preference", 9)])
+@pytest.mark.parametrize(
+    ("study", "pages", "width", "scheme"),
+    [
+        ("simulation", 12, 320, "light"),
+        ("preference", 9, 1280, "dark"),
+        pytest.param("simulation", 12, 1280, "dark", marks=pytest.mark.soak),
+        pytest.param("preference", 9, 320, "light", marks=pytest.mark.soak),
+    ],
+)
 def test_a_person_gets_to_the_end(
     site: Site, browser: Browser, axe_script: str, study: str, pages: int, width: int, scheme: Any
 ) -> None:

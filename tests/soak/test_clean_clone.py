@@ -41,10 +41,7 @@ from tests.deploy.web_proxy import web_proxy
 from tests.fault.test_study_survives_kills import STORED, written
 from tests.waiting import eventually
 
-pytestmark = [
-    pytest.mark.service,
-    pytest.mark.skipif("SOAK_COUNT" not in os.environ, reason="make soak runs it"),
-]
+pytestmark = [pytest.mark.service, pytest.mark.soak]
 ITEMS, PEOPLE, QUESTIONS = 5, 6, 60
 SETUP = "python3 scripts/setup.py run"
 NEXT = {"DJANGO_SETTINGS_MODULE": "tests.deploy.next_version.settings"}

@@ -30,6 +30,7 @@ from scripts.walkers import ITEM, Connection, Tally, filled
 from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS
 from tests.fault.sites import Site as RunSite
 from tests.services import require
+from tests.site import DATABASES
 from tests.soak import rng_of, size
 from tests.soak.killing import shell
 from tests.waiting import eventually
@@ -195,7 +196,7 @@ def test_a_job_that_ends_its_worker_is_given_up(runs: RunSite):
     assert runs.run_prediction(dataset, "--wait")[0] == 0
 
 
-@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
+@pytest.mark.parametrize("database", DATABASES)
 def test_a_migration_that_is_cut_off(database: str, request: pytest.FixtureRequest, tmp_path: Path):
     """Killed at random points and started again, it ends with the tables of one that was left alone."""
     url = f"sqlite:///{tmp_path}/cut.sqlite3"

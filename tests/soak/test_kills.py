@@ -13,6 +13,7 @@ from scripts.example import load_example, new_link
 from tests.fault.test_annotation_survives_kills import STORED as ANNOTATED
 from tests.fault.test_study_survives_kills import STORED as ANSWERED
 from tests.fault.test_study_survives_kills import written
+from tests.site import DATABASES
 from tests.soak import SEED, size
 from tests.soak.killing import WEB_PROCESS, Killable, Load, kill_at_random, killable_site, shell
 from tests.waiting import eventually
@@ -60,7 +61,7 @@ def check_runs(killable: Killable, load: Load) -> None:
     assert {name: rows[name] for name in load.datasets} == {name: ["done", 24, 24] for name in load.datasets}
 
 
-@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
+@pytest.mark.parametrize("database", DATABASES)
 def test_nothing_is_lost_or_doubled(database: str):
     with killable_site(postgres=database == "postgres") as killable:
         load_example(killable.site, items=ITEMS)

@@ -36,10 +36,7 @@ from tests.waiting import eventually
 
 __all__ = ["eager"]
 
-pytestmark = [
-    pytest.mark.service,
-    pytest.mark.skipif("SOAK_COUNT" not in os.environ, reason="make soak runs it"),
-]
+pytestmark = [pytest.mark.service, pytest.mark.soak]
 REQUIREMENTS = ("ray[data,serve]==2.60.0",)
 SYSTEM = "qi2019"
 MARK = "TOUCHSTONE_RAY_TEST"

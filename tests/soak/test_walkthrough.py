@@ -20,7 +20,7 @@ from scripts.processes import ROOT
 from tests.page_commands import commands_of
 from tests.test_nlvr2_page import PAGE, write_released
 
-pytestmark = pytest.mark.skipif("SOAK_COUNT" not in os.environ, reason="make soak runs it")
+pytestmark = pytest.mark.soak
 
 # A processor, and files of a few items: hours of training would show no more.
 SMALLER = {"cuda": "cpu", "--pretraining-steps 2000 --steps 3200 --check-every 400": "",
