@@ -1,8 +1,8 @@
 """Linear mixed model of log time with crossed participants and items.
 
 The likelihood is computed here and not by statsmodels' MixedLM, which builds
-trials × trials matrices and stops without an answer if a variance is estimated
-as zero; tests compare both, and lme4.
+trials × trials matrices and often does not converge if a variance is estimated
+as zero (ADR 18); tests compare both, and lme4.
 
 References:
     1. Baayen, Davidson and Bates (2008): crossed random effects of subjects

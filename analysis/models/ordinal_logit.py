@@ -1,8 +1,8 @@
 """Cumulative logit of ordinal ratings, clustered by participant.
 
 The likelihood is maximised here and not by statsmodels' OrderedModel, whose
-numerical derivatives are slow and give no covariance corrected for few clusters;
-tests compare both.
+numerical derivatives are slow and give no covariance corrected for few clusters
+(ADR 18); tests compare both.
 
 References:
     1. McCullagh (1980): proportional odds.
