@@ -56,6 +56,7 @@ TRAINERS = (
     ("qi2019-reg", "recurrent:qi2019_reg", "qi2019 with the coupling regulariser."),
     ("select-and-forget-reg", "recurrent:select_and_forget_reg", "select-and-forget with the same."),
     ("extractive-qa", "extractive:extractive_qa", "Fine-tune any Hugging Face encoder."),
+    ("masked-lm", "masked_lm:masked_lm", "Pretrain an encoder on masked words."),
     ("heuristic", "heuristic:heuristic", "Answer types of the heuristic."),
     ("world-lm", "causal:world_lm", "A small causal language model on the generated world."),
     ("visual-nmn", "visual_nmn.command:visual_nmn", "Modular network over images."),

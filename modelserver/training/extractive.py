@@ -1,6 +1,7 @@
-"""Fine-tune any encoder for extractive-qa, on SQuAD, Quoref or HotpotQA."""
+"""Fine-tune any encoder for extractive-qa, on SQuAD, Quoref or HotpotQA.
 
-from __future__ import annotations
+Annotations are not postponed, as in `modelserver.training.options`.
+"""
 
 import hashlib
 import json
@@ -24,7 +25,7 @@ from modelserver.evaluation.predict_file import predict_all
 from modelserver.inputs.encoders import longest_window, save
 from modelserver.inputs.features import Ints, texts_of
 from modelserver.inputs.span_qa import FORMATS, ReadingExample, read_hotpotqa
-from modelserver.inputs.windows import WindowReader, WindowSettings
+from modelserver.inputs.windows import Inputs, WindowReader, WindowSettings
 from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, NEW_RATE, RATE, EncoderName, open_reader_model
@@ -123,16 +124,13 @@ class FineTuner(loop.Trainer[ReadingExample]):
 
     def step(self) -> float:
         """Learn from one batch and return its mean loss."""
-        examples = self._batch()
+        rng = np.random.default_rng((self.recipe.seed, 0, self.steps))
+        examples = self._batch(rng)
         self.model.train()
         self.optimiser.zero_grad()
         total = 0.0
         for group in groups(examples, self.reader, self.recipe.tokens):
-            inputs = self.reader.inputs([w for e in group for w in e.windows], self.model.device)
-            with mixed_precision(self.model.device):
-                outputs = self.model(**inputs.tensors)
-            start, end = outputs.start_logits.float(), outputs.end_logits.float()
-            value = loss(start, end, inputs.offset, group) / len(examples)
+            value = self.summed_loss(group, rng) / len(examples)
             value.backward()
             total += value.item()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
@@ -141,6 +139,21 @@ class FineTuner(loop.Trainer[ReadingExample]):
         self.optimiser.step()
         self.steps += 1
         return total
+
+    def label(self, example: ReadingExample, rng: np.random.Generator) -> Labelled | None:
+        """Return the windows of an example that a step learns from."""
+        return label(example, self.reader, self.recipe.windows, rng)
+
+    def summed_loss(self, group: Sequence[Labelled], _rng: np.random.Generator) -> torch.Tensor:
+        """Return the summed loss of examples."""
+        inputs = self.inputs(group)
+        with mixed_precision(self.model.device):
+            outputs = self.model(**inputs.tensors)
+        return loss(outputs.start_logits.float(), outputs.end_logits.float(), inputs.offset, group)
+
+    def inputs(self, group: Sequence[Labelled]) -> Inputs:
+        """Return the windows of examples as the model takes them."""
+        return self.reader.inputs([w for e in group for w in e.windows], self.model.device)
 
     def system(self) -> ExtractiveSystem:
         """Return the encoder with its current weights, ready to predict."""
@@ -168,14 +181,13 @@ class FineTuner(loop.Trainer[ReadingExample]):
         text = json.dumps(config, sort_keys=True, default=str) + self.tokenizer.backend_tokenizer.to_str()
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _batch(self) -> list[Labelled]:
+    def _batch(self, rng: np.random.Generator) -> list[Labelled]:
         """Return the next examples; each comes once before any comes again."""
         count, first = len(self.examples), self.steps * self.recipe.batch
-        rng = np.random.default_rng((self.recipe.seed, 0, self.steps))
         batch = []
         for position in range(first, first + self.recipe.batch):
             example = self.examples[self._order(position // count)[position % count]]
-            batch.append(label(example, self.reader, self.recipe.windows, rng))
+            batch.append(self.label(example, rng))
         return [labelled for labelled in batch if labelled is not None]
 
     @lru_cache(maxsize=2)  # noqa: B019 - as long as the training
@@ -255,7 +267,7 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
     """Fine-tune any Hugging Face encoder to mark answers."""
     make_room(options.out, **options.start)  # fail now rather than after an hour
     device = options.apply()
-    train_set, dev = _data(options)
+    train_set, dev = read_data(options)
     torch.manual_seed(options.seed)  # weights of a new encoder or head
     items = (example.item for example in train_set)
     texts = (text for item in items for text in texts_of(item.question, item.context))
@@ -267,18 +279,23 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
         raise UnreadableWeights(
             f"{options.encoder}: {kind} has a decoder; extractive-qa takes encoders alone"
         )
-    reader = _reader(options, model, tokenizer)
+    reader = reader_of(options, model, tokenizer)
     examples = learnable(train_set, reader)
     if not examples:
         raise UnreadableData(f"{options.train_file}: not one answer is found in its context")
     sys.stderr.write(f"{len(examples)} of {len(train_set)} questions can be learned from\n")
     if long := sum(not readable(example, reader) for example in dev):
         sys.stderr.write(f"{long} of {len(dev)} dev questions are too long or empty, and count 0\n")
-    tuner = FineTuner(model, tokenizer, reader, _recipe(options, len(examples)), examples)
+    tuner = FineTuner(model, tokenizer, reader, recipe_of(options, len(examples)), examples)
     train_with_progress(tuner, dev, options.out, **options.start)
 
 
-def _data(options: ExtractiveOptions) -> tuple[list[ReadingExample], list[ReadingExample]]:
+def read_data(options: ExtractiveOptions) -> tuple[list[ReadingExample], list[ReadingExample]]:
+    """Return the examples to learn from, and those of dev.
+
+    Raises:
+        UnreadableData: A file is malformed or empty.
+    """
     examples = _read(options.train_file, options.format, options)
     if options.dev_file is None:
         return hold_out(options.train_file, examples)
@@ -300,11 +317,17 @@ def _read(path: Path, form: Format, options: ExtractiveOptions) -> list[ReadingE
     return list(read.examples)
 
 
-def _reader(
+def reader_of(
     options: ExtractiveOptions,
     model: transformers.PreTrainedModel,
     tokenizer: transformers.PreTrainedTokenizerBase,
 ) -> WindowReader:
+    """Return what cuts contexts into windows for the encoder.
+
+    Raises:
+        UnreadableData: The encoder reads less than --window at once.
+        UnreadableWeights: Its tokenizer does not fit.
+    """
     most = longest_window(model, tokenizer)
     if options.window is not None and options.window > most:
         raise UnreadableData(f"--window {options.window}: the encoder reads at most {most} tokens")
@@ -314,7 +337,8 @@ def _reader(
         raise UnreadableWeights(f"{options.encoder}: {error}") from error
 
 
-def _recipe(options: ExtractiveOptions, examples: int) -> Recipe:
+def recipe_of(options: ExtractiveOptions, examples: int) -> Recipe:
+    """Return the schedule for so many examples."""
     rate = options.learning_rate or (NEW_RATE if NEW.fullmatch(options.encoder) else RATE)
     steps = options.steps or math.ceil(options.epochs * examples / options.batch)
     return Recipe(**asdict(part_of(options, Schedule)), steps=steps, rate=rate)

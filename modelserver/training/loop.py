@@ -27,6 +27,7 @@ from torch import Tensor, nn
 
 from analysis.io.whole_files import json_lines, replace_file
 from modelserver.evaluation.progress import progress_bar
+from modelserver.inputs.data_files import read_json, read_records
 from modelserver.training import checkpoint, curves
 from modelserver.training.options import Start
 from modelserver.wire.errors import ModelServerError, UnreadableData
@@ -160,8 +161,7 @@ def train(
     make_room(out, **start)
     settings = {**trainer.settings(), "dev": digest(dev, trainer.describe)}
     if (out / LOG).exists() and not (out / STATE).exists():
-        checkpoint.require_same(out / SETTINGS, json.loads((out / SETTINGS).read_text("utf-8")), settings)
-        return _best(trainer, [json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()])
+        return _best(trainer, _finished(trainer, out, settings))
     rows: list[Row] = []
     if (out / STATE).exists():
         rows = _restore(trainer, out, settings)
@@ -300,6 +300,21 @@ def _restore(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> l
     with _writing(out):
         _publish(trainer, state.rows, out)
     return state.rows
+
+
+def _finished(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> list[Row]:
+    """Return the log rows of a finished training with these settings."""
+
+    def row_of(value: dict[str, float | None]) -> Row:
+        return {**value, trainer.selection: value[trainer.selection]}
+
+    then, rows = read_json(out / SETTINGS), read_records(out / LOG, row_of)
+    if not isinstance(then, dict) or not rows:
+        raise UnreadableData(
+            f"{out}: its settings or log are damaged; add --overwrite to train again"
+        )
+    checkpoint.require_same(out / SETTINGS, then, settings)
+    return rows
 
 
 def _publish(trainer: Trainer[Any], rows: list[Row], out: Path) -> None:

@@ -15,6 +15,7 @@ from modelserver.world import write_split
 TINY = {
     "qi2019": "--train 12 --dev 2 --steps 1 --check-every 1 --batch 2 --hidden 8 --threads 1",
     "extractive-qa": "--encoder new:16x1 --format hotpotqa --steps 1 --batch 2 --vocabulary-size 300",
+    "masked-lm": "--encoder new:16x1 --format hotpotqa --steps 1 --batch 2 --vocabulary-size 300",
     "heuristic": "--train 40 --dev 20 --word-epochs 1 --encoder-epochs 1",
     "visual-nmn": "--train 6 --dev 2 --test 2 --pretraining-scenes 4 --steps 1 --pretraining-steps 1",
     "text-nmn": "--train 4 --dev 1 --encoder new:32x1 --steps 1 --batch 2 --width 16 --check-every 1",
@@ -37,7 +38,7 @@ def test_a_finished_folder_is_replaced_with_overwrite_alone(system, data, tmp_pa
     torch.set_num_threads(1)
     out = tmp_path / "out"
     arguments = ["train", system, "--out", str(out), *TINY[system].split()]
-    if system == "extractive-qa":
+    if system in ("extractive-qa", "masked-lm"):
         arguments += ["--train-file", str(data / "train.json")]
     if system == "visual-nmn":
         arguments += ["--scenes", str(data / "scenes")]
@@ -86,3 +87,17 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path, monkeypatch, capsy
     monkeypatch.setattr("modelserver.training.text_nmn.trainer.Trainer.step", lambda trainer: math.nan)
     assert main(["train", "text-nmn", "--out", str(tmp_path / "out"), *TINY["text-nmn"].split()]) == 1
     assert capsys.readouterr().err.endswith("the loss is nan; train with a lower learning rate\n")
+
+
+@pytest.mark.parametrize("name", [SETTINGS, LOG])
+@pytest.mark.parametrize("text", ["{", "[]", ""])
+def test_damaged_files_of_a_finished_training_are_one_sentence(name, text, data, tmp_path, capsys):
+    arguments = ["train", "extractive-qa", "--out", str(tmp_path), *TINY["extractive-qa"].split()]
+    arguments += ["--train-file", str(data / "train.json")]
+    assert main(arguments) == 0
+    (tmp_path / name).write_text(text)
+    capsys.readouterr()
+    assert main([*arguments, "--resume"]) == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"error: {tmp_path}")
+    assert "Traceback" not in message
