@@ -78,11 +78,11 @@ class World:
             self._grid(
                 name,
                 base + self.rng.normal(0, 0.3, base.shape) * np.array([1.0, 0.4, 1.0])[:, None, None],
-                shift if place == count - 1 else 0.0,
-                turn == place,
+                shift if index == count - 1 else 0.0,
+                turn == index,
                 shared=True,
             )
-            for place, name in enumerate(names)
+            for index, name in enumerate(names)
         ]
 
     def _people(self, count: int) -> Array:
@@ -116,10 +116,10 @@ class World:
         )
 
 
-def trials_of(grids: Sequence[Grid], outcome: str, places: Array | None = None) -> Trials:
+def trials_of(grids: Sequence[Grid], outcome: str, positions: Array | None = None) -> Trials:
     """Return the outcome's trials of these conditions.
 
-    places: positions, participants of all conditions × items.
+    positions: Of each trial, participants of all conditions × items.
     """
     cells = [np.nonzero(grid.present) for grid in grids]
     values = [grid.seconds if outcome == "seconds" else grid.answers[outcome] for grid in grids]
@@ -128,11 +128,11 @@ def trials_of(grids: Sequence[Grid], outcome: str, places: Array | None = None) 
     participant = np.concatenate([code[rows] for code, (rows, _) in zip(codes, cells, strict=True)])
     item = np.concatenate([columns for _, columns in cells])
     return Trials(
-        outcome=np.concatenate([own[place] for own, place in zip(values, cells, strict=True)]),
+        outcome=np.concatenate([own[present] for own, present in zip(values, cells, strict=True)]),
         participant=participant,
         item=item,
         condition=np.repeat(np.arange(len(grids)), [len(rows) for rows, _ in cells]),
-        position=None if places is None else places[participant, item],
+        position=None if positions is None else positions[participant, item],
         conditions=tuple(grid.condition for grid in grids),
     )
 
@@ -151,9 +151,9 @@ def rows(rates: Sequence[Rate], *, interval: bool) -> Iterator[str]:
     sizes = list(dict.fromkeys(rate.size for rate in rates))
     yield "| | " + " | ".join(f"{size.people} × {size.items}" for size in sizes) + " |"
     yield "|---|" + "---:|" * len(sizes)
-    by_place = {(rate.label, rate.size): rate for rate in rates}
+    by_label_and_size = {(rate.label, rate.size): rate for rate in rates}
     for label in dict.fromkeys(rate.label for rate in rates):
-        cells = [_cell(by_place.get((label, size)), interval=interval) for size in sizes]
+        cells = [_cell(by_label_and_size.get((label, size)), interval=interval) for size in sizes]
         yield f"| {label} | " + " | ".join(cells) + " |"
 
 

@@ -147,13 +147,13 @@ def _study(workspace: Workspace, owner: User, rows: int) -> Study:
 
     def trials() -> Iterator[Trial]:
         for number, key in enumerate(_keys(Participant.objects.filter(version=version))):
-            for place, item in enumerate(items):
+            for index, item in enumerate(items):
                 came = now - timedelta(minutes=number)
                 # Answers follow the person's number, so that few agree in all of them.
-                certainty = 1 + (number // 5**place) % 5
+                certainty = 1 + (number // 5**index) % 5
                 yield Trial(
-                    participant_id=key, item=item, condition=conditions[number % 2], position=place + 1,
-                    shown_at=came, submitted_at=came + timedelta(seconds=5 + (number + 7 * place) % 60),
+                    participant_id=key, item=item, condition=conditions[number % 2], position=index + 1,
+                    shown_at=came, submitted_at=came + timedelta(seconds=5 + (number + 7 * index) % 60),
                     client_total_ms=14_000 + number % 4_000, client_hidden_ms=number % 5_000, changes={},
                     answers={"rated_correct": True, "known_before": False, "certainty": certainty,
                              "helpfulness": 3},
@@ -175,10 +175,10 @@ def _project(workspace: Workspace, owner: User, rows: int) -> Project:
     project = create_project(
         workspace=workspace, slug="large-project", title="A large project", kind="spans", by=owner
     )
-    words, place = [], 0
+    words, start = [], 0
     for word in PASSAGE.split(" "):
-        words.append((place, place + len(word)))
-        place += len(word) + 1
+        words.append((start, start + len(word)))
+        start += len(word) + 1
     record = {"kind": "spans", "program": PROGRAM, "passage": PASSAGE, "tokens": words, "answer": 1}
     import_items(
         project=project,
@@ -350,9 +350,9 @@ def _annotation_pages(large: Large) -> dict[str, str]:
            for state in ("open", "in progress", "complete", "gold", "no gold", "known")},
         "gold and no word": "state=gold&search=zeppelin",
         **{
-            f"by {order}, {place}": f"sort={order}&page={number}"
+            f"by {order}, {page}": f"sort={order}&page={number}"
             for order in ("item", "-item", "submitted", "-submitted", "-position")
-            for place, number in (("first", 1), ("middle", rows // 100), ("last", rows // 50))
+            for page, number in (("first", 1), ("middle", rows // 100), ("last", rows // 50))
         },
         "by item, last of common word": f"search=goals&sort=item&page={rows // 50}",
         "by item, gold": "state=gold&sort=item",

@@ -157,9 +157,9 @@ def idle(page: Page, seconds: float) -> list[float]:
 
 def dragged(page: Page, seconds: float) -> list[float]:
     """The first box goes round and round."""
-    place = page.locator(".sheet").first.bounding_box()
-    assert place is not None
-    x, y = place["x"] + 0.04 * place["width"], place["y"] + 0.04 * place["height"]
+    box = page.locator(".sheet").first.bounding_box()
+    assert box is not None
+    x, y = box["x"] + 0.04 * box["width"], box["y"] + 0.04 * box["height"]
     page.mouse.click(x, y)
     page.mouse.move(x, y)
     page.mouse.down()
@@ -173,9 +173,9 @@ def dragged(page: Page, seconds: float) -> list[float]:
 
 def drawn(page: Page, seconds: float) -> list[float]:
     """A new box is pulled open over all others."""
-    place = page.locator(".sheet").first.bounding_box()
-    assert place is not None
-    x, y = place["x"] + 0.96 * place["width"], place["y"] + 0.04 * place["height"]
+    box = page.locator(".sheet").first.bounding_box()
+    assert box is not None
+    x, y = box["x"] + 0.96 * box["width"], box["y"] + 0.04 * box["height"]
     page.keyboard.press("Escape")
     page.mouse.move(x, y)
     page.mouse.down()
@@ -210,9 +210,9 @@ def pulled(page: Page, seconds: float) -> list[float]:
 
 
 def _in_passage(page: Page) -> tuple[float, float]:
-    place = page.locator("#stage").bounding_box()
-    assert place is not None
-    x, y = place["x"] + place["width"] / 2, min(place["y"] + place["height"], SIZE[1]) / 2
+    box = page.locator("#stage").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, min(box["y"] + box["height"], SIZE[1]) / 2
     # Between two lines there may be no word to take hold of.
     down: int = page.evaluate(
         """([x, y]) => [...Array(60).keys()].find(

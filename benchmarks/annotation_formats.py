@@ -49,11 +49,11 @@ def box_item(number: int, works: int) -> ItemRecord:
     """An image pair: five dogs, two of them chosen."""
     rng = random.Random(number)
     spans = []
-    for place in range(5):
+    for index in range(5):
         left, top = round(rng.random() * 0.6, 4), round(rng.random() * 0.6, 4)
         box = [left, top, left + 0.25, top + 0.3]
-        spans.append({"id": f"a{place}", "image": place % 2, "box": box})
-    chosen = [{"id": f"c{place}", "ref": f"a{place}"} for place in range(2)]
+        spans.append({"id": f"a{index}", "image": index % 2, "box": box})
+    chosen = [{"id": f"c{index}", "ref": f"a{index}"} for index in range(2)]
     layers = {2: {"state": "done", "objects": spans}, 4: {"state": "done", "objects": chosen}}
     images = [{"name": f"{number}-{side}.png", "width": 640, "height": 480} for side in (0, 1)]
     return _item(
@@ -77,12 +77,12 @@ def span_item(number: int, works: int) -> ItemRecord:
         built = span_of(name, tokens[first][0], tokens[first + 3][1], passage, tokens)
         return {**built.model_dump(), **more}
 
-    events = [span(f"e{place}", 40 * place) for place in range(4)]
-    chosen = [{"id": f"c{place}", "ref": f"e{place}"} for place in range(3)]
-    numbers = [span(f"n{place}", 40 * place, links=[f"c{place}"]) for place in range(2)]
+    events = [span(f"e{index}", 40 * index) for index in range(4)]
+    chosen = [{"id": f"c{index}", "ref": f"e{index}"} for index in range(3)]
+    numbers = [span(f"n{index}", 40 * index, links=[f"c{index}"]) for index in range(2)]
     layers = {
-        place: {"state": "done", "objects": objects}
-        for place, objects in ((3, events), (2, chosen), (1, numbers))
+        node: {"state": "done", "objects": objects}
+        for node, objects in ((3, events), (2, chosen), (1, numbers))
     }
     more = {"passage": passage, "tokens": tokens}
     return _item(number, works, layers, kind="spans", program=SPANS, text="How long was it?", **more)

@@ -132,10 +132,10 @@ def _bare(source: Path, target: Path) -> float:
         for table in TABLES:
             rows = full.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608  # names of our own
             if rows:
-                places = ", ".join("?" * len(rows[0]))
+                placeholders = ", ".join("?" * len(rows[0]))
                 started = time.process_time()
                 with empty:
-                    empty.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
+                    empty.executemany(f"INSERT INTO {table} VALUES ({placeholders})", rows)  # noqa: S608
                 seconds += time.process_time() - started
     return seconds
 

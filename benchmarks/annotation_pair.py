@@ -144,8 +144,8 @@ def main() -> int:
     with site_here():
         measured = measure(options.pairs)
     median, lowest = (
-        {act: 1000 * seconds[place(len(seconds))] for act, (seconds, _queries) in measured.items()}
-        for place in (lambda length: length // 2, lambda length: 0)
+        {act: 1000 * seconds[pick(len(seconds))] for act, (seconds, _queries) in measured.items()}
+        for pick in (lambda length: length // 2, lambda length: 0)
     )
     for act in ACTS:
         print(

@@ -38,10 +38,10 @@ def simulate(*, seed: int, rule: Rule = "complete + active", hours: float = RECR
     counts: Counter[str] = Counter()
     completes: Counter[str] = Counter()
     stale: list[tuple[float, str]] = []  # when each drop-out ceases to count
-    for place, now in enumerate(sorted(rng.uniform(0, hours * 60) for _ in range(PARTICIPANTS)), start=1):
+    for number, now in enumerate(sorted(rng.uniform(0, hours * 60) for _ in range(PARTICIPANTS)), start=1):
         while rule == "complete + active" and stale and stale[0][0] < now:
             counts[heapq.heappop(stale)[1]] -= 1
-        name = choose(names, counts, {}, seed=derive_seed(seed, place))
+        name = choose(names, counts, {}, seed=derive_seed(seed, number))
         counts[name] += 1
         stays = rng.random() >= drop_out[name]
         minutes = rng.uniform(20, 40)

@@ -97,10 +97,10 @@ def calibrations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
 def positions(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     """Estimate the learning curves of one condition."""
     grid = World(rng, size.items).condition(size.people)
-    places = random_orders(rng, *grid.present.shape)
-    grid.seconds[:] = grid.seconds * np.exp(-0.02 * places)
+    orders = random_orders(rng, *grid.present.shape)
+    grid.seconds[:] = grid.seconds * np.exp(-0.02 * orders)
     estimates = {
-        result.trait: result for result in learning([grid], [places], rng=rng, resamples=resamples)[::-1]
+        result.trait: result for result in learning([grid], [orders], rng=rng, resamples=resamples)[::-1]
     }
     labels: Found = {}
     for trait in ("log_seconds", "fraction_correct"):
@@ -195,8 +195,8 @@ def nulls(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
         estimate(grids, MEASURED[:1], rng=rng, resamples=0).per_participant["agreement"][column]
         for column in (0, 1)
     )
-    places = random_orders(rng, 2 * size.people, size.items)
-    timed = mixed_log_time(trials_of(grids, "seconds", places))
+    orders = random_orders(rng, 2 * size.people, size.items)
+    timed = mixed_log_time(trials_of(grids, "seconds", orders))
     human, model = rng.normal(size=(2, 6))
     return {
         "Welch's t over participants": welch_difference(first, second).p,

@@ -162,8 +162,8 @@ def plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
                 for name in ("overall", module):
                     listed["per_occurrence", name].append(of_counts(good, bad, hit, missed))
                     for total in (summed[name], pooled[name]):
-                        for place in range(5):
-                            total[place] += counts[place]
+                        for index in range(5):
+                            total[index] += counts[index]
         for name, (good, bad, apart, hit, missed) in summed.items():
             listed["per_example", name].append(of_counts(good, bad, hit, missed))
             listed["negative_iou", name].append(of_counts(good, apart, hit, missed))

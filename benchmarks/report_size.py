@@ -79,7 +79,7 @@ def write_study(folder: Path, participants: int, seed: int = 1) -> None:
     believed = rng.random(len(who)) < np.where(correct, 0.75, 0.35) + trust
     people = pd.DataFrame({"participant_id": names, "mode": "live", "version": 1, "condition": conditions})
     trials = people.iloc[who].reset_index(drop=True).assign(
-        item_id=np.array([f"item-{place:02d}" for place in range(ITEMS)])[item],
+        item_id=np.array([f"item-{index:02d}" for index in range(ITEMS)])[item],
         position=np.argsort(rng.random((participants, ITEMS)), axis=1).ravel() + 1,
         submitted_at="2026-01-02T10:00:00Z",
         server_ms=rng.lognormal(10.8 + pace, 0.4).astype(int),

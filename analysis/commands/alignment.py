@@ -223,7 +223,7 @@ def crossed_table(results: Sequence[Alignment]) -> Table:
     """Tabulate systems by reasoning step and method (table 4)."""
     names = _varied(results, ("system", "dataset", "context"))
 
-    def place(alignment: Alignment) -> tuple[str, tuple[str, str]]:
+    def keys(alignment: Alignment) -> tuple[str, tuple[str, str]]:
         group = alignment.group
         return _title(alignment, names), (group.step, group.method)
 
@@ -232,16 +232,16 @@ def crossed_table(results: Sequence[Alignment]) -> Table:
         *fields("n", "score", "answered", "among_answered"),
         Column("", cell=_crossed_cell),
     ]
-    across = {key: " ".join(_words(key)) or "all" for key in (place(each)[1] for each in results)}
+    across = {key: " ".join(_words(key)) or "all" for key in (keys(each)[1] for each in results)}
     return Table.crossed(
         "alignment_by_method",
         "Alignment score by step and method, in percent; below it the share among instances answered twice",
         results,
         columns,
-        rows=list(dict.fromkeys(place(each)[0] for each in results)),
+        rows=list(dict.fromkeys(keys(each)[0] for each in results)),
         heads=[Column("", heading="System", cell=str)],
         across=across,
-        place=place,
+        keys=keys,
     )
 
 

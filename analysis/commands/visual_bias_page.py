@@ -62,8 +62,8 @@ def plain_text(table: Table) -> str:
     words = {0, *table.words}
     aligned = (
         "  ".join(
-            text.ljust(width) if place in words else text.rjust(width)
-            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+            text.ljust(width) if index in words else text.rjust(width)
+            for index, (text, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     )
@@ -262,9 +262,9 @@ def _draw_system(
         if accuracy.interval:
             low, high = accuracy.interval.bounds
             axes.vlines(x + offset, PERCENT * low, PERCENT * high, color=colour, linewidth=1.6)
-    places = [x + offset for x, _ in accuracies]
+    positions = [x + offset for x, _ in accuracies]
     values = [PERCENT * (accuracy.value or 0.0) for _, accuracy in accuracies]
-    axes.plot(places, values, marker, color=colour, label=name)
+    axes.plot(positions, values, marker, color=colour, label=name)
 
 
 def _spoken(scores: SystemScores) -> str:

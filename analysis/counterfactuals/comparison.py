@@ -57,7 +57,7 @@ class Counterfactual:
 
 def comparing_words(question: str, entities: Sequence[str] = ()) -> list[tuple[int, int]]:
     """Find the listed words outside the entities: code points, end exclusive."""
-    taken = [place for entity in entities if (place := find_entity(question, entity))]
+    taken = [mention for entity in entities if (mention := find_entity(question, entity))]
     spans = (match.span() for match in _WORDS.finditer(question))
     return [(start, end) for start, end in spans if not any(a <= start < b for a, b in taken)]
 
@@ -78,10 +78,10 @@ def swaps(
         >>> swap.question, swap.answer
         ('Who is younger, Ann Lee or Bob Ray?', 'Bob Ray')
     """
-    places = comparing_words(question, entities)
-    if len(places) != 1:
+    spans = comparing_words(question, entities)
+    if len(spans) != 1:
         return []
-    start, end = places[0]
+    start, end = spans[0]
     word, opposite = question[start:end], other_answer(question, answer, entities)
     edits = (Edit(start, word, new) for new in SWAPS[distribution][word])
     return [
@@ -97,7 +97,9 @@ def other_answer(question: str, answer: str, entities: Sequence[str]) -> str | N
 
     None unless two are named and one of them is the answer.
     """
-    named = {place: question[slice(*place)] for one in entities if (place := find_entity(question, one))}
+    named = {
+        mention: question[slice(*mention)] for one in entities if (mention := find_entity(question, one))
+    }
     if len(named) != 2:
         return None
     matching = [name for name in named.values() if _same(name, answer)]

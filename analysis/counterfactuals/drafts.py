@@ -78,10 +78,10 @@ def draft(
 def _add(
     drafts: Drafts, question: Mapping[str, Any], step: Step, extent: Extent, drafted: Sequence[Draft]
 ) -> None:
-    for place, (values, original, changed) in enumerate(drafted):
+    for index, (values, original, changed) in enumerate(drafted):
         drafts.instances.append(
             Instance(
-                id=":".join([question["_id"], step, extent or "whole", str(place)]),
+                id=":".join([question["_id"], step, extent or "whole", str(index)]),
                 question_id=question["_id"], step=step, extent=extent, original=original,
                 counterfactual=changed, **values,
             )
@@ -139,11 +139,11 @@ def _coreference(question: Mapping[str, Any], extent: Extent, resolutions: Resol
     if not parts.negative:
         raise ValueError("no word for the negative part")
     spans = {"where": "context", "positive": list(parts.positive), "negative": list(parts.negative)}
-    place = _answering(question)
+    answering = _answering(question)
     changed = []
     for insertion in drafts:
         context = [
-            (title, [*sentences, insertion.edit.new] if number == place else list(sentences))
+            (title, [*sentences, insertion.edit.new] if number == answering else list(sentences))
             for number, (title, sentences) in enumerate(question["context"])
         ]
         changed.append(Version(question=text, context=context, answer=insertion.answer))

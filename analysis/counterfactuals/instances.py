@@ -101,13 +101,13 @@ class Instance(_Plain):
 
         The text is the partition's. Titles are not part of a context's text.
         """
-        places = starts(self.original.context) if self.where == "context" else {}
+        offsets = starts(self.original.context) if self.where == "context" else {}
         for article, index, start, end, number in weights:
             if self.where == "question":
                 if article is None:
                     yield start, end, number
             elif article is not None and index is not None:
-                shift = places[article, index]
+                shift = offsets[article, index]
                 yield shift + start, shift + end, number
 
 

@@ -101,7 +101,7 @@ def comparison_partition(question: str, entities: Sequence[str] = ()) -> Partiti
         [['first'], ['Which', 'film', 'or']]
     """
     comparing = comparing_words(question, entities)
-    named = [place for entity in entities if (place := find_entity(question, entity))]
+    named = [mention for entity in entities if (mention := find_entity(question, entity))]
     tokens = words(question)
     negative = [
         span
@@ -235,8 +235,8 @@ def random_partition(partition: Partition, rng: np.random.Generator) -> Partitio
     spans = sorted((*partition.positive, *partition.negative))
     chosen = set(rng.choice(len(spans), len(partition.positive), replace=False).tolist())
     return Partition(
-        tuple(span for place, span in enumerate(spans) if place in chosen),
-        tuple(span for place, span in enumerate(spans) if place not in chosen),
+        tuple(span for index, span in enumerate(spans) if index in chosen),
+        tuple(span for index, span in enumerate(spans) if index not in chosen),
     )
 
 

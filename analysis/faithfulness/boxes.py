@@ -122,7 +122,7 @@ class BoxScores:
     def tallies(self, averaging: Averaging) -> dict[str, Tally]:
         """Sum F1 of module types over examples, for intervals and paired tests."""
         added = self._parts(averaging)
-        return {name: f1_tally(averaging, added[:, place]) for place, name in enumerate(self.modules)}
+        return {name: f1_tally(averaging, added[:, column]) for column, name in enumerate(self.modules)}
 
     def intervals(
         self, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
@@ -144,10 +144,10 @@ class BoxScores:
 
         example: its index in `examples`.
         """
-        places = np.flatnonzero(self.cells.node_example == example)
-        names = [self.modules[self.cells.node_module[place]] for place in places]
-        indices = map(int, self.cells.node_index[places])
-        rows = prf(self.system.by_node[places])
+        node_rows = np.flatnonzero(self.cells.node_example == example)
+        names = [self.modules[self.cells.node_module[node_row]] for node_row in node_rows]
+        indices = map(int, self.cells.node_index[node_rows])
+        rows = prf(self.system.by_node[node_rows])
         return [
             NodeScore(index, name, *map(float, row))
             for index, name, row in zip(indices, names, rows, strict=True)
@@ -161,9 +161,9 @@ class BoxScores:
         """
         f1 = np.nan_to_num(self.example_scores()[:, 0, 2], nan=1.0)
         worst = []
-        for place in np.argsort(f1, kind="stable")[:most]:
-            node = min(self.nodes(int(place)), key=lambda node: (node.f1, -node.index), default=None)
-            worst.append(Worst(self.examples[place], float(f1[place]), node))
+        for example in np.argsort(f1, kind="stable")[:most]:
+            node = min(self.nodes(int(example)), key=lambda node: (node.f1, -node.index), default=None)
+            worst.append(Worst(self.examples[example], float(f1[example]), node))
         return worst
 
     def _present(self) -> Truth:

@@ -81,18 +81,18 @@ def by_argument(gold: Sequence[GoldExample], scores: BoxScores) -> list[Part]:
     """
     words = {(one.id, node.index): node.argument.lower() for one in gold for node in one.modules}
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for place, (example, index, module) in enumerate(_nodes(scores)):
-        groups[module, words.get((example, index), "")].append(place)
-    parts = [_part(scores, module, argument, places) for (module, argument), places in groups.items()]
+    for row, (example, index, module) in enumerate(_nodes(scores)):
+        groups[module, words.get((example, index), "")].append(row)
+    parts = [_part(scores, module, argument, rows) for (module, argument), rows in groups.items()]
     return sorted(parts, key=lambda part: (-part.n, part.module, part.argument))
 
 
 def by_module(scores: BoxScores) -> list[Part]:
     """Score each module over all its words, with the mean area of its boxes."""
     groups: dict[str, list[int]] = defaultdict(list)
-    for place, (_, _, module) in enumerate(_nodes(scores)):
-        groups[module].append(place)
-    return [_part(scores, module, "", places) for module, places in groups.items()]
+    for row, (_, _, module) in enumerate(_nodes(scores)):
+        groups[module].append(row)
+    return [_part(scores, module, "", rows) for module, rows in groups.items()]
 
 
 def by_size(scores: BoxScores) -> list[SizePart]:
@@ -104,15 +104,13 @@ def by_size(scores: BoxScores) -> list[SizePart]:
     bins = np.searchsorted(np.asarray(SIZES), areas, side="right")
     lows, highs = [0.0, *SIZES], [*SIZES, None]
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for place, (_, _, module) in enumerate(_nodes(scores)):
-        if np.isfinite(areas[place]):
-            groups[module, int(bins[place])].append(place)
+    for row, (_, _, module) in enumerate(_nodes(scores)):
+        if np.isfinite(areas[row]):
+            groups[module, int(bins[row])].append(row)
     own, upper = prf(scores.system.by_node), prf(scores.upper.by_node)
     return [
-        SizePart(
-            module, lows[size], highs[size], len(places), *_means(own[places])[1:], _means(upper[places])[2]
-        )
-        for (module, size), places in sorted(groups.items())
+        SizePart(module, lows[size], highs[size], len(rows), *_means(own[rows])[1:], _means(upper[rows])[2])
+        for (module, size), rows in sorted(groups.items())
     ]
 
 
@@ -140,12 +138,12 @@ def _areas(boxes: Array) -> Array:
     return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
 
 
-def _part(scores: BoxScores, module: str, argument: str, places: list[int]) -> Part:
+def _part(scores: BoxScores, module: str, argument: str, rows: list[int]) -> Part:
     cells = scores.cells
-    boxes = cells.boxes[np.isin(cells.node[cells.box_cell], places)]
+    boxes = cells.boxes[np.isin(cells.node[cells.box_cell], rows)]
     area = float(_areas(boxes).mean()) if len(boxes) else None
-    own, upper = (_means(prf(counted.by_node[places])) for counted in (scores.system, scores.upper))
-    return Part(module, argument, len(places), len(boxes), area, *own, upper[2])
+    own, upper = (_means(prf(counted.by_node[rows])) for counted in (scores.system, scores.upper))
+    return Part(module, argument, len(rows), len(boxes), area, *own, upper[2])
 
 
 def _means(rows: Array) -> tuple[float, float, float]:

@@ -162,8 +162,8 @@ def _scored(
     Raises:
         MatchError: Gold and output do not fit together.
     """
-    places, nodes, probabilities = [], [], []
-    for place, (example, output) in enumerate(zip(gold, outputs, strict=True)):
+    indices, nodes, probabilities = [], [], []
+    for index, (example, output) in enumerate(zip(gold, outputs, strict=True)):
         by_node = {node.index: node for node in output.modules}
         size = sum(map(len, output.proposals))
         for node in example.modules:
@@ -173,10 +173,10 @@ def _scored(
             problem = _misfit(node, own, len(output.proposals), size)
             if own is None or problem:
                 raise MatchError(problem, example.id, f"module {node.index} ({node.module})")
-            places.append(place)
+            indices.append(index)
             nodes.append(node)
             probabilities.append(own.probabilities)
-    return places, nodes, probabilities
+    return indices, nodes, probabilities
 
 
 def _misfit(node: GoldModule, output: OutputModule | None, images: int, proposals: int) -> str:

@@ -90,8 +90,8 @@ def read_faithful_nmn(boxes: Path, programs: Path, *, as_released: bool = False)
 def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Example]:
     examples: dict[str, _Example] = defaultdict(_Example)
     for line, row in _records(path, ",", CSV_COLUMNS):
-        place = _PLACE.fullmatch(row["module_identifier"])
-        if place is None:
+        match = _PLACE.fullmatch(row["module_identifier"])
+        if match is None:
             if not row["module_identifier"]:
                 notes["rows without a module skipped"] += 1
                 continue
@@ -99,7 +99,7 @@ def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Exam
             raise InputError(path, problem, where=f"line {line}", field="module_identifier")
         example = examples[row["identifier"]]
         example.flagged |= row["Incorrect program"] == "1"
-        node, image = int(place[1]), int(place[2])
+        node, image = int(match[1]), int(match[2])
         name, _, words = row["module"].partition("[")
         example.modules[node] = canonical(name), words.rstrip("]").lower()
         if example.modules[node][0] == "count":
@@ -174,8 +174,8 @@ def _tokens(text: str) -> dict[str, str]:
     In some rows its words have no quotes.
     """
     return {
-        place: word[1:-1] if word[:1] in "'\"" and word[-1:] == word[:1] else word
-        for place, word in _TOKEN.findall(text)
+        position: word[1:-1] if word[:1] in "'\"" and word[-1:] == word[:1] else word
+        for position, word in _TOKEN.findall(text)
     }
 
 

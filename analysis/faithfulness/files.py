@@ -229,10 +229,12 @@ def _box_gold(wire: _Example[_GoldNode]) -> GoldExample:
     if len(images) > 1:
         raise Malformed("nodes differ in their number of images", "modules")
     nodes = []
-    for place, node in enumerate(wire.modules):
+    for position, node in enumerate(wire.modules):
         boxes = None
         if node.boxes is not None:
-            boxes = tuple(_boxes(image, f"modules.{place}.boxes.{k}") for k, image in enumerate(node.boxes))
+            boxes = tuple(
+                _boxes(image, f"modules.{position}.boxes.{k}") for k, image in enumerate(node.boxes)
+            )
         nodes.append(GoldModule(node.index, canonical(node.module), boxes, node.argument))
     return GoldExample(wire.id, tuple(nodes))
 
@@ -242,12 +244,12 @@ def _box_output(wire: _Output) -> OutputExample:
     proposals = tuple(_boxes(image, f"proposals.{k}") for k, image in enumerate(wire.proposals))
     total = sum(map(len, proposals))
     nodes = []
-    for place, node in enumerate(wire.modules):
+    for position, node in enumerate(wire.modules):
         if node.probabilities is None:
             continue
         if len(node.probabilities) != total:
             problem = f"there are {len(node.probabilities)} probabilities for {total} proposals"
-            raise Malformed(problem, f"modules.{place}.probabilities")
+            raise Malformed(problem, f"modules.{position}.probabilities")
         nodes.append(OutputModule(node.index, canonical(node.module), np.array(node.probabilities)))
     return OutputExample(wire.id, proposals, tuple(nodes))
 
@@ -258,8 +260,8 @@ def _span_gold(wire: _Example[_GoldList]) -> GoldSpans:
 
 def _span_output(wire: _Example[_Attention]) -> SpanOutput:
     modules = []
-    for place, node in enumerate(wire.modules):
-        field = f"modules.{place}.attention"
+    for position, node in enumerate(wire.modules):
+        field = f"modules.{position}.attention"
         rows = node.attention if node.attention and isinstance(node.attention[0], list) else [node.attention]
         if len({len(row) for row in rows}) != 1:
             raise Malformed("attentions to be merged must be over the same tokens", field)
@@ -276,9 +278,9 @@ def _released_output(wire: _NmnDrop) -> SpanOutput:
 
 
 def _check_indices(indices: list[int]) -> None:
-    for place, index in enumerate(indices):
-        if index in indices[:place]:
-            raise Malformed(f"node {index} is there twice", f"modules.{place}.index")
+    for position, index in enumerate(indices):
+        if index in indices[:position]:
+            raise Malformed(f"node {index} is there twice", f"modules.{position}.index")
 
 
 def _boxes(boxes: Boxes, field: str) -> Array:

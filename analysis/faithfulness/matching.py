@@ -95,12 +95,12 @@ def count(cells: Cells, *, reference: bool = False, thresholds: Thresholds = PAP
     aligned, touched, near = np.zeros((3, len(slots)), dtype=bool)
     hit = np.zeros(len(cells.boxes), dtype=bool)
     cell = cells.box_cell
-    for box, place, overlap in overlapping(cells.boxes, proposals, starts[cell], counts[cell]):
+    for box, slot, overlap in overlapping(cells.boxes, proposals, starts[cell], counts[cell]):
         over = overlap > thresholds.aligned
-        aligned[place[over]] = True
+        aligned[slot[over]] = True
         hit[box[over]] = True
-        touched[place[overlap >= wrong]] = True
-        near[place[overlap >= thresholds.apart]] = True
+        touched[slot[overlap >= wrong]] = True
+        near[slot[overlap >= thresholds.apart]] = True
     bad = ~(touched if reference or thresholds.wrong is not None else aligned)
     return _counted(cells, [slot_cell[marked] for marked in (aligned, bad, ~near)], hit)
 

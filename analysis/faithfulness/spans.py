@@ -93,7 +93,7 @@ class WorstQuestion:
 
     id: str
     loss: float
-    place: int | None
+    place: int | None  # words: allow - a field that the package publishes
     module: str | None
     module_loss: float | None
 
@@ -109,7 +109,7 @@ class SpanScores:
     examples: tuple[str, ...]
     question: Index
     module: tuple[str, ...]
-    place: Index
+    place: Index  # words: allow - a field that the package publishes
     loss: Array
 
     @cached_property
@@ -185,21 +185,21 @@ def score_spans(
         0.693
     """
     kept = [example for example in gold if not partial or example.id in outputs]
-    question, places, modules, attentions, spans = [], [], [], [], []
+    question, indices, modules, attentions, spans = [], [], [], [], []
     for number, example in enumerate(kept):
         if example.id not in outputs:
             raise MatchError("there is no output", example.id)
-        for place, attention in enumerate(_merged(example, outputs[example.id].cut_to(example))):
+        for index, attention in enumerate(_merged(example, outputs[example.id].cut_to(example))):
             question.append(number)
-            places.append(place)
-            modules.append(module_of(example.modules[place][0])[0])
+            indices.append(index)
+            modules.append(module_of(example.modules[index][0])[0])
             attentions.append(attention)
-            spans.append(_checked(example, place, len(attention)))
+            spans.append(_checked(example, index, len(attention)))
     return SpanScores(
         examples=tuple(example.id for example in kept),
         question=np.array(question, dtype=np.int64),
         module=tuple(modules),
-        place=np.array(places, dtype=np.int64),
+        place=np.array(indices, dtype=np.int64),
         loss=_losses(attentions, spans),
     )
 
@@ -226,10 +226,10 @@ def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     merged, start = [], 0
     for (name, _), count in zip(gold.modules, counts, strict=True):
         parts = output.modules[start : start + count]
-        for place, (output_name, _) in enumerate(parts, start):
+        for index, (output_name, _) in enumerate(parts, start):
             if module_of(output_name.rstrip("0123456789"))[0] != module_of(name)[0]:
                 problem = f"the output is of {output_name!r}, gold of {name!r}"
-                raise MatchError(problem, gold.id, f"module {place}")
+                raise MatchError(problem, gold.id, f"module {index}")
         rows = [row for _, attention in parts for row in np.atleast_2d(attention)]
         if len({len(row) for row in rows}) != 1:
             problem = "attentions to be merged must be over the same tokens"
@@ -239,13 +239,13 @@ def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     return merged
 
 
-def _checked(gold: GoldSpans, place: int, tokens: int) -> Index:
+def _checked(gold: GoldSpans, index: int, tokens: int) -> Index:
     """Return a gold list's spans; MatchError for one outside the attention."""
-    name, spans = gold.modules[place]
+    name, spans = gold.modules[index]
     for start, end in spans:
         if not 0 <= start < end <= tokens:
             problem = f"the span [{start}, {end}] does not lie within {tokens} tokens"
-            raise MatchError(problem, gold.id, f"module {place} ({name})")
+            raise MatchError(problem, gold.id, f"module {index} ({name})")
     return spans
 
 

@@ -194,7 +194,7 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     ]
     below = _agreed_below(items, layers, named, agreed)
     people = tuple(sorted(set(named)))
-    number = {pair: place for place, pair in enumerate(people)}
+    number = {pair: index for index, pair in enumerate(people)}
     who = np.array([number[pair] for pair in named], dtype=np.int64)
     return _Pairs(layers.unit_item[unit], unit, sums, tables, who, people, agreed, below)
 
@@ -216,14 +216,14 @@ def _marked_tokens(layers: Layers) -> tuple[Array, Array, Array]:
     starts, ends = layers.boxes[:, 0].astype(np.int64), layers.boxes[:, 2].astype(np.int64)
     owner = np.repeat(np.arange(len(layers.count)), layers.count)
     own = covered(owner, starts, ends, len(layers.count))
-    pair, place = (
+    pair, row = (
         np.concatenate(parts)
         for parts in zip(
             *(ragged(layers.start[side], layers.count[side]) for side in (layers.first, layers.second)),
             strict=True,
         )
     )
-    either = covered(pair, starts[place], ends[place], len(layers.first))
+    either = covered(pair, starts[row], ends[row], len(layers.first))
     first, second = own[layers.first].astype(float), own[layers.second].astype(float)
     return first, second, first + second - either
 
@@ -237,10 +237,10 @@ def _agreed_below(
     own children.
     """
     unit = layers.layer_unit[layers.first]
-    places = list(zip(layers.unit_item[unit].tolist(), layers.unit_node[unit].tolist(), strict=True))
+    node_keys = list(zip(layers.unit_item[unit].tolist(), layers.unit_node[unit].tolist(), strict=True))
     agreed_at = {
         (item, items[item].nodes[order].index, *who): bool(said)
-        for (item, order), who, said in zip(places, people, agreed, strict=True)
+        for (item, order), who, said in zip(node_keys, people, agreed, strict=True)
     }
     children = [{node.index: node.children for node in item.nodes} for item in items]
 
@@ -253,7 +253,7 @@ def _agreed_below(
 
     below = [
         under(item, items[item].nodes[order].index, who)
-        for (item, order), who in zip(places, people, strict=True)
+        for (item, order), who in zip(node_keys, people, strict=True)
     ]
     return np.array([bool(one) and all(one) for one in below], dtype=bool)
 
@@ -274,8 +274,8 @@ class _Scope:
 
 def _scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterator[_Scope]:
     """Yield every group that is measured."""
-    places = zip(layers.unit_item.tolist(), layers.unit_node.tolist(), strict=True)
-    nodes = [items[item].nodes[order] for item, order in places]
+    node_keys = zip(layers.unit_item.tolist(), layers.unit_node.tolist(), strict=True)
+    nodes = [items[item].nodes[order] for item, order in node_keys]
     module = np.array([node.module for node in nodes], dtype=object)
     depth = np.array([node.depth for node in nodes], dtype=np.int64)
     value = np.empty(len(nodes), dtype=object)  # a value of each unit, None where people draw

@@ -41,9 +41,9 @@ def cohen(tables: Array, item: Index, pair: Index, items: int, reason: str) -> T
     names, counts = np.unique(pair, return_counts=True)
     kept = np.sort(names[np.argsort(-counts, kind="stable")][:MOST_PAIRS])
     chosen = np.isin(pair, kept)
-    place = np.searchsorted(kept, pair[chosen])
+    position = np.searchsorted(kept, pair[chosen])
     cells = max(len(kept), 1) * 4
-    key = (item[chosen] * cells + 4 * place)[:, None] + np.arange(4)
+    key = (item[chosen] * cells + 4 * position)[:, None] + np.arange(4)
     sums = np.bincount(key.ravel(), tables[chosen].ravel(), minlength=items * cells).astype(float)
     return Tally(sums.reshape(items, cells), _light, int(chosen.sum()), reason)
 

@@ -43,11 +43,11 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
         >>> [cluster.members for cluster in box_clusters({"ada": [box], "ben": [box]})]
         [{'ada': 0, 'ben': 0}]
     """
-    people, places, rows = _listed(objects)
+    people, indices, rows = _listed(objects)
     boxes = np.array([row[1] for row in rows], dtype=float).reshape(-1, 4)
     images = np.array([row[0] for row in rows])
     table = _table(np.array([reach_of(row) for row in rows]).reshape(-1, 4), images)
-    outlines = {place: row[2] for place, row in enumerate(rows) if len(row) == 3}
+    outlines = {index: row[2] for index, row in enumerate(rows) if len(row) == 3}
     if outlines:
         table = _of_outlines(table, outlines)
     clusters = []
@@ -56,7 +56,7 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
         median: Box = (int(images[group[0]]), (left, top, right, bottom))
         if group[0] in outlines:
             median = _middle_outline(group, rows, table, median)
-        clusters.append(Cluster({people[member]: places[member] for member in group}, median))
+        clusters.append(Cluster({people[member]: indices[member] for member in group}, median))
     return sorted(
         clusters,
         key=lambda cluster: (
@@ -75,7 +75,7 @@ def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) 
     several the one that overlaps the others most, then the earliest and shortest.
     The order is that of the text.
     """
-    people, places, rows = _listed(objects)
+    people, indices, rows = _listed(objects)
     boxes = np.array([(start, 0, end, 1) for start, end in rows], dtype=float).reshape(-1, 4)
     table = _table(boxes, np.zeros(len(rows)))
     clusters = []
@@ -86,7 +86,7 @@ def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) 
             range(len(group)),
             key=lambda member: (-spans.count(spans[member]), -round(shared[member], 9), spans[member]),
         )
-        clusters.append(Cluster({people[member]: places[member] for member in group}, rows[group[best]]))
+        clusters.append(Cluster({people[member]: indices[member] for member in group}, rows[group[best]]))
     return sorted(clusters, key=lambda cluster: cluster.median)
 
 
@@ -95,8 +95,8 @@ def _listed(objects: Mapping[str, Sequence[Object]]) -> tuple[list[str], list[in
 
     The order does not depend on the mapping's.
     """
-    listed = [(who, place, one) for who in sorted(objects) for place, one in enumerate(objects[who])]
-    return [who for who, _, _ in listed], [place for _, place, _ in listed], [one for _, _, one in listed]
+    listed = [(who, index, one) for who in sorted(objects) for index, one in enumerate(objects[who])]
+    return [who for who, _, _ in listed], [index for _, index, _ in listed], [one for _, _, one in listed]
 
 
 def _table(boxes: Array, images: Array) -> Array:
@@ -135,9 +135,9 @@ def _joined(people: Sequence[str], table: Array, above: float) -> list[list[int]
     ]
     for left, right in sorted(candidates, key=lambda pair: -table[pair]):
         first, second = group[left], group[right]
-        if {people[place] for place in first} & {people[place] for place in second}:
+        if {people[member] for member in first} & {people[member] for member in second}:
             continue
         if table[np.ix_(first, second)].mean() > above:
             merged = sorted(first + second)
             group.update(dict.fromkeys(merged, merged))
-    return [members for place, members in group.items() if members[0] == place]
+    return [members for member, members in group.items() if members[0] == member]

@@ -112,8 +112,8 @@ def finer(tokens: Sequence[Span], spans: Iterable[Span]) -> Sequence[Span]:
     cut = {bisect_right(starts, point) - 1 for point in inner}
     return [
         unit
-        for place, (start, end) in enumerate(tokens)
-        for unit in (((point, point + 1) for point in range(start, end)) if place in cut else [(start, end)])
+        for index, (start, end) in enumerate(tokens)
+        for unit in (((point, point + 1) for point in range(start, end)) if index in cut else [(start, end)])
     ]
 
 
@@ -136,10 +136,10 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     valued: list[Value | None] = []
     rows: list[tuple[float, ...]] = []
     outlines: dict[int, Outline] = {}
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         _check_item(item)
         for order, node, person, objects, value in _layers_of(item):
-            units.setdefault((place, order), []).append(len(layers))
+            units.setdefault((index, order), []).append(len(layers))
             layers.append((len(units) - 1, len(rows), len(objects)))
             annotators.append(person)
             valued.append(value)

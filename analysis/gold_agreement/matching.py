@@ -35,16 +35,16 @@ class Overlaps:
 def overlaps_of(layers: Layers) -> Overlaps:
     """Find overlapping objects of each pair of layers, in the same image."""
     counts, counts_ = layers.count[layers.first], layers.count[layers.second]
-    pair, place = ragged(layers.start[layers.first], counts)
+    pair, row = ragged(layers.start[layers.first], counts)
     starts = layers.start[layers.second]
     first_other = np.cumsum(counts_) - counts_
     chunks: list[tuple[Index, Index, Index, Array]] = []
-    for first, there, overlap in overlapping(layers.boxes[place], layers.boxes, starts[pair], counts_[pair]):
-        same = layers.image[place[first]] == layers.image[there]
+    for first, there, overlap in overlapping(layers.boxes[row], layers.boxes, starts[pair], counts_[pair]):
+        same = layers.image[row[first]] == layers.image[there]
         first, there, overlap = first[same], there[same], overlap[same]
         own = pair[first]
         if layers.outlines:
-            overlap = _by_outline(layers, place[first], there, overlap)
+            overlap = _by_outline(layers, row[first], there, overlap)
         chunks.append((own, first, first_other[own] + there - starts[own], overlap))
     if not chunks:
         nothing = np.zeros(0, dtype=np.int64)
@@ -57,9 +57,9 @@ def _by_outline(layers: Layers, first: Index, second: Index, overlap: Array) -> 
     """Return the overlaps with those of outlines in place of their boxes'."""
     outlines = layers.outlines
     exact = overlap.copy()
-    for place, (own, other) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+    for index, (own, other) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         if own in outlines and other in outlines:
-            exact[place] = likeness(outlines[own], outlines[other])
+            exact[index] = likeness(outlines[own], outlines[other])
     return exact
 
 

@@ -42,12 +42,12 @@ def disagreement(unit: Index, start: Index, end: Index, raters: Index) -> Array:
     c of the unit's m raters cover the token. unit, start, end: spans, those of one
     rater not overlapping. raters: of each unit, two or more.
     """
-    place = np.concatenate([start, end])
+    position = np.concatenate([start, end])
     step = np.repeat([1, -1], len(start))
     of = np.concatenate([unit, unit])
-    order = np.lexsort((place, of))
-    place, of, marks = place[order], of[order], np.cumsum(step[order])
-    length = np.where(of[1:] == of[:-1], np.diff(place), 0)
+    order = np.lexsort((position, of))
+    position, of, marks = position[order], of[order], np.cumsum(step[order])
+    length = np.where(of[1:] == of[:-1], np.diff(position), 0)
     m = raters[of[:-1]]
     sums = marks[:-1] * (m - marks[:-1]) / (m - 1) * length
     return np.bincount(of[:-1], sums, minlength=len(raters)).astype(float)

@@ -25,8 +25,8 @@ class InputError(AnalysisError):
 
     def __init__(self, path: Path | str, problem: str, *, where: str = "", field: str = "") -> None:
         self.path, self.problem, self.where, self.field = Path(path), problem, where, field
-        places = [str(path), where, f"column {field}" if where and field else field]
-        super().__init__(": ".join([", ".join(place for place in places if place), problem]))
+        parts = [str(path), where, f"column {field}" if where and field else field]
+        super().__init__(": ".join([", ".join(part for part in parts if part), problem]))
 
 
 class Malformed(ValueError):

@@ -47,7 +47,7 @@ class Table:
 
     path: Path
     frame: pd.DataFrame
-    place: Callable[[int], str]
+    place: Callable[[int], str]  # words: allow - a field that the package publishes
 
     def fault(self, row: int, field: str, problem: str) -> InputError:
         """Build the error for a value of the row (0-based)."""
@@ -86,12 +86,12 @@ def read_table(path: Path, columns: Sequence[Column]) -> Table:
         raise InputError(path, f"must end in {', '.join(SUFFIXES)}")
     if not path.is_file():
         raise InputError(path, "there is no such file")
-    raw, place = readers[path.suffix](path, [column.name for column in columns])
+    raw, locate = readers[path.suffix](path, [column.name for column in columns])
     for column in columns:
         if column.required and column.name not in raw:
             raise InputError(path, "the column is missing", field=column.name)
-    typed = {column.name: _typed(raw, column, path, place) for column in columns}
-    return Table(path, pd.DataFrame(typed, index=raw.index), place)
+    typed = {column.name: _typed(raw, column, path, locate) for column in columns}
+    return Table(path, pd.DataFrame(typed, index=raw.index), locate)
 
 
 def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[[int], str]]:
@@ -203,7 +203,7 @@ def _json_line(path: Path, line: int, text: str) -> dict[str, Any]:
     return record
 
 
-def _typed(raw: pd.DataFrame, column: Column, path: Path, place: Callable[[int], str]) -> pd.Series:
+def _typed(raw: pd.DataFrame, column: Column, path: Path, locate: Callable[[int], str]) -> pd.Series:
     if column.name not in raw:
         empty = None if column.kind == "text" else np.nan
         return pd.Series(empty, index=raw.index, dtype=object if column.kind == "text" else float)
@@ -217,7 +217,7 @@ def _typed(raw: pd.DataFrame, column: Column, path: Path, place: Callable[[int],
         row = int(np.flatnonzero(wrong)[0])
         value = given.iloc[row]
         problem = "may not be empty" if value is None else f"{value!r} is not {expected}"
-        raise InputError(path, problem, where=place(row), field=column.name)
+        raise InputError(path, problem, where=locate(row), field=column.name)
     return values
 
 

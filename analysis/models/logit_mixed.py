@@ -280,9 +280,9 @@ class Likelihood:
         self.levels, self.components = sum(sizes), self.first + len(others)
         mine = np.column_stack([participant * self.slots + slot for slot in slots])
         rest = np.column_stack([code + sum(sizes[:index]) for index, code in enumerate(others)])
-        place = np.column_stack(slots)
+        slot_codes = np.column_stack(slots)
         self.effects = _indicator(np.column_stack([mine, rest + self.people * self.slots]), self.states)
-        self._people = _pairs(mine, place, self.people * self.slots, self.slots)
+        self._people = _pairs(mine, slot_codes, self.people * self.slots, self.slots)
         self._crossed = _pairs(mine, rest, self.people * self.slots, self.levels)
         self._other = _pairs(rest, rest, self.levels, self.levels)
         self.component = np.concatenate([np.tile(self.own, self.people), self.block])
@@ -429,6 +429,6 @@ def _indicator(codes: NDArray[np.intp], columns: int) -> sparse.csr_matrix:
 
 
 def _pairs(first: NDArray[np.intp], second: NDArray[np.intp], rows: int, columns: int) -> sparse.csr_matrix:
-    """Indicate each trial's places in a flattened matrix of pairs of codes."""
-    places = first[:, :, None] * columns + second[:, None, :]
-    return _indicator(places.reshape(len(first), -1), rows * columns)
+    """Indicate each trial's cells in a flattened matrix of pairs of codes."""
+    cells = first[:, :, None] * columns + second[:, None, :]
+    return _indicator(cells.reshape(len(first), -1), rows * columns)

@@ -140,9 +140,9 @@ class _Likelihood:
 
 def _likelihood(parameters: Array, ratings: Codes, exog: Array) -> _Likelihood:
     cuts = len(parameters) - exog.shape[1]
-    places = np.arange(cuts)
-    upper = np.column_stack([(ratings[:, None] == places).astype(float), -exog])
-    lower = np.column_stack([(ratings[:, None] == places + 1).astype(float), -exog])
+    cut_indices = np.arange(cuts)
+    upper = np.column_stack([(ratings[:, None] == cut_indices).astype(float), -exog])
+    lower = np.column_stack([(ratings[:, None] == cut_indices + 1).astype(float), -exog])
     linear = exog @ parameters[cuts:]
     ends = np.concatenate([[-np.inf], parameters[:cuts], [np.inf]])
     top, bottom = expit(ends[ratings + 1] - linear), expit(ends[ratings] - linear)

@@ -29,11 +29,11 @@ def in_canonical_order(
         if table is not None:
             keys[name] = _sums(table, people)
     ordered = keys.sort_values([*(str(name) for name in keys if name != WHO), WHO])
-    place = pd.Series(np.arange(len(ordered)), index=ordered[WHO])
-    trials = _sorted(trials, [trials[WHO].map(place), trials["item_id"]])
-    participants = _sorted(participants, [people.map(place)])
+    position = pd.Series(np.arange(len(ordered)), index=ordered[WHO])
+    trials = _sorted(trials, [trials[WHO].map(position), trials["item_id"]])
+    participants = _sorted(participants, [people.map(position)])
     if post_survey is not None:
-        post_survey = _sorted(post_survey, [post_survey[WHO].map(place)])
+        post_survey = _sorted(post_survey, [post_survey[WHO].map(position)])
     return trials, participants, post_survey
 
 
@@ -52,7 +52,7 @@ def _digests(table: pd.DataFrame) -> NDArray[np.uint64]:
 def _sums(table: pd.DataFrame, people: pd.Series) -> NDArray[np.uint64]:
     """Add the numbers of each participant's rows, in any order."""
     sums = np.zeros(len(people), dtype=np.uint64)
-    place = pd.Index(people).get_indexer(pd.Index(table[WHO]))
-    has_person = place >= 0
-    np.add.at(sums, place[has_person], _digests(table)[has_person])
+    person = pd.Index(people).get_indexer(pd.Index(table[WHO]))
+    has_person = person >= 0
+    np.add.at(sums, person[has_person], _digests(table)[has_person])
     return sums

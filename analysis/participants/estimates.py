@@ -94,8 +94,8 @@ class Estimates:
         """Test whether the same participants saw both conditions."""
         if not self.groups:
             return False
-        places = [self.conditions.index(name) for name in (first, second)]
-        return self.groups[places[0]] == self.groups[places[1]]
+        indices = [self.conditions.index(name) for name in (first, second)]
+        return self.groups[indices[0]] == self.groups[indices[1]]
 
     def get(self, measure: str, condition: str) -> Estimate:
         """Return the estimate of the measure (key) in the condition."""

@@ -453,17 +453,19 @@ def _exclusions(
     people: dict[Any, tuple[str, ...]],
 ) -> Exclusions:
     """Count the rules that hit each trial, given as (who, condition, rules)."""
-    order = {rule.name: place for place, rule in enumerate(rules)}
-    names = [tuple(sorted((*own, *people.get(who, ())), key=order.__getitem__)) for who, _place, own in rows]
+    order = {rule.name: index for index, rule in enumerate(rules)}
+    names = [
+        tuple(sorted((*own, *people.get(who, ())), key=order.__getitem__)) for who, _condition, own in rows
+    ]
     seen = Counter(condition for _who, condition, _own in rows)
     hit = Counter(condition for (_who, condition, _own), hits in zip(rows, names, strict=True) if hits)
     combinations = Counter(names)
-    places: dict[str, set[tuple[Any, str]]] = {
+    pairs_by_rule: dict[str, set[tuple[Any, str]]] = {
         rule.name: set() for rule in rules if isinstance(rule, PersonRule)
     }
     for who, condition in {(who, condition) for who, condition, _own in rows if who in people}:
         for rule in people[who]:
-            places[rule] |= {(who, condition), (who, "")}
+            pairs_by_rule[rule] |= {(who, condition), (who, "")}
     return Exclusions(
         names=names,
         by_rule={rule.name: sum(rule.name in hits for hits in names) for rule in rules},
@@ -473,7 +475,7 @@ def _exclusions(
         people=people,
         people_by_rule={
             rule: dict(sorted(Counter(condition for _who, condition in own).items()))
-            for rule, own in places.items()
+            for rule, own in pairs_by_rule.items()
         },
     )
 

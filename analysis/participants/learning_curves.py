@@ -144,13 +144,13 @@ def learning(
     if not last:
         return []
     bounds = [(first, min(first + block - 1, last)) for first in range(1, last + 1, block)]
-    places = (*(grid.condition for grid in grids), EVERYBODY)
+    conditions = (*(grid.condition for grid in grids), EVERYBODY)
     results = []
     for trait in TRAITS:  # one at a time: together their arrays would be many times the size of the trials
         if _followed(trait, grids, positions):
             parts = [_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)]
             means = participant_means(parts, rng=substream(rng, trait.key), resamples=resamples)
-            results += [_learning(trait, place, means, bounds) for place in places]
+            results += [_learning(trait, condition, means, bounds) for condition in conditions]
     return results
 
 
@@ -191,16 +191,17 @@ def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[in
 
 
 def _learning(
-    trait: Trait, place: str, means: ParticipantMeans, bounds: Sequence[tuple[int, int]]
+    trait: Trait, condition: str, means: ParticipantMeans, bounds: Sequence[tuple[int, int]]
 ) -> Learning:
     return Learning(
         trait=trait.key,
         label=trait.label,
         unit=trait.unit,
-        condition=place,
+        condition=condition,
         blocks=tuple(
-            Block(first, last, means.get(str(number), place)) for number, (first, last) in enumerate(bounds)
+            Block(first, last, means.get(str(number), condition))
+            for number, (first, last) in enumerate(bounds)
         ),
-        change=means.get("change", place),
-        slope=means.get("slope", place),
+        change=means.get("change", condition),
+        slope=means.get("slope", condition),
     )

@@ -94,24 +94,24 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
     _check(parts, resamples)
     plain = [part.values(np.ones((part.items, 1)), EVERY_ROW) for part in parts]
     names = list(plain[0])
-    places = (*(part.condition for part in parts), EVERYBODY)
-    replicates = {(name, place): np.full(resamples, np.nan) for name in names for place in places}
+    conditions = (*(part.condition for part in parts), EVERYBODY)
+    replicates = {(name, condition): np.full(resamples, np.nan) for name in names for condition in conditions}
     done = 0
     groups = [-1 - index if part.group is None else part.group for index, part in enumerate(parts)]
     for weights in resample(rng, [part.participants for part in parts], parts[0].items, resamples, groups):
         rows = slice(done, done + weights.replicates)
         totals = np.stack([_totals(part, names, weights, index) for index, part in enumerate(parts)])
         totals = np.concatenate([totals, totals.sum(axis=0, keepdims=True)])  # the last: everybody
-        for place, of_place in zip(places, totals, strict=True):
-            for name, (summed, total) in zip(names, of_place, strict=True):
-                replicates[name, place][rows] = mean_of_totals(summed, total)
+        for condition, of_condition in zip(conditions, totals, strict=True):
+            for name, (summed, total) in zip(names, of_condition, strict=True):
+                replicates[name, condition][rows] = mean_of_totals(summed, total)
         done += weights.replicates
     table = {}
     for name in names:
-        by_place = [values[name][:, 0] for values in plain]
-        for place, values in zip(places, [*by_place, np.concatenate(by_place)], strict=True):
+        by_condition = [values[name][:, 0] for values in plain]
+        for condition, values in zip(conditions, [*by_condition, np.concatenate(by_condition)], strict=True):
             within = name in parts[0].within
-            table[name, place] = _mean(values, replicates[name, place], within=within)
+            table[name, condition] = _mean(values, replicates[name, condition], within=within)
     return ParticipantMeans(table, replicates)
 
 

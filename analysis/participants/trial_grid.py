@@ -127,9 +127,9 @@ def participant_groups(grids: Sequence[Grid]) -> tuple[int, ...]:
         ValueError: Two grids share some participants and not all.
     """
     firsts: list[int] = []
-    for place, grid in enumerate(grids):
-        first = place
-        for other, earlier in enumerate(grids[:place]):
+    for index, grid in enumerate(grids):
+        first = index
+        for other, earlier in enumerate(grids[:index]):
             if grid.shared and earlier.shared and not set(grid.participants).isdisjoint(earlier.participants):
                 if grid.participants != earlier.participants:
                     names = f"{grid.condition!r} and {earlier.condition!r}"
@@ -263,9 +263,9 @@ def _weighted_median(ordered: Array, order: NDArray[np.intp], total: Array, item
     counted = total.astype(kind)
     half, beyond = (counted + 1) // 2, counted // 2 + 1
     reached, lower, upper = (np.zeros(total.shape, kind) for _ in range(3))
-    for place in range(items):
-        step = weights[order[:, place]]
-        reached += step if has_value[:, place].all() else step * has_value[:, place, None]
+    for rank in range(items):
+        step = weights[order[:, rank]]
+        reached += step if has_value[:, rank].all() else step * has_value[:, rank, None]
         lower += reached < half
         upper += reached < beyond
     start = (np.arange(rows) * (items + 1))[:, None]

@@ -288,7 +288,7 @@ def power(
         True
     """
     if reference is not None and contrasts is None:
-        contrasts = [(place, place) for place in range(len(effects))]
+        contrasts = [(index, index) for index in range(len(effects))]
     shifts, pairs = _design_iv(effects, participants, items, simulations, alpha, contrasts, reference)
     claimed = np.zeros((simulations, len(pairs)), dtype=bool)
     for rows in chunks(simulations, CELLS_PER_CHUNK // (len(shifts) * participants * items)):

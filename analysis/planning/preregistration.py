@@ -166,13 +166,13 @@ def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
     wanted = max(numbers) if version is None else version
     if wanted not in numbers:
         raise InputError(path, f"the study has no version {wanted}; it has {numbers}")
-    place = numbers.index(wanted)
-    frozen = document.versions[place]
+    index = numbers.index(wanted)
+    frozen = document.versions[index]
     try:
         rules = None if frozen.definition.rules is None else parse_rules(frozen.definition.rules)
     except AnalysisError as error:
         raise InputError(path, str(error)) from None
-    definition = raw["versions"][place].get("definition")
+    definition = raw["versions"][index].get("definition")
     return FrozenVersion(
         study=document.study,
         title=document.title,

@@ -174,7 +174,7 @@ def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "")
         message = f"{qtype} takes {question_type.words} arguments or none, not {len(arguments)}"
         raise AnalysisError(message)
     words = iter(arguments)
-    text = _PLACE.sub(lambda place: label(place[0], next(words, None)), question_type.program)
+    text = _PLACE.sub(lambda match: label(match[0], next(words, None)), question_type.program)
     if question_type.direction:
         module = question_type.direction
         text = text.replace(module, label(module, _direction(module, question)), 1)

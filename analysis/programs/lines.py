@@ -55,9 +55,9 @@ def print_lines(program: Program) -> str:
 
 
 def _parts(text: str, tokens: Sequence[str] | None) -> Iterator[Part]:
-    place = 0
+    start = 0
     while True:
-        line = _LINE.match(text, place)
+        line = _LINE.match(text, start)
         assert line is not None  # it also matches nothing
         argument, end = read_argument(text, line.end())
         end = _end_of_line(text, end)
@@ -66,15 +66,15 @@ def _parts(text: str, tokens: Sequence[str] | None) -> Iterator[Part]:
         yield Part(len(line[1]), line[2].strip(), argument, line.start(2))
         if end == len(text):
             return
-        place = end + 1
+        start = end + 1
 
 
-def _end_of_line(text: str, place: int) -> int:
-    stop = text.find("\n", place)
+def _end_of_line(text: str, start: int) -> int:
+    stop = text.find("\n", start)
     stop = len(text) if stop < 0 else stop
-    rest = text[place:stop]
+    rest = text[start:stop]
     if rest.strip():
-        offset = place + len(rest) - len(rest.lstrip())
+        offset = start + len(rest) - len(rest.lstrip())
         raise ProgramError.at(f"expected the end of the line, found “{text[offset]}”", text, offset)
     return stop
 

@@ -37,18 +37,18 @@ def unescape(text: str) -> str:
     return _ESCAPED.sub(lambda match: _CONTROLS.get(match[1], match[1]), bare)
 
 
-def read_argument(text: str, place: int) -> tuple[str | None, int]:
+def read_argument(text: str, offset: int) -> tuple[str | None, int]:
     """Read the argument at an offset, and the offset after its bracket.
 
     The argument is None if none begins there.
     """
-    if text[place : place + 1] != "[":
-        return None, place
-    match = _INSIDE.match(text, place + 1)
+    if text[offset : offset + 1] != "[":
+        return None, offset
+    match = _INSIDE.match(text, offset + 1)
     assert match is not None  # it also matches nothing
     after = text[match.end() : match.end() + 1]
     if after == "[":
         raise ProgramError.at("a bracket inside an argument is written \\[ or \\]", text, match.end())
     if after != "]":
-        raise ProgramError.at("the argument that begins here has no “]”", text, place)
+        raise ProgramError.at("the argument that begins here has no “]”", text, offset)
     return unescape(match[0]), match.end() + 1

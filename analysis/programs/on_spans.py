@@ -91,7 +91,7 @@ def _events(program: Program, index: int, objects: Mapping[int, Spans | None]) -
     These are the linked ones, or all that were searched.
     """
     node = program.nodes[index]
-    linked = {place for span in objects[index] or () for place in span.sources}
+    linked = {source for span in objects[index] or () for source in span.sources}
     while node.type in ("numbers", "dates"):
         node = program.nodes[node.children[0]]
     events = objects[node.index]

@@ -40,54 +40,54 @@ def _parts(text: str) -> Iterator[Part]:
     A loop instead of recursion, so that depth is not a limit.
     """
     opened: list[int] = []  # where each open bracket stands
-    place = 0
+    offset = 0
     while True:
-        name = _NAME.match(text, place)
+        name = _NAME.match(text, offset)
         if name is None:
             expected = "a module’s name" if not opened else "an input of the module before"
-            raise _unexpected(text, place, expected)
-        argument, place = read_argument(text, name.end())
-        place = _after_space(text, place)
+            raise _unexpected(text, offset, expected)
+        argument, offset = read_argument(text, name.end())
+        offset = _after_space(text, offset)
         yield Part(len(opened), name[1], argument, name.start(1))
-        if text[place : place + 1] == "(":
-            inside = _after_space(text, place + 1)
+        if text[offset : offset + 1] == "(":
+            inside = _after_space(text, offset + 1)
             if text[inside : inside + 1] != ")":
-                opened.append(place)
-                place += 1
+                opened.append(offset)
+                offset += 1
                 continue
-            place = _after_space(text, inside + 1)
-        place = _close(text, place, opened)
+            offset = _after_space(text, inside + 1)
+        offset = _close(text, offset, opened)
         if not opened:
             return
-        place += 1  # the comma
+        offset += 1  # the comma
 
 
-def _close(text: str, place: int, opened: list[int]) -> int:
+def _close(text: str, offset: int, opened: list[int]) -> int:
     """Pass closing brackets, up to the next input's comma or the end."""
     while opened:
-        letter = text[place : place + 1]
+        letter = text[offset : offset + 1]
         if letter == ",":
-            return place
+            return offset
         if letter != ")":
             if not letter:
                 raise ProgramError.at("the bracket that opens here is never closed", text, opened[-1])
-            raise _unexpected(text, place, "“,” or “)”")
+            raise _unexpected(text, offset, "“,” or “)”")
         opened.pop()
-        place = _after_space(text, place + 1)
-    if place < len(text):
-        raise _unexpected(text, place, "the end")
-    return place
+        offset = _after_space(text, offset + 1)
+    if offset < len(text):
+        raise _unexpected(text, offset, "the end")
+    return offset
 
 
-def _unexpected(text: str, place: int, expected: str) -> ProgramError:
-    place = _after_space(text, place)
-    actual = f"“{text[place]}”" if place < len(text) else "the end"
-    return ProgramError.at(f"expected {expected}, found {actual}", text, place)
+def _unexpected(text: str, offset: int, expected: str) -> ProgramError:
+    offset = _after_space(text, offset)
+    actual = f"“{text[offset]}”" if offset < len(text) else "the end"
+    return ProgramError.at(f"expected {expected}, found {actual}", text, offset)
 
 
-def _after_space(text: str, place: int) -> int:
-    match = _SPACE.match(text, place)
-    return match.end() if match else place
+def _after_space(text: str, offset: int) -> int:
+    match = _SPACE.match(text, offset)
+    return match.end() if match else offset
 
 
 def _laid_out(program: Program, index: int, indent: str, after: str, width: int) -> Iterator[str]:

@@ -119,10 +119,10 @@ def tables_schema(files: Iterable[CsvFile]) -> str:
                 "fields": [
                     {
                         "name": name,
-                        "type": _type(row[place] for row in file.rows),
+                        "type": _type(row[column] for row in file.rows),
                         "description": meaning(name),
                     }
-                    for place, name in enumerate(file.header)
+                    for column, name in enumerate(file.header)
                 ],
                 "missingValues": [""],
             },

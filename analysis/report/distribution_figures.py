@@ -95,8 +95,8 @@ def likert_figure(study: Study) -> Figure | None:
         return None
     styles = looks(study)
     legends = [
-        0 if place and scale == panels[place - 1][1] else _legend_rows(scale)
-        for place, (_, scale, _) in enumerate(panels)
+        0 if index and scale == panels[index - 1][1] else _legend_rows(scale)
+        for index, (_, scale, _) in enumerate(panels)
     ]
     heights = [
         0.3 + 0.2 * len(shown) + 0.15 * rows for (_, _, shown), rows in zip(panels, legends, strict=True)

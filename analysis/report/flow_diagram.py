@@ -165,8 +165,8 @@ def _left(arm: ArmFlow) -> list[str]:
     if arm.started is None or arm.completed is None or arm.started <= arm.completed:
         return []
     # Who never started has submitted 0 items, and has a box already.
-    places = {k: n - (_never_started(arm) if k == 0 else 0) for k, n in arm.dropped_at.items()}
-    shown = [f"{k}\N{NO-BREAK SPACE}({n})" for k, n in places.items() if n > 0]
+    dropped_at = {k: n - (_never_started(arm) if k == 0 else 0) for k, n in arm.dropped_at.items()}
+    shown = [f"{k}\N{NO-BREAK SPACE}({n})" for k, n in dropped_at.items() if n > 0]
     facts = [f"Not completed: {arm.started - arm.completed}"]
     facts += ["after items (people): " + ", ".join(shown)] if shown else []
     facts += [f"of all assigned, withdrawn: {arm.withdrawn}"] if arm.withdrawn else []

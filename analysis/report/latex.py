@@ -108,8 +108,8 @@ def latex_table(
             rf"\label{{tab:{name.replace('_', '-')}}}",
             *(
                 line
-                for place, piece in enumerate(pieces)
-                for line in ([r"\par\medskip"] * (place > 0) + piece)
+                for index, piece in enumerate(pieces)
+                for line in ([r"\par\medskip"] * (index > 0) + piece)
             ),
             *(below if notes else []),
             r"\end{table}",
@@ -153,12 +153,12 @@ def _broken(heading: str) -> LatexCell:
     return tuple(heading.split(" "))
 
 
-def _stacked(lines: LatexCell, place: str) -> str:
+def _stacked(lines: LatexCell, position: str) -> str:
     """Set lines below each other."""
     text = r" \\ ".join(latex_text(line) for line in lines if line)
     if r" \\ " not in text:
         return text
-    return rf"\begin{{tabular}}[{place}]{{@{{}}l@{{}}}}{text}\end{{tabular}}"
+    return rf"\begin{{tabular}}[{position}]{{@{{}}l@{{}}}}{text}\end{{tabular}}"
 
 
 def _cell(lines: LatexCell, alignment: str) -> str:

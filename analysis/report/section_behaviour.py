@@ -146,7 +146,7 @@ def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block
         rows=shown,
         heads=[Column("", heading="Measure", cell=lambda curve: _curve_cell(curve, titles))],
         across=blocks | {"change": "Last − first"},
-        place=lambda point: (point.curve, point.positions),
+        keys=lambda point: (point.curve, point.positions),
         wide=len(blocks) > 3,
     )
 
@@ -193,7 +193,7 @@ def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, st
         rows=calibrations,
         heads=[Column("", lambda row: titles[row.condition], "Condition")],
         across=levels | {"slope": "Slope", "auroc": "AUROC", "gamma": "Gamma"},
-        place=lambda record: (record.row, record.statistic),
+        keys=lambda record: (record.row, record.statistic),
         wide=True,
     )
 
@@ -228,7 +228,7 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
             Column("", heading="Question", cell=lambda key: Cell(key.replace("_", " "), detail=metrics[key]))
         ],
         across={row.condition: titles[row.condition] for row in agreements},
-        place=lambda row: (row.question, row.condition),
+        keys=lambda row: (row.question, row.condition),
         wide=True,
     )
 

@@ -277,7 +277,7 @@ def _table(
         rows=list(shown),
         heads=[Column("", shown.get, "Model score")],
         across={measure.key: measure.label for measure in part.shown},
-        place=lambda relation: (relation.score.key, relation.measure.key),
+        keys=lambda relation: (relation.score.key, relation.measure.key),
         wide=True,
     )
 

@@ -274,13 +274,13 @@ def _flow_data(study: Study) -> list[Block]:
         return []
     counts = {group: flow.conditions.get(group, ConditionFlow()) for group in study.allocation.groups}
     rows = [(group, *(getattr(own, name) for name in COUNTS)) for group, own in counts.items()]
-    places = [(group, int(k), n) for group, own in counts.items() for k, n in own.dropped_at.items()]
+    dropouts = [(group, int(k), n) for group, own in counts.items() for k, n in own.dropped_at.items()]
     tables: list[Block] = [
         Data("participant_flow", "Participant flow per condition", ("condition", *COUNTS), rows)
     ]
-    if places:
+    if dropouts:
         header = ("condition", "items_submitted", "participants")
-        tables.append(Data("dropouts", "Participants who left, by submitted items", header, sorted(places)))
+        tables.append(Data("dropouts", "Participants who left, by submitted items", header, sorted(dropouts)))
     return tables
 
 
@@ -318,7 +318,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
             Column("", heading="Measure", cell=lambda row: Cell(_row_name(row[1]), detail=row[1].definition))
         ],
         across=_heads(study),
-        place=lambda row: ((row.exclusions, row.estimate.measure), row.estimate.condition),
+        keys=lambda row: ((row.exclusions, row.estimate.measure), row.estimate.condition),
         wide=len(study.conditions) > 5,
     )
 

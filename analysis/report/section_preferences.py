@@ -29,21 +29,21 @@ class _Strength(NamedTuple):
     """The strength of a condition on a criterion, with its counts."""
 
     preference: Preference
-    place: int
+    condition_index: int
 
     @property
     def condition(self) -> str:
-        return self.preference.conditions[self.place]
+        return self.preference.conditions[self.condition_index]
 
     @property
     def log(self) -> float | None:
-        value = float(self.preference.strengths.logs[self.place])
+        value = float(self.preference.strengths.logs[self.condition_index])
         return None if np.isnan(value) else value
 
     @property
     def interval(self) -> tuple[float, float] | None:
         intervals = self.preference.strengths.intervals
-        return intervals[self.place] if intervals else None
+        return intervals[self.condition_index] if intervals else None
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -51,7 +51,11 @@ class _Strength(NamedTuple):
         wins, ties = (
             each.sum(axis=0) for each in (self.preference.compared.wins, self.preference.compared.ties)
         )
-        return int(wins[self.place].sum()), int(ties[self.place].sum()), int(wins[:, self.place].sum())
+        return (
+            int(wins[self.condition_index].sum()),
+            int(ties[self.condition_index].sum()),
+            int(wins[:, self.condition_index].sum()),
+        )
 
 
 def preference_cards(study: Study) -> list[Card]:
@@ -111,7 +115,7 @@ def _sides(preference: Preference) -> str:
 
 
 def _rows(fitted: Sequence[Preference]) -> list[_Strength]:
-    return [_Strength(each, place) for each in fitted for place in range(len(each.conditions))]
+    return [_Strength(each, index) for each in fitted for index in range(len(each.conditions))]
 
 
 def _strengths_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
@@ -196,7 +200,7 @@ def _figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
         canvas = Canvas(figsize=(COLUMN, 0.3 * sum(heights) + 0.3))
         panels = canvas.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
         for panel, each in zip(panels, shown, strict=True):
-            rows = [_Strength(each, place) for place in range(len(each.conditions))]
+            rows = [_Strength(each, index) for index in range(len(each.conditions))]
             for y, row in enumerate(rows):
                 look = styles[row.condition]
                 if row.interval:

@@ -92,7 +92,7 @@ def _stability_blocks(
         rows=list(changed),
         heads=[Column("", measure_names.get, "Measure")],
         across=labels,
-        place=lambda stable: (stable.measure, stable.score),
+        keys=lambda stable: (stable.measure, stable.score),
         wide=True,
     )
     file = table.csv_file
@@ -159,7 +159,7 @@ def _left_out_table(shown: Sequence[Robustness], labels: dict[str, str], relatio
         rows=list(headline),
         heads=[Column("", headline.get, "Measure")],
         across=labels,
-        place=lambda row: (row.pair.measure, row.pair.score),
+        keys=lambda row: (row.pair.measure, row.pair.score),
         wide=True,
     )
 

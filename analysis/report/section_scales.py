@@ -81,7 +81,7 @@ def _by_condition(study: Study, scores: list[ScaleScore]) -> Table:
         rows=list(columns),
         heads=[Column("", heading="Scale", cell=lambda key: _name(columns[key]))],
         across=study.titles,
-        place=lambda estimate: (estimate.measure.key, estimate.condition),
+        keys=lambda estimate: (estimate.measure.key, estimate.condition),
     )
 
 

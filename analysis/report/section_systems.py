@@ -216,7 +216,7 @@ def _scores_table(
             Column("", lambda score: score.wanted or "", "Better", is_text=True),
         ],
         across=dict(enumerate(titles)),
-        place=lambda scored: (scored.score, scored.column),
+        keys=lambda scored: (scored.score, scored.column),
     )
     notes = [*notes, *(f"({mark}) {reason}" for reason, mark in reasons.items())]
     if intervals:

@@ -138,7 +138,7 @@ class Table:
         rows: Sequence[Hashable],
         heads: Sequence[Column],
         across: Mapping[Any, str],
-        place: Callable[[Any], tuple[Hashable, Hashable]],
+        keys: Callable[[Any], tuple[Hashable, Hashable]],
         wide: bool = False,
     ) -> "Table":
         """Build a table of records: rows of the CSV and cells of the page.
@@ -152,15 +152,15 @@ class Table:
             rows: Rows of the page.
             heads: First columns of the page, of values of a row.
             across: Key of each further column to its heading.
-            place: Row and column key of a record; the page leaves out those that it does not have.
+            keys: Row and column key of a record; the page leaves out those that it does not have.
             wide: Set small.
         """
         (shown,) = (column for column in columns if column.cell)
-        records_by_place = {place(record): record for record in records}
+        records_by_keys = {keys(record): record for record in records}
 
         def crossing(key: Hashable) -> Column:
             return Column(
-                "", heading=across[key], cell=lambda row: shown.show(records_by_place.get((row, key)))
+                "", heading=across[key], cell=lambda row: shown.show(records_by_keys.get((row, key)))
             )
 
         table = cls.from_columns(name, caption, rows, [*heads, *map(crossing, across)], notes, wide=wide)

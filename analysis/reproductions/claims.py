@@ -31,7 +31,7 @@ class Claim(Generic[Data]):
         tolerance: Difference that still counts as the same; by default half a unit of the last digit.
     """
 
-    place: str
+    place: str  # words: allow - as in the files of published values
     row: str
     published: Value
     ours: Callable[[Data], Value] | None
@@ -51,7 +51,7 @@ class Result:
         reason: Empty if the values are the same.
     """
 
-    place: str
+    place: str  # words: allow - a key and a column of the results
     row: str
     column: str
     published: Value
@@ -72,7 +72,7 @@ def cells(
     grid: Grid,
     ours: Callable[[str, str], Callable[[Data], Value] | None],
     *,
-    place: str = "",
+    location: str = "",
     reason: Callable[[str, str], str | Callable[[Data], str]] | str = "",
     columns: Sequence[str] = (),
     rows: Sequence[str] = (),
@@ -85,7 +85,7 @@ def cells(
     Args:
         grid: The table.
         ours: The function that computes the cell of a row and a column, None without one.
-        place: Place in the paper if it is not that of the table.
+        location: Place in the paper if it is not that of the table.
         reason: As in `Claim`, or a function of a row and a column that gives it.
         columns: Columns to take; all by default.
         rows: Rows to take; all by default.
@@ -96,7 +96,7 @@ def cells(
     named = labels or {}
     return [
         Claim(
-            place or grid.place,
+            location or grid.place,
             named.get(row, row),
             value,
             ours(row, column),

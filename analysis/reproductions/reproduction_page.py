@@ -43,7 +43,7 @@ def build_page(
         figures: Blocks to show in a place, after its table; a place without claims gets its own section.
         hashes: SHA-256 of each input file.
     """
-    places = dict.fromkeys([*(result.place for result in results), *figures])
+    locations = dict.fromkeys([*(result.place for result in results), *figures])
     return Page(
         title=f"Reproduction: {paper.title}",
         banner="",
@@ -51,8 +51,8 @@ def build_page(
         sections=[
             _summary(results, findings),
             *(
-                Section(slug(place), place, [*_blocks(place, results), *figures.get(place, ())])
-                for place in sorted(places, key=_order)
+                Section(slug(location), location, [*_blocks(location, results), *figures.get(location, ())])
+                for location in sorted(locations, key=_order)
             ),
             Section("inputs", "To reproduce this", [inputs_table(hashes)]),
         ],
@@ -66,25 +66,25 @@ def summary_sentence(results: Iterable[Result]) -> str:
     return f"{sum(counts.values())} values: {parts}."
 
 
-def slug(place: str) -> str:
+def slug(location: str) -> str:
     """Return the name of a place in files and addresses."""
-    return re.sub(r"[^a-z0-9]+", "_", place.lower()).strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", location.lower()).strip("_")
 
 
-def _order(place: str) -> tuple[int, str]:
+def _order(location: str) -> tuple[int, str]:
     """Put sections first, then tables, figures and appendices, by number.
 
     Places of one number stay in the order of their claims.
     """
     kinds = ("section", "table", "figure", "appendix")
-    kind, number = re.findall(r"[\w.]+", place.lower())[:2]
+    kind, number = re.findall(r"[\w.]+", location.lower())[:2]
     return (kinds.index(kind), number.zfill(4)) if kind in kinds else (len(kinds), "")
 
 
 def _summary(results: Sequence[Result], findings: Sequence[str]) -> Section:
-    by_place = {
-        place: count([result for result in results if result.place == place])
-        for place in sorted(dict.fromkeys(result.place for result in results), key=_order)
+    by_location = {
+        location: count([result for result in results if result.place == location])
+        for location in sorted(dict.fromkeys(result.place for result in results), key=_order)
     }
     columns = [
         Column("place", lambda row: row[0], "Place in the paper", is_text=True),
@@ -95,24 +95,24 @@ def _summary(results: Sequence[Result], findings: Sequence[str]) -> Section:
     ]
     meanings = [f"{verdict.capitalize()}: {MEANINGS[verdict]}." for verdict in VERDICTS]
     table = Table.from_columns(
-        "summary", "Values by place in the paper", list(by_place.items()), columns, meanings
+        "summary", "Values by place in the paper", list(by_location.items()), columns, meanings
     )
     return Section("summary", "In short", [Text(summary_sentence(results)), Points(findings), table])
 
 
-def _blocks(place: str, results: Sequence[Result]) -> list[Block]:
+def _blocks(location: str, results: Sequence[Result]) -> list[Block]:
     """Show a place as a table of its own rows and columns, or as a list."""
-    own = [result for result in results if result.place == place]
+    own = [result for result in results if result.place == location]
     listed = [result for result in own if not result.column]
     crossed = [result for result in own if result.column]
-    blocks: list[Block] = [_list(place, listed)] if listed else []
-    return [*blocks, _crossed(place, crossed)] if crossed else blocks
+    blocks: list[Block] = [_list(location, listed)] if listed else []
+    return [*blocks, _crossed(location, crossed)] if crossed else blocks
 
 
 DATA = fields("place", "row", "column", "published", "ours", "difference", "verdict", "basis", "reason")
 
 
-def _list(place: str, results: Sequence[Result]) -> Table:
+def _list(location: str, results: Sequence[Result]) -> Table:
     columns = [
         *DATA,
         Column("", "row", "Value", is_text=True),
@@ -122,23 +122,23 @@ def _list(place: str, results: Sequence[Result]) -> Table:
         Column("", "", "Result", lambda result: Cell(result.verdict, detail=_source(result)), is_text=True),
     ]
     notes = _reasons(results)
-    return Table.from_columns(slug(place), f"{place}: the paper and ours", results, columns, notes)
+    return Table.from_columns(slug(location), f"{location}: the paper and ours", results, columns, notes)
 
 
-def _crossed(place: str, results: Sequence[Result]) -> Table:
+def _crossed(location: str, results: Sequence[Result]) -> Table:
     rows = list(dict.fromkeys(result.row for result in results))
     across = {result.column: result.column for result in results}
     cell = Column("", "", "", _pair)
     return Table.crossed(
-        f"{slug(place)}_cells",
-        f"{place}: ours, and the paper's value below it",
+        f"{slug(location)}_cells",
+        f"{location}: ours, and the paper's value below it",
         results,
         [*DATA, cell],
         [*_reasons(results), *_sources(results)],
         rows=rows,
         heads=[Column("", lambda row: row, "Value", is_text=True)],
         across=across,
-        place=lambda result: (result.row, result.column),
+        keys=lambda result: (result.row, result.column),
         wide=len(across) > 6,
     )
 

@@ -131,17 +131,17 @@ def figures(data: Ratings) -> dict[str, list[Block]]:
         ],
         "Figure 10": [likert_figure(data.study)],
     }
-    return {place: [block for block in blocks if block] for place, blocks in drawn.items()}
+    return {location: [block for block in blocks if block] for location, blocks in drawn.items()}
 
 
 def _sample() -> list[Claim[Ratings]]:
-    facts, place = PAPER.facts, "Section 6.4, participants and data cleaning"
+    facts, location = PAPER.facts, "Section 6.4, participants and data cleaning"
 
     def fact(row: str, key: str, ours: Callable[[Ratings], Value] | None, reason: str = "") -> Claim[Ratings]:
-        return Claim(place, row, facts[key], ours, decimals=0, reason=reason)
+        return Claim(location, row, facts[key], ours, decimals=0, reason=reason)
 
     def hits(rule: str) -> Claim[Ratings]:
-        return Claim(place, f"Trials that the rule {rule} hits", None, partial(_hits, rule), decimals=0)
+        return Claim(location, f"Trials that the rule {rule} hits", None, partial(_hits, rule), decimals=0)
 
     return [
         fact("Participants", "participants", lambda data: len(data.release.participants)),
@@ -150,9 +150,9 @@ def _sample() -> list[Claim[Ratings]]:
             "Conditions", "conditions", lambda data: len({one.condition for one in data.release.participants})
         ),
         *(fact(label, key, None, NO_DEMOGRAPHICS) for label, key in (("Female", "female"), ("Male", "male"))),
-        Claim(place, "Mean age", facts["mean_age"], None, decimals=1, reason=NO_DEMOGRAPHICS),
+        Claim(location, "Mean age", facts["mean_age"], None, decimals=1, reason=NO_DEMOGRAPHICS),
         Claim(
-            place,
+            location,
             "Discarded responses (%)",
             facts["excluded_percent"],
             lambda data: _discarded(data.study, data),
@@ -160,7 +160,7 @@ def _sample() -> list[Claim[Ratings]]:
         ),
         *map(hits, ("too-fast", "too-slow", "known-before")),
         Claim(
-            place,
+            location,
             "Discarded without two whole questions (%)",
             facts["excluded_percent"],
             lambda data: _discarded(data.fewer, data),
@@ -186,7 +186,7 @@ def _scores() -> list[Claim[Ratings]]:
 
 
 def _results() -> list[Claim[Ratings]]:
-    place, deltas = "Section 6.5", PAPER.grids["deltas"]
+    location, deltas = "Section 6.5", PAPER.grids["deltas"]
     shown = {
         "fraction_correct": "Correct ratings, difference from Qi-2019 (%)",
         "fp": "False positives, difference from Qi-2019 (%)",
@@ -197,7 +197,7 @@ def _results() -> list[Claim[Ratings]]:
     )
     coupled = [
         Claim[Ratings](
-            place,
+            location,
             f"Over-estimation of {system} minus that of Qi-2019 (%)",
             value - deltas.numbers("over_estimation")[0],
             partial(_over_estimation_change, system),
@@ -212,7 +212,7 @@ def _results() -> list[Claim[Ratings]]:
         *coupled,
         *(
             Claim[Ratings](
-                place,
+                location,
                 f"Right answers of {system} that the text implies, of {25 - 2 * fewer} questions",
                 None,
                 partial(_implied, system, fewer=fewer),
@@ -282,12 +282,12 @@ def _correlations() -> list[Claim[Ratings]]:
     )
     return [
         claim
-        for place, columns, rows, computed, why in tables
+        for part, columns, rows, computed, why in tables
         for row in rows
         for claim in cells(
             PEARSON,
             computed,
-            place=f"{PEARSON.place}, {place}",
+            location=f"{PEARSON.place}, {part}",
             rows=[row],
             columns=columns,
             labels=LABELS,
@@ -317,7 +317,7 @@ def _further() -> list[Claim[Ratings]]:
     )
     return [
         Claim("Table 4", asked, 8, _questions, decimals=0),
-        *(Claim[Ratings](place, row, "shown", None, reason=reason) for place, row, reason in missing),
+        *(Claim[Ratings](location, row, "shown", None, reason=reason) for location, row, reason in missing),
     ]
 
 
@@ -378,8 +378,8 @@ def _undesired(row: str, data: Ratings) -> str:
 
 def _over_estimation_change(system: str, data: Ratings) -> float:
     """Derive it as FP − FN."""
-    place = SYSTEMS.index(system)
-    return _printed("fp")[place] - _printed("fn")[place]
+    index = SYSTEMS.index(system)
+    return _printed("fp")[index] - _printed("fn")[index]
 
 
 def _implied(system: str, data: Ratings, *, fewer: bool) -> float:

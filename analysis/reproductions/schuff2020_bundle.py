@@ -66,8 +66,8 @@ def score_columns() -> dict[str, dict[str, float]]:
     """Return the published scores of each system as fractions."""
     grid = load_paper("schuff2020").grids["model_scores"]
     return {
-        system: {key: round(values[place] / 100, 4) for key in grid.rows if (values := grid.numbers(key))}
-        for place, system in enumerate(grid.columns)
+        system: {key: round(values[column] / 100, 4) for key in grid.rows if (values := grid.numbers(key))}
+        for column, system in enumerate(grid.columns)
     }
 
 

@@ -112,37 +112,39 @@ def claims() -> list[Claim[Annotations]]:
 
 
 def _data() -> list[Claim[Annotations]]:
-    place = "Section 5.1"
+    location = "Section 5.1"
 
     def fact(
         row: str, key: str, ours: Callable[[Annotations], Value] | None, reason: str = ""
     ) -> Claim[Annotations]:
-        return Claim(place, row, PAPER.facts[key], ours, decimals=0, reason=reason)
+        return Claim(location, row, PAPER.facts[key], ours, decimals=0, reason=reason)
 
     return [
         fact("Examples of NLVR2 with gold boxes", "box_examples", lambda data: len(data.boxes)),
         fact("Questions of DROP with gold spans", "drop_questions", lambda data: len(data.spans)),
         fact("Examples of the training set with a program", "programs_train", None, NO_EXAMPLES),
         fact("Examples of the development set with a program", "programs_dev", None, NO_EXAMPLES),
-        Claim(place, "Sentences with a program", None, lambda data: data.sentences, decimals=0),
+        Claim(location, "Sentences with a program", None, lambda data: data.sentences, decimals=0),
     ]
 
 
 def _objects() -> list[Claim[Annotations]]:
-    place = "Section 5.3"
+    location = "Section 5.3"
     objects = ("dogs", "roll of toilet paper", "barbell", "safety pin")
     return [
-        *cells(PAPER.grids["areas"], lambda row, module: partial(_mean_area, module, "scored"), place=place),
+        *cells(
+            PAPER.grids["areas"], lambda row, module: partial(_mean_area, module, "scored"), location=location
+        ),
         *cells(
             PAPER.grids["areas"],
             lambda row, module: partial(_mean_area, module, "boxes"),
-            place=place,
+            location=location,
             labels={"mean area of gold boxes": "the same, boxes as annotated"},
             reason=AS_SCORED,
         ),
         *(
             Claim[Annotations](
-                place, f"Faithfulness of find[{name}]", PAPER.facts[name], None, reason=NO_OUTPUTS
+                location, f"Faithfulness of find[{name}]", PAPER.facts[name], None, reason=NO_OUTPUTS
             )
             for name in objects
         ),
@@ -150,14 +152,14 @@ def _objects() -> list[Claim[Annotations]]:
 
 
 def _gold() -> list[Claim[Annotations]]:
-    place = "Released code, gold boxes before it scores"
+    location = "Released code, gold boxes before it scores"
     counts: dict[str, Callable[[str, Annotations], Value]] = {
         "nodes": lambda module, data: sum(1 for _ in _nodes(data.boxes, module)),
         "boxes": lambda module, data: _boxes(data.boxes, module),
         "boxes that are scored": lambda module, data: _boxes(data.scored, module),
     }
     return [
-        Claim[Annotations](place, module, None, partial(count, module), column, decimals=0)
+        Claim[Annotations](location, module, None, partial(count, module), column, decimals=0)
         for module in BOX_MODULES
         for column, count in counts.items()
     ]
@@ -199,13 +201,13 @@ def _span_table() -> list[Claim[Annotations]]:
 
 
 def _span_gold() -> list[Claim[Annotations]]:
-    place = "Released DROP annotations"
+    location = "Released DROP annotations"
     counts: dict[str, Callable[[str, Annotations], Value]] = {
         "lists": lambda group, data: len(_lists(data, group)),
         "spans": lambda group, data: sum(map(len, _lists(data, group))),
     }
     return [
-        Claim[Annotations](place, group, None, partial(count, group), column, decimals=0)
+        Claim[Annotations](location, group, None, partial(count, group), column, decimals=0)
         for group in PAPER.grids["table_2"].columns[2:]
         for column, count in counts.items()
     ]

@@ -80,20 +80,20 @@ def claims() -> list[Claim[Examples]]:
 
 
 def _train() -> list[Claim[Examples]]:
-    facts, place, no_file = PAPER.facts, "Section Bias in NLVR2", NO_FILE.format("training")
+    facts, location, no_file = PAPER.facts, "Section Bias in NLVR2", NO_FILE.format("training")
     grid = PAPER.grids["frequency"]
 
     def ours(row: str, column: str) -> Callable[[Examples], Value]:
         return partial(_frequency, "train", int(row), column)
 
     def twice(row: str, key: str, column: str) -> Claim[Examples]:
-        return Claim(place, row, facts[key], ours("2", column), decimals=0, reason=no_file)
+        return Claim(location, row, facts[key], ours("2", column), decimals=0, reason=no_file)
 
     return [
         twice("Pairs that occur twice", "train_twice", "pairs"),
         twice("Of these, pairs with one label", "train_twice_same", "observed_same"),
         Claim(
-            place,
+            location,
             "Pairs that occur three times, expected with one label",
             facts["train_triples_expected"],
             lambda data: 2 / 2**3 * float(grid.get("3", "pairs") or 0),
@@ -111,8 +111,8 @@ def _dev() -> list[Claim[Examples]]:
     def of_dev(value: Callable[[VisualBias], Value]) -> Callable[[Examples], Value]:
         return lambda data: value(data.splits["dev"]) if "dev" in data.splits else None
 
-    def size(place: str, row: str, key: str, ids: Callable[[VisualBias], Sized]) -> Claim[Examples]:
-        return Claim(place, row, facts[key], of_dev(lambda dev: len(ids(dev))), decimals=0, reason=reason)
+    def size(location: str, row: str, key: str, ids: Callable[[VisualBias], Sized]) -> Claim[Examples]:
+        return Claim(location, row, facts[key], of_dev(lambda dev: len(ids(dev))), decimals=0, reason=reason)
 
     reason = NO_FILE.format("development")
     protocol = "Section New Evaluation Protocol"

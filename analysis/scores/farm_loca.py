@@ -189,10 +189,10 @@ def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
         if answer_type != "span":
             continue
         spans += 1
-        place = _one_sentence(first, last)
-        if place is None:
+        sentence = _one_sentence(first, last)
+        if sentence is None:
             continue
-        if place in {_fact(fact) for fact in relevant}:
+        if sentence in {_fact(fact) for fact in relevant}:
             inside += 1
         else:
             outside += 1

@@ -243,9 +243,9 @@ def plain_facts(facts: Any) -> tuple[list[tuple[str, int]], list[int]]:
     plain: list[tuple[str, int]] = []
     malformed: list[int] = []
     titles: dict[Any, str] = {}
-    for place, fact in enumerate(facts if isinstance(facts, Iterable) else [facts]):
+    for position, fact in enumerate(facts if isinstance(facts, Iterable) else [facts]):
         if not _is_fact(fact) or not _is_index(fact[1]):
-            malformed.append(place)
+            malformed.append(position)
         match key := _hashable(fact):
             case (str() as title, int() | float() as index) if _is_index(index):
                 plain.append((title, int(index)))

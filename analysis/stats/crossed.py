@@ -133,10 +133,10 @@ class _Part:
 def _over_participants(blocks: Sequence[Block]) -> list[_Part]:
     return [
         _Part(
-            _contrasts(np.cov(block.values.T, ddof=1) / len(block.values), blocks, place),
+            _contrasts(np.cov(block.values.T, ddof=1) / len(block.values), blocks, index),
             len(block.values) - 1,
         )
-        for place, block in enumerate(blocks)
+        for index, block in enumerate(blocks)
     ]
 
 
@@ -149,13 +149,13 @@ def _random_parts(blocks: Sequence[Block]) -> list[_Part]:
     """
     count = blocks[0].influence.shape[2]
     columns, residual = [], []
-    for place, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         own = block.influence - block.influence.mean(axis=2, keepdims=True)
         column = own.mean(axis=0)
         rest = own - column
         freedom = (len(own) - 1) * (count - 1)
         square = np.einsum("pci,pdi->cd", rest, rest) / freedom / (len(own) * count)
-        residual.append(_Part(_contrasts(square, blocks, place), freedom, -1))
+        residual.append(_Part(_contrasts(square, blocks, index), freedom, -1))
         columns.append(column)
     joined = np.concatenate(columns)
     people = _over_participants(blocks)
@@ -166,13 +166,13 @@ def _random_parts(blocks: Sequence[Block]) -> list[_Part]:
     return [of_items] if sum(part.trace for part in people) <= left else [*people, of_items, *residual]
 
 
-def _contrasts(square: Array, blocks: Sequence[Block] = (), place: int = 0) -> Array:
+def _contrasts(square: Array, blocks: Sequence[Block] = (), index: int = 0) -> Array:
     """Project a covariance of means, or of one block's, on their differences."""
     square = np.atleast_2d(square)
     if blocks:
         edges = np.cumsum([0, *(block.values.shape[1] for block in blocks)])
         whole = np.zeros((edges[-1], edges[-1]))
-        own = slice(edges[place], edges[place + 1])
+        own = slice(edges[index], edges[index + 1])
         whole[own, own] = square
         square = whole
     centred = square - square.mean(axis=0)

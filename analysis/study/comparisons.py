@@ -169,8 +169,8 @@ def compare_family(
     adjusted = {about: holm([one.about(about).p for one in comparisons]) for about in TARGETS}
     return Family(
         tuple(
-            replace(one, adjusted={about: values[place] for about, values in adjusted.items()})
-            for place, one in enumerate(comparisons)
+            replace(one, adjusted={about: values[index] for about, values in adjusted.items()})
+            for index, one in enumerate(comparisons)
         )
     )
 
@@ -239,8 +239,8 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
     tests = [_omnibus(estimates, key, tuple(conditions)) for key in measures]
     adjusted = {about: holm([one.p(about) for one in tests]) for about in TARGETS}
     return [
-        replace(one, adjusted={about: values[place] for about, values in adjusted.items()})
-        for place, one in enumerate(tests)
+        replace(one, adjusted={about: values[index] for about, values in adjusted.items()})
+        for index, one in enumerate(tests)
     ]
 
 
@@ -266,8 +266,8 @@ def _crossed(
     """
     blocks: dict[int, list[str]] = {}
     for name in conditions:
-        place = estimates.conditions.index(name)
-        blocks.setdefault(estimates.groups[place] if estimates.groups else place, []).append(name)
+        index = estimates.conditions.index(name)
+        blocks.setdefault(estimates.groups[index] if estimates.groups else index, []).append(name)
     if estimates.per_participant.get(measure.key) is None:
         return "no condition has a value"
     built = [_block(estimates, measure, names, items=items) for names in blocks.values()]
@@ -279,8 +279,8 @@ def _crossed(
 
 def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, items: bool) -> Block | str:
     """Return the values of participants who have all, and items' influence."""
-    places = [estimates.conditions.index(name) for name in names]
-    values = np.stack([estimates.per_participant[measure.key][place] for place in places], axis=1)
+    indices = [estimates.conditions.index(name) for name in names]
+    values = np.stack([estimates.per_participant[measure.key][index] for index in indices], axis=1)
     with np.errstate(divide="ignore"):
         values = np.log(values) if measure.geometric else values
     whole = ~np.isnan(values).any(axis=1)

@@ -73,7 +73,7 @@ def _robustness(systems: Sequence[str], measure: Quantity, score: Quantity) -> R
     everything = _subsets([""], human[None], model[None])[0] if len(both) > 1 else None
     if everything is None or len(both) < 3:
         return Robustness(measure.key, score.key, everything, (), 0, 0, {}, TOO_FEW)
-    others = np.array([np.delete(np.arange(len(both)), place) for place in range(len(both))])
+    others = np.array([np.delete(np.arange(len(both)), index) for index in range(len(both))])
     without = _subsets([systems[left] for left in both.tolist()], human[others], model[others])
     whole = _side(everything)
     return Robustness(

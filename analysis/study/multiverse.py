@@ -123,8 +123,8 @@ def rule_hits(
     """
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
-    place = {rule: 1 << bit for bit, rule in enumerate(rules)}
-    masks = {hits: sum(place[rule] for rule in hits) for hits in set(names)}
+    bit_of = {rule: 1 << bit for bit, rule in enumerate(rules)}
+    masks = {hits: sum(bit_of[rule] for rule in hits) for hits in set(names)}
     bits = np.array([masks[hits] for hits in names], dtype=np.int64)
     hits_by_grid = []
     for grid in grids:
@@ -277,13 +277,13 @@ def _relate(human: Array, score: Array) -> list[_Found]:
     x = x[defined]
     r, rho, tau = (statistic(x, y) for statistic in (pearson, spearman, kendall))
     tied = _tied(x) | _tied(y)
-    for place, row in enumerate(np.flatnonzero(defined)):
-        same, reverse = rho[place] > 1 - 1e-9, rho[place] < -1 + 1e-9
-        sign: Literal["+", "-", ""] = "" if tied[place] else "+" if same else "-" if reverse else ""
+    for index, row in enumerate(np.flatnonzero(defined)):
+        same, reverse = rho[index] > 1 - 1e-9, rho[index] < -1 + 1e-9
+        sign: Literal["+", "-", ""] = "" if tied[index] else "+" if same else "-" if reverse else ""
         linear, ranked, concordant = (
-            None if np.isnan(values[place]) else float(values[place]) for values in (r, rho, tau)
+            None if np.isnan(values[index]) else float(values[index]) for values in (r, rho, tau)
         )
-        relations[row] = (sign, bool(tied[place]), linear, ranked, concordant)
+        relations[row] = (sign, bool(tied[index]), linear, ranked, concordant)
     return relations
 
 

@@ -41,8 +41,8 @@ def read_examples(path: Path) -> list[Example]:
     Raises:
         InputError: A row is wrong; the message names file, line and field.
     """
-    rows, place = _rows(path, read_text(path, "utf-8-sig"))
-    return list(checked_examples(rows, _file_fault(path, place)))
+    rows, line_of = _rows(path, read_text(path, "utf-8-sig"))
+    return list(checked_examples(rows, _file_fault(path, line_of)))
 
 
 def read_predictions(path: Path) -> dict[str, bool]:
@@ -57,8 +57,8 @@ def read_predictions(path: Path) -> dict[str, bool]:
     whole = _whole_object(text)
     if whole is not None and "identifier" not in whole:
         return _object_predictions(path, whole)
-    rows, place = _rows(path, text)
-    return dict(_checked(rows, _prediction, lambda prediction: prediction[0], _file_fault(path, place)))
+    rows, line_of = _rows(path, text)
+    return dict(_checked(rows, _prediction, lambda prediction: prediction[0], _file_fault(path, line_of)))
 
 
 def checked_examples(rows: Iterable[object], fault: Fault) -> Iterator[Example]:
@@ -118,19 +118,19 @@ def _checked(
 ) -> Iterator[Made]:
     """Convert rows with `make`; an identifier may occur once."""
     seen: set[str] = set()
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         try:
             record = make(row)
         except Malformed as error:
-            raise fault(place, error.field, error.problem) from None
+            raise fault(index, error.field, error.problem) from None
         if name(record) in seen:
-            raise fault(place, "identifier", f"{name(record)!r} is there twice")
+            raise fault(index, "identifier", f"{name(record)!r} is there twice")
         seen.add(name(record))
         yield record
 
 
-def _file_fault(path: Path, place: Callable[[int], int]) -> Fault:
-    return lambda row, field, problem: InputError(path, problem, where=f"line {place(row)}", field=field)
+def _file_fault(path: Path, line_of: Callable[[int], int]) -> Fault:
+    return lambda row, field, problem: InputError(path, problem, where=f"line {line_of(row)}", field=field)
 
 
 def _rows(path: Path, text: str) -> tuple[list[object], Callable[[int], int]]:
@@ -184,7 +184,7 @@ def _csv_predictions(path: Path) -> dict[str, bool]:
         del numbered[0]
     rows = (dict(zip(("identifier", "prediction"), row, strict=False)) for _, row in numbered)
     fault = _file_fault(path, lambda row: numbered[row][0])
-    for place, (_, row) in enumerate(numbered):
+    for index, (_, row) in enumerate(numbered):
         if len(row) != 2:
-            raise fault(place, "", f"has {len(row)} fields where identifier and prediction are 2")
+            raise fault(index, "", f"has {len(row)} fields where identifier and prediction are 2")
     return dict(_checked(rows, _prediction, lambda prediction: prediction[0], fault))

@@ -98,7 +98,7 @@ class VisualBias:
         return (self.trues == 0) | (self.trues == self.sizes)
 
     def _ids(self, part: Part) -> tuple[str, ...]:
-        return tuple(self.ids[place] for place in np.flatnonzero(self.examples_of(part)))
+        return tuple(self.ids[index] for index in np.flatnonzero(self.examples_of(part)))
 
 
 def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
@@ -122,11 +122,11 @@ def group(examples: list[Example]) -> VisualBias:
     """Groups examples by image pair. Raises AnalysisError where there is none."""
     if not examples:
         raise AnalysisError("there is no example")
-    places: dict[tuple[str, str], int] = {}
-    pair = np.array([places.setdefault(example.pair, len(places)) for example in examples], dtype=np.intp)
+    indices: dict[tuple[str, str], int] = {}
+    pair = np.array([indices.setdefault(example.pair, len(indices)) for example in examples], dtype=np.intp)
     labels = np.array([example.label for example in examples], dtype=bool)
     ids = tuple(example.identifier for example in examples)
-    return VisualBias(ids, labels, pair, np.bincount(pair), np.bincount(pair[labels], minlength=len(places)))
+    return VisualBias(ids, labels, pair, np.bincount(pair), np.bincount(pair[labels], minlength=len(indices)))
 
 
 def _frequency(frequency: int, same: Truth) -> Frequency:

@@ -45,8 +45,8 @@ class WordCNN(nn.Module):
         strongest = []
         for filter_width, convolution in zip(FILTERS, self.convolutions, strict=True):
             response = torch.relu(convolution(words))
-            place = torch.arange(response.shape[-1], device=padded.device)
-            outside = place[None] > lengths[:, None] - filter_width
+            position = torch.arange(response.shape[-1], device=padded.device)
+            outside = position[None] > lengths[:, None] - filter_width
             strongest.append(response.masked_fill(outside[:, None], 0.0).amax(-1))
         return self.out(nn.functional.dropout(torch.cat(strongest, -1), 0.5, self.training))
 

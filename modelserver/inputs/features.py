@@ -183,7 +183,7 @@ class Located:
         """Return the article of each context token, [K], never decreasing."""
         return self.places[:, 0]
 
-    def place(self, token: int) -> Place:
+    def place(self, token: int) -> Place:  # words: allow - the fields of `Place`
         """Return the position of a context token."""
         return Place(*self.places[token].tolist())
 

@@ -71,11 +71,11 @@ def mentions(text: str) -> list[Mention]:
 
 def type_of(text: str, answer: str) -> MentionType | None:
     """Return the type of the first mention that the answer names, or None."""
-    place = text.find(answer)
-    if place < 0 or not answer:
+    start = text.find(answer)
+    if start < 0 or not answer:
         return None
-    last = place + len(answer)
-    touching = (one for one in mentions(text) if one.start < last and place < one.end)
+    last = start + len(answer)
+    touching = (one for one in mentions(text) if one.start < last and start < one.end)
     return next((one.type for one in touching), None)
 
 

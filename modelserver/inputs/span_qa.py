@@ -164,12 +164,12 @@ def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
 def _span(context: str, answer: _Answer, notes: Counter[str]) -> GoldSpan | None:
     text, start = answer.text, answer.answer_start
     if context[start : start + len(text)] != text:
-        places = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]
-        if not places:
+        starts = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]
+        if not starts:
             notes["answers are not in their context and cannot be learned"] += 1
             return None
         notes["answers are not at their offset; the nearest occurrence of their text is used"] += 1
-        start = min(places, key=lambda place: abs(place - answer.answer_start))
+        start = min(starts, key=lambda candidate: abs(candidate - answer.answer_start))
     return GoldSpan(0, 0, start, 0, start + len(text))
 
 

@@ -213,17 +213,17 @@ class WindowReader:
         first, *parts = self._tokenizer.encode_batch(
             [question, *map(_after_space, texts)], add_special_tokens=False
         )
-        ids, fact, places = [], [], []
+        ids, fact, rows = [], [], []
         for part, (article, sentence, number), encoding in zip(texts, wheres, parts, strict=True):
             ids += encoding.ids
             fact += [number] * len(encoding.ids)
-            places += [(article, sentence, *offsets) for offsets in _offsets(part, encoding)]
+            rows += [(article, sentence, *offsets) for offsets in _offsets(part, encoding)]
         return Encoded(
             question=np.asarray(first.ids, dtype=np.int64),
             ids=np.asarray(ids, dtype=np.int64),
             fact=np.asarray(fact, dtype=np.int64),
             facts=tuple(numbers),
-            places=np.asarray(places, dtype=np.int64).reshape(-1, 4),
+            places=np.asarray(rows, dtype=np.int64).reshape(-1, 4),
             asked=np.asarray(first.offsets, dtype=np.int64).reshape(-1, 2),
         )
 

@@ -111,9 +111,9 @@ class _Run:
         A module that takes boxes is never surer of a box than its input is.
         """
         own = [
-            round(_share(image.name, node.argument or self.program.text(node.index), place), 3)
+            round(_share(image.name, node.argument or self.program.text(node.index), index), 3)
             for image in self.item.images
-            for place in range(len(_PROPOSALS))
+            for index in range(len(_PROPOSALS))
         ]
         half = len(_PROPOSALS)
         if node.module in ("in-left-image", "in-right-image"):
@@ -133,7 +133,7 @@ class _Run:
         wanted = set(_WORD.findall((node.argument or self.item.text).lower()))
         if node.module in ("find-num", "find-date"):
             read = number_of if node.module == "find-num" else date_of
-            raw = [_near(below[0], place) * (read(text) is not None) for place, text in enumerate(texts)]
+            raw = [_near(below[0], index) * (read(text) is not None) for index, text in enumerate(texts)]
         elif node.module in ("find", "extract-answer", "relocate") or not below:
             raw = [float(text.lower() in wanted) for text in texts]
         else:
@@ -176,6 +176,6 @@ def _share(*parts: object) -> float:
     return int.from_bytes(digest[:4]) / 2**32
 
 
-def _near(weights: Sequence[float], place: int) -> float:
-    """How much of an attention lies near a place, falling with the distance."""
-    return sum(weight / (1 + abs(place - other)) for other, weight in enumerate(weights) if weight)
+def _near(weights: Sequence[float], position: int) -> float:
+    """How much of an attention is near a position, falling with the distance."""
+    return sum(weight / (1 + abs(position - other)) for other, weight in enumerate(weights) if weight)

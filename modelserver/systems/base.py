@@ -96,12 +96,12 @@ def _require_known_facts(item: QAItem, prediction: QAPrediction) -> None:
         _require_known_place(texts, prediction.location)
 
 
-def _require_known_place(texts: Mapping[Fact, str], place: AnswerLocation) -> None:
-    for fact in (place.first, place.last):
+def _require_known_place(texts: Mapping[Fact, str], location: AnswerLocation) -> None:
+    for fact in (location.first, location.last):
         if fact is not None and fact not in texts:
             raise ValueError(f"location: the context holds no sentence {fact[1]} of an article {fact[0]!r}")
-    if place.first is not None and place.end is not None and place.end > len(texts[place.first]):
-        raise ValueError(f"location.end: the sentence has {len(texts[place.first])} characters")
+    if location.first is not None and location.end is not None and location.end > len(texts[location.first]):
+        raise ValueError(f"location.end: the sentence has {len(texts[location.first])} characters")
 
 
 def require_revision(revision: object, whose: str) -> str:

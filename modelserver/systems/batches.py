@@ -32,8 +32,8 @@ class Groups:
 
     row: Tensor  # [K] where the row goes in a padded [G * L] array
     mask: Tensor  # [G, L] true where a row is
-    packed: Tensor  # [2 * S * C] the half row in each place when packed: see `pack`
-    places: Tensor  # [2K] of each half row when packed
+    packed: Tensor  # [2 * S * C] the half row in each slot when packed: see `pack`
+    slots: Tensor  # [2K] of each half row when packed
     steps: int  # S rows of a chunk; C chunks: the first of every group, then the second …
     sizes: tuple[int, ...]  # the numbers of first chunks, second chunks …, which only fall
     before: Tensor  # [C - sizes[0]] the chunk before each that is not the first of its group
@@ -43,7 +43,7 @@ class Groups:
         """Group K rows by ``ids`` [K], numbers from 0 to ``n`` - 1 in order."""
         count = torch.bincount(ids, minlength=n)  # [G]
         start = count.cumsum(0) - count
-        place = torch.arange(len(ids), device=ids.device) - start[ids]  # [K]
+        position = torch.arange(len(ids), device=ids.device) - start[ids]  # [K]
         longest = max(1, int(count.max())) if n else 1
         mask = torch.arange(longest, device=ids.device) < count[:, None]
         steps = math.isqrt(longest - 1) + 1
@@ -52,15 +52,15 @@ class Groups:
         sizes = (chunks > torch.arange((longest - 1) // steps + 1, device=ids.device)[:, None]).sum(1)
         first = sizes.cumsum(0) - sizes
 
-        def packed(place: Tensor) -> Tensor:
-            return place % steps * chunks.sum() + first[place // steps] + rank
+        def packed(position: Tensor) -> Tensor:
+            return position % steps * chunks.sum() + first[position // steps] + rank
 
-        places = torch.stack([2 * packed(place), 2 * packed(count[ids] - 1 - place) + 1], 1).flatten()
-        all_chunks, rows = int(chunks.sum()), torch.arange(len(places), device=ids.device)
-        halves = places.new_zeros(2 * steps * all_chunks).scatter_(0, places, rows)
+        slots = torch.stack([2 * packed(position), 2 * packed(count[ids] - 1 - position) + 1], 1).flatten()
+        all_chunks, rows = int(chunks.sum()), torch.arange(len(slots), device=ids.device)
+        halves = slots.new_zeros(2 * steps * all_chunks).scatter_(0, slots, rows)
         before = torch.arange(int(sizes[0]), all_chunks, device=ids.device)
         before = before - sizes[:-1].repeat_interleave(sizes[1:])
-        return cls(ids * longest + place, mask, halves, places, steps, tuple(sizes.tolist()), before)
+        return cls(ids * longest + position, mask, halves, slots, steps, tuple(sizes.tolist()), before)
 
     def pad(self, rows: Tensor) -> Tensor:  # [K, d] -> [G, L, d]
         """Return the rows with padding, [G, L, d]."""
@@ -78,13 +78,13 @@ class Groups:
         The second half of the columns is read from the end of each group. A group's last chunk is filled
         up with any rows, because nothing comes after it.
         """
-        halves = rows.reshape(len(self.places), -1)
+        halves = rows.reshape(len(self.slots), -1)
         return halves.index_select(0, self.packed).view(-1, rows.shape[1])
 
     def unpack(self, packed: Tensor) -> Tensor:  # [S * C, d] -> [K, d]
         """Undo `pack`."""
         halves = packed.reshape(2 * len(packed), -1)
-        return halves.index_select(0, self.places).view(-1, packed.shape[1])
+        return halves.index_select(0, self.slots).view(-1, packed.shape[1])
 
 
 @dataclass(frozen=True)

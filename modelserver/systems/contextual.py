@@ -99,8 +99,8 @@ class Contextual(Embedder):
         vectors = self._encode([_question(f.encoded) for f in features])
         first, total = [], 0
         for numbers in features:
-            places = np.append(total + np.arange(len(numbers.encoded.question)), NO_PIECE)
-            first.append(places[numbers.question_first])
+            row_of = np.append(total + np.arange(len(numbers.encoded.question)), NO_PIECE)
+            first.append(row_of[numbers.question_first])
             total += len(numbers.encoded.question)
         question = asked.new_zeros(*asked.shape[:2], vectors.shape[1])  # [N, M, hidden]
         question[batch.question_mask] = look_up(vectors, np.concatenate(first))
@@ -130,8 +130,8 @@ class Contextual(Embedder):
             encoded = numbers.encoded
             kept = np.isin(encoded.fact, numbers.fact[words]) | whole  # [S]
             taken += self._articles(encoded, kept)
-            places = np.append(total + np.cumsum(kept) - 1, NO_PIECE)  # [S + 1]: NO_PIECE points to itself
-            first.append(places[numbers.first[words]])
+            row_of = np.append(total + np.cumsum(kept) - 1, NO_PIECE)  # [S + 1]: NO_PIECE points to itself
+            first.append(row_of[numbers.first[words]])
             total += int(kept.sum())
         return look_up(self._encode(taken), np.concatenate(first))
 

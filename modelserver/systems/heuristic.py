@@ -141,9 +141,9 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     lengths = [0] * (len(second) + 1)
     for word in first:
         diagonal = 0
-        for place, other in enumerate(second, start=1):
-            above = lengths[place]
-            lengths[place] = diagonal + 1 if word == other else max(above, lengths[place - 1])
+        for column, other in enumerate(second, start=1):
+            above = lengths[column]
+            lengths[column] = diagonal + 1 if word == other else max(above, lengths[column - 1])
             diagonal = above
     return lengths[-1]
 

@@ -79,5 +79,5 @@ def log_failure(event: str, error: BaseException, **fields: Any) -> None:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown"
-    logger.error(event, extra={"fields": {"error": type(error).__name__, "at": place, **fields}})
+    where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown"
+    logger.error(event, extra={"fields": {"error": type(error).__name__, "at": where, **fields}})

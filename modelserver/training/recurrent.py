@@ -127,7 +127,7 @@ class Trainer(loop.Trainer[GoldExample]):
         if not self.examples:
             raise UnreadableData("training data: not one answer is found in its context")
         if vectors is not None:
-            self._place(vectors)
+            self._set_vectors(vectors)
         inside = self.model.embed.encoder if isinstance(self.model.embed, Contextual) else None
         encoder_rate = recipe.encoder_rate or encoder_options.RATE
         groups = rate_groups(self.model, inside, rate=recipe.rate, encoder_rate=encoder_rate)
@@ -144,7 +144,7 @@ class Trainer(loop.Trainer[GoldExample]):
         size = vectors.table.shape[1]
         self.config = replace(self.config, vector_size=size, learned_words=len(learned))
 
-    def _place(self, vectors: WordVectors) -> None:
+    def _set_vectors(self, vectors: WordVectors) -> None:
         """Give each word its vector; words without one keep zeros."""
         assert isinstance(self.model.embed, Embedding)
         table = self.model.embed.vectors

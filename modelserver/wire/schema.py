@@ -121,12 +121,12 @@ def text_problem(item: QAItem) -> str | None:
     if len(item.question) > LONGEST_QUESTION:
         return f"question: {len(item.question)} characters; at most {LONGEST_QUESTION} are read"
     for article, (title, sentences) in enumerate(item.context):
-        for place, text in (
+        for path, text in (
             (f"{article}.0", title),
             *((f"{article}.1.{i}", s) for i, s in enumerate(sentences)),
         ):
             if len(text) > LONGEST_TEXT:
-                return f"context.{place}: {len(text)} characters; at most {LONGEST_TEXT} are read"
+                return f"context.{path}: {len(text)} characters; at most {LONGEST_TEXT} are read"
     return None
 
 

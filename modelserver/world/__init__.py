@@ -89,7 +89,7 @@ def _example(key: str, split: Split, count: int, questions: Questions) -> Exampl
     question = ask(world, rng, questions)
     articles = _articles(world, question, rng, count)
     by_title = {article.title: article for article in articles}
-    facts = [(entity.title, by_title[entity.title].place[need]) for entity, need in question.needs]
+    facts = [(entity.title, by_title[entity.title].sentence_of[need]) for entity, need in question.needs]
     rng.shuffle(articles)
     return Example(
         _id=hashlib.sha256(key.encode()).hexdigest()[:24],

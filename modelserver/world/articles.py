@@ -131,7 +131,7 @@ class Article:
 
     title: str
     sentences: list[str]
-    place: dict[str, int]
+    sentence_of: dict[str, int]
 
 
 def write_article(entity: Entity, rng: random.Random, *, needed: frozenset[str], length: int) -> Article:
@@ -148,8 +148,8 @@ def write_article(entity: Entity, rng: random.Random, *, needed: frozenset[str],
     chosen = sorted(chosen) + spare[: max(0, length - 1 - len(chosen))]
     rng.shuffle(chosen)
     sentences = [_say(entity, "opening", rng)] + [" " + _say(entity, key, rng) for key in chosen]
-    place = dict.fromkeys(stated, 0) | {key: index for index, key in enumerate(chosen, start=1)}
-    return Article(entity.title, sentences, place)
+    sentence_of = dict.fromkeys(stated, 0) | {key: index for index, key in enumerate(chosen, start=1)}
+    return Article(entity.title, sentences, sentence_of)
 
 
 def _say(entity: Entity, key: str, rng: random.Random) -> str:

@@ -37,7 +37,7 @@ class Annotations(Subject):
             Invalid: An edit does not fit the item.
         """
         operations = [
-            {"id": str(uuid4()), "base": revision + place, **edit} for place, edit in enumerate(edits)
+            {"id": str(uuid4()), "base": revision + index, **edit} for index, edit in enumerate(edits)
         ]
         return self._post(annotation, "operations", body={"operations": operations})
 

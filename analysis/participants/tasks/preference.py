@@ -134,8 +134,8 @@ def count_preferences(trials: pd.DataFrame, column: str, conditions: Sequence[st
     """
     given = trials[trials[column].notna()]
     people, who = np.unique(given["participant_id"].to_numpy(str), return_inverse=True)
-    places = pd.Index(conditions)
-    left, right = (places.get_indexer(pd.Index(given[f"{side}_condition"])) for side in SIDES)
+    index = pd.Index(conditions)
+    left, right = (index.get_indexer(pd.Index(given[f"{side}_condition"])) for side in SIDES)
     answers = given[column].to_numpy(str)
     shape = (len(people), len(conditions), len(conditions))
     wins, ties = np.zeros(shape), np.zeros(shape)

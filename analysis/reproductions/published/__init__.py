@@ -13,7 +13,7 @@ class Grid(BaseModel):
     """A table of a paper; None for an empty cell."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    place: str
+    place: str  # words: allow - a key of the files of published values
     columns: tuple[str, ...]
     rows: dict[str, tuple[Value, ...]]
     decimals: int = 2

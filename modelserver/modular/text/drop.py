@@ -73,8 +73,8 @@ def _words(passage: Passage) -> tuple[str, list[Place]]:
     written, starts = passage.tokenized_passage.split(" "), passage.passage_charidxs
     if len(written) != len(starts):
         raise ValueError(f"passage_charidxs: has {len(starts)} places for {len(written)} words")
-    places = [(start, start + len(word)) for word, start in zip(written, starts, strict=True)]
-    return passage.cleaned_passage or passage.passage, places
+    spans = [(start, start + len(word)) for word, start in zip(written, starts, strict=True)]
+    return passage.cleaned_passage or passage.passage, spans
 
 
 def _texts(given: Answer) -> tuple[str, ...]:

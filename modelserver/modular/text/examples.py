@@ -141,7 +141,7 @@ def answer(texts: Sequence[str], item: ModuleItem) -> Answer:
     """Return a right answer as a number, as a date and as spans."""
     single = texts[0] if len(texts) == 1 else ""
     dated = [date for date in dates(single) if (date.start, date.end) == (0, len(single))]
-    spans = [place for text in texts for place in places(text, item.passage, item.tokens)]
+    spans = [span for text in texts for span in places(text, item.passage, item.tokens)]
     return Answer(_number(single), str(dated[0].value) if dated else None, tuple(spans))
 
 

@@ -48,11 +48,11 @@ def productions() -> tuple[Production, ...]:
 
 def _of(module: Module) -> Iterator[Production]:
     for choice in module.choices or (None,):
-        for slots in _places(module):
+        for slots in _fillings(module):
             yield Production(module.name, module.output or slots[0][0], slots, choice)
 
 
-def _places(module: Module) -> Iterator[tuple[Slot, ...]]:
+def _fillings(module: Module) -> Iterator[tuple[Slot, ...]]:
     """Yield the ways of filling a module: the types allowed in each slot."""
     for count in range(module.least, len(module.inputs) + 1):
         slots = module.inputs[:count]

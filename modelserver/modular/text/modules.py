@@ -126,8 +126,8 @@ class Modules(nn.Module):
         question = asked @ text.question
         logits = ((question + text.words) * self.relocate_product) @ text.words.T
         logits = logits + self.relocate_word(text.words).T
-        places = torch.arange(len(text.words), device=logits.device)
-        logits = logits - self._cost("relocate") * (places[:, None] - places[None, :]).abs()
+        positions = torch.arange(len(text.words), device=logits.device)
+        logits = logits - self._cost("relocate") * (positions[:, None] - positions[None, :]).abs()
         return Attention(below.weights @ torch.softmax(logits, 1), below.presence)
 
     def find_mentions(self, text: Text, below: Attention, kind: str) -> Mentions:
@@ -145,8 +145,8 @@ class Modules(nn.Module):
         vectors = spread(quantities, len(text.words)).to(text.words) @ text.words  # [N, W]
         logits = text.words @ self.bilinear[kind] @ vectors.T
         firsts = torch.tensor([first for first, _ in quantities.words], device=logits.device)
-        places = torch.arange(len(text.words), device=logits.device)
-        return torch.softmax(logits - self._cost(kind) * (places[:, None] - firsts[None, :]).abs(), 1)
+        positions = torch.arange(len(text.words), device=logits.device)
+        return torch.softmax(logits - self._cost(kind) * (positions[:, None] - firsts[None, :]).abs(), 1)
 
     def _cost(self, kind: str) -> Tensor:
         return functional.softplus(self.nearness[kind])

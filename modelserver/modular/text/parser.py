@@ -100,9 +100,9 @@ class Parser(nn.Module):
         scores = question.new_zeros(len(derivations))
         asked: list[list[Tensor | None]] = [[] for _ in derivations]
         growing = [Derivation() for _ in derivations]
-        for place in range(max(len(one.taken) for one in derivations)):
-            taken = [one.taken[place] if place < len(one.taken) else 0 for one in derivations]
-            live = [place < len(one.taken) for one in derivations]
+        for index in range(max(len(one.taken) for one in derivations)):
+            taken = [one.taken[index] if index < len(one.taken) else 0 for one in derivations]
+            live = [index < len(one.taken) for one in derivations]
             memory, seen, logits = self.step(rows, memory, *_context(growing))
             masked = logits + _mask(growing, language, logits, also=taken)
             step = torch.log_softmax(masked, 1)[range(len(taken)), taken]
@@ -136,11 +136,11 @@ class Parser(nn.Module):
             attention = self.asked(rows.expand(len(row), -1, -1), memory, seen[row], number)
             memory = _recall(memory, rows.expand(len(row), -1, -1), attention, number)
             done += [(float(s), d) for s, d in zip(best.values, grown, strict=True) if d.done]
-            live = [place for place, grown_program in enumerate(grown) if not grown_program.done]
+            live = [index for index, grown_program in enumerate(grown) if not grown_program.done]
             done = sorted(done, key=lambda grown_program: -grown_program[0])[:size]
             if not live or (len(done) == size and float(best.values[live].max()) < done[-1][0]):
                 break
-            growing, scores = [grown[place] for place in live], best.values[live]
+            growing, scores = [grown[index] for index in live], best.values[live]
             memory = Memory(*(part[live] for part in memory))
         return [grown_program for _, grown_program in done]
 

@@ -103,7 +103,7 @@ def named(argument: str, words: Sequence[str]) -> list[int]:
     wanted = [argument[start:end].casefold() for start, end in tokenise(argument)]
     shared = [word for word in wanted if word in asked]
     best: list[int] = []
-    for begin in (place for place, word in enumerate(asked) if shared and word == shared[0]):
+    for begin in (index for index, word in enumerate(asked) if shared and word == shared[0]):
         chosen = [begin]
         for word in shared[1:]:
             later = [i for i, other in enumerate(asked) if other == word and i > chosen[-1]]
@@ -136,23 +136,23 @@ def _encode(item: ModuleItem, reader: WindowReader) -> Encoded:
         raise InvalidRequest(str(error), field=field) from error
 
 
-def _keys(text: str, places: Sequence[Place]) -> np.ndarray:
+def _keys(text: str, spans: Sequence[Place]) -> np.ndarray:
     """Return each word in lower case, empty for one without letters or digits."""
-    words = (text[start:end].casefold() for start, end in places)
+    words = (text[start:end].casefold() for start, end in spans)
     return np.array([word if any(map(str.isalnum, word)) else "" for word in words], dtype=object)
 
 
-def _rows(places: Sequence[Place]) -> Ints:
+def _rows(spans: Sequence[Place]) -> Ints:
     """Return positions in one text as rows of the fields of `Place`."""
-    return np.pad(np.array(places, dtype=np.int64).reshape(-1, 2), ((0, 0), (2, 0)))
+    return np.pad(np.array(spans, dtype=np.int64).reshape(-1, 2), ((0, 0), (2, 0)))
 
 
 def _on_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
     """Return which pieces, [S, 2] code points, touch a marked word."""
-    places = np.array(words, dtype=np.int64).reshape(-1, 2)
-    after = np.searchsorted(places[:, 1], pieces[:, 0], side="right")
-    word = np.minimum(after, len(places) - 1)
-    return marked[word] & (after < len(places)) & (places[word, 0] < pieces[:, 1])
+    spans = np.array(words, dtype=np.int64).reshape(-1, 2)
+    after = np.searchsorted(spans[:, 1], pieces[:, 0], side="right")
+    word = np.minimum(after, len(spans) - 1)
+    return marked[word] & (after < len(spans)) & (spans[word, 0] < pieces[:, 1])
 
 
 def _located(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Quantities:

@@ -24,7 +24,7 @@ def unsorted(example: Example) -> Example:
         return example
     kept: list[int | None] = []
     text = _reduced(program, 0, kept)
-    left = {node: place for place, node in enumerate(kept) if node is not None}
+    left = {node: index for index, node in enumerate(kept) if node is not None}
     gold = tuple(
         replace(one, nodes=tuple(left[node] for node in one.nodes))
         for one in example.gold

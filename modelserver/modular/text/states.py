@@ -95,8 +95,8 @@ def spread(quantities: Quantities, words: int) -> Tensor:
 
 def merged(values: Tensor, probabilities: Tensor) -> Amount:
     """Return an amount with every value once."""
-    distinct, places = torch.unique(values, return_inverse=True)
-    return Amount(distinct, probabilities.new_zeros(len(distinct)).index_add(0, places, probabilities))
+    distinct, indices = torch.unique(values, return_inverse=True)
+    return Amount(distinct, probabilities.new_zeros(len(distinct)).index_add(0, indices, probabilities))
 
 
 def amount(state: State) -> Amount:

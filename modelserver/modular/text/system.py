@@ -112,10 +112,10 @@ class TextSystem(Identified):
         """
         asked, words = self._asked(text, derivation(program), language), text.reading.words()
         for node in program.nodes:
-            places = named(node.argument or "", words)
-            if asked[node.index] is not None and places:
+            positions = named(node.argument or "", words)
+            if asked[node.index] is not None and positions:
                 attention = text.question.new_zeros(len(words))
-                attention[places] = 1 / len(places)
+                attention[positions] = 1 / len(positions)
                 asked[node.index] = attention
         return asked
 

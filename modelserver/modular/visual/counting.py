@@ -60,9 +60,9 @@ class Monotone(nn.Module):
         steps = steps / steps.sum()
         heights = torch.cat([steps.new_zeros(1), steps.cumsum(dim=0)])
         scaled = x.clamp(0, 1) * SEGMENTS
-        place = scaled.detach().long().clamp(max=SEGMENTS - 1)
+        segment = scaled.detach().long().clamp(max=SEGMENTS - 1)
         # `take` sums the gradients of a height over all places that read it.
-        return heights.take(place) + (scaled - place) * steps.take(place)
+        return heights.take(segment) + (scaled - segment) * steps.take(segment)
 
 
 class Graph(nn.Module):

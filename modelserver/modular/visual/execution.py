@@ -101,86 +101,86 @@ class Executor:
         """Execute all programs and return the outputs of every job."""
         levels: dict[int, dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
         for example, plan in enumerate(self.plans):
-            for place, job in enumerate(plan.jobs):
+            for index, job in enumerate(plan.jobs):
                 module = "number" if job.module.isdecimal() else job.module
-                levels[job.level][module].append((example, place))
+                levels[job.level][module].append((example, index))
         for level in sorted(levels):
-            for module, places in levels[level].items():
-                self._step(module, places)
+            for module, keys in levels[level].items():
+                self._step(module, keys)
         exact = self.exact if self.counter.kind == "exact" else None
         return Outputs(self.boxes, Number(self.mean, self.variance, exact), self.truth, self.row)
 
-    def _job(self, place: Place) -> Job:
-        return self.plans[place[0]].jobs[place[1]]
+    def _job(self, key: Place) -> Job:
+        return self.plans[key[0]].jobs[key[1]]
 
-    def _step(self, module: str, places: list[Place]) -> None:
-        jobs = [self._job(place) for place in places]
+    def _step(self, module: str, keys: list[Place]) -> None:
+        jobs = [self._job(key) for key in keys]
         match jobs[0].type:
             case "boxes":
-                out = self._of_boxes(module, places, jobs)
-                self._note(places, len(self.boxes))
+                out = self._of_boxes(module, keys, jobs)
+                self._note(keys, len(self.boxes))
                 self.boxes = torch.cat([self.boxes, out])
             case "number":
-                number = self._number(module, places, jobs)
-                self._note(places, len(self.mean))
+                number = self._number(module, keys, jobs)
+                self._note(keys, len(self.mean))
                 self.mean = torch.cat([self.mean, number.mean])
                 self.variance = torch.cat([self.variance, number.variance])
                 if self.counter.kind == "exact":
                     self.exact = torch.cat([self.exact, number.probabilities])
             case _:
-                truth = self._truth(module, places)
-                self._note(places, len(self.truth))
+                truth = self._truth(module, keys)
+                self._note(keys, len(self.truth))
                 self.truth = torch.cat([self.truth, truth])
 
-    def _note(self, places: list[Place], first: int) -> None:
-        self.row.update({place: first + number for number, place in enumerate(places)})
+    def _note(self, keys: list[Place], first: int) -> None:
+        self.row.update({key: first + number for number, key in enumerate(keys)})
 
-    def _rows(self, places: list[Place], child: int) -> list[int]:
-        return [self.row[example, self._job((example, job)).children[child]] for example, job in places]
+    def _rows(self, keys: list[Place], child: int) -> list[int]:
+        return [self.row[example, self._job((example, job)).children[child]] for example, job in keys]
 
-    def _boxes_below(self, places: list[Place], child: int = 0) -> Tensor:
-        return self.boxes[self._rows(places, child)]
+    def _boxes_below(self, keys: list[Place], child: int = 0) -> Tensor:
+        return self.boxes[self._rows(keys, child)]
 
-    def _number_below(self, places: list[Place], child: int) -> Number:
-        rows = self._rows(places, child)
+    def _number_below(self, keys: list[Place], child: int) -> Number:
+        rows = self._rows(keys, child)
         exact = self.exact[rows] if self.counter.kind == "exact" else None
         return Number(self.mean[rows], self.variance[rows], exact)
 
-    def _of_boxes(self, module: str, places: list[Place], jobs: list[Job]) -> Tensor:
+    def _of_boxes(self, module: str, keys: list[Place], jobs: list[Job]) -> Tensor:
         """Return the boxes [n, images, m] that a module selects."""
         if module in ("find", "project"):
             seen = self.scene.present.new_tensor([job.images for job in jobs])[..., None]
-            fitting = self._score(places, jobs) * seen
-            return fitting if module == "find" else fitting * self._related(places, jobs, child=0)
-        below = self._boxes_below(places)
+            fitting = self._score(keys, jobs) * seen
+            return fitting if module == "find" else fitting * self._related(keys, jobs, child=0)
+        below = self._boxes_below(keys)
         match module:
             case "filter":
-                return below * self._score(places, jobs)
+                return below * self._score(keys, jobs)
             case "with-relation":
-                return below * self._related(places, jobs, child=1)
+                return below * self._related(keys, jobs, child=1)
             case "intersect":
-                return below * self._boxes_below(places, 1)
+                return below * self._boxes_below(keys, 1)
             case "discard":
-                return (below - self._boxes_below(places, 1)).clamp(min=0)
+                return (below - self._boxes_below(keys, 1)).clamp(min=0)
             case "in-left-image" | "in-right-image":
                 side = below.new_zeros(below.shape[1])
                 side[SIDES[module]] = 1
                 return below * side[:, None]
         return below  # in-one-image and in-other-image: their scope has done it
 
-    def _score(self, places: list[Place], jobs: list[Job]) -> Tensor:
-        rows = [self.scores.score_row[place[0], job.node] for place, job in zip(places, jobs, strict=True)]
-        present = self.scene.present[[example for example, _ in places]]
+    def _score(self, keys: list[Place], jobs: list[Job]) -> Tensor:
+        rows = [self.scores.score_row[key[0], job.node] for key, job in zip(keys, jobs, strict=True)]
+        present = self.scene.present[[example for example, _ in keys]]
         return self.scores.score[rows] * present
 
-    def _related(self, places: list[Place], jobs: list[Job], *, child: int) -> Tensor:
+    def _related(self, keys: list[Place], jobs: list[Job], *, child: int) -> Tensor:
         """Return how far each box is related to another of the child's boxes.
 
         The result is [n, images, m]. ``best`` looks only at the most probable of them, as Table 3 does:
         max(p₂) · MLP([x; v₁; v₂]). ``any`` looks at all: max over j of p₂ⱼ · MLP([x; v₁; v₂ⱼ]).
         """
-        rows = [self.scores.pair_row[place[0], job.node] for place, job in zip(places, jobs, strict=True)]
-        others = self._boxes_below(places, child)
+        rows = [self.scores.pair_row[key[0], job.node] for key, job in zip(keys, jobs, strict=True)]
+        others = self._boxes_below(keys, child)
         itself = torch.eye(others.shape[-1], dtype=torch.bool, device=others.device)
         others = others[..., None, :].expand(*others.shape, -1).masked_fill(itself, 0)
         if self.partner == "any":
@@ -188,26 +188,26 @@ class Executor:
         best, which = others.max(dim=-1)
         return best * self.scores.pair.chosen(rows, which)
 
-    def _count(self, places: list[Place]) -> Number:
-        examples = [example for example, _ in places]
+    def _count(self, keys: list[Place]) -> Number:
+        examples = [example for example, _ in keys]
         scene = self.scene
-        return self.counter(self._boxes_below(places), scene.regions[examples], scene.boxes[examples])
+        return self.counter(self._boxes_below(keys), scene.regions[examples], scene.boxes[examples])
 
-    def _number(self, module: str, places: list[Place], jobs: list[Job]) -> Number:
+    def _number(self, module: str, keys: list[Place], jobs: list[Job]) -> Number:
         if module == "number":
             stated = [float(job.module) for job in jobs]
             return self.counter.constant(self.scene.present.new_tensor(stated))
         if module == "count":
-            return self._count(places)
-        return ARITHMETIC[module](self._number_below(places, 0), self._number_below(places, 1))
+            return self._count(keys)
+        return ARITHMETIC[module](self._number_below(keys, 0), self._number_below(keys, 1))
 
-    def _truth(self, module: str, places: list[Place]) -> Tensor:
+    def _truth(self, module: str, keys: list[Place]) -> Tensor:
         if module == "exist":
-            counted = self._count(places)
+            counted = self._count(keys)
             return numbers.greater_equal(counted, self.counter.constant(torch.ones_like(counted.mean)))
         if module in COMPARISONS:
-            return COMPARISONS[module](self._number_below(places, 0), self._number_below(places, 1))
-        first, second = (self.truth[self._rows(places, child)] for child in (0, 1))
+            return COMPARISONS[module](self._number_below(keys, 0), self._number_below(keys, 1))
+        first, second = (self.truth[self._rows(keys, child)] for child in (0, 1))
         if module in BOTH:
             return first * second
         if module in EITHER or module == "in-one-other-image":

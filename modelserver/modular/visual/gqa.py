@@ -204,9 +204,9 @@ def program_of(question: _Question) -> Call:
     return program
 
 
-def _call(steps: Sequence[_Step], place: int) -> Call:
-    step = steps[place]
-    if any(below >= place for below in step.dependencies):
+def _call(steps: Sequence[_Step], index: int) -> Call:
+    step = steps[index]
+    if any(below >= index for below in step.dependencies):
         raise Unusable(OTHER_FORM)  # a step reads earlier ones
     children = tuple(_call(steps, below) for below in step.dependencies)
     kind, _, of = step.operation.partition(" ")
@@ -331,20 +331,20 @@ def _stem(words: str) -> str:
 def _layers(program: Call, scene: Scene) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the gold of each distinct find and filter, by its node."""
     first: dict[Call, int] = {}
-    for place, call in enumerate(_walk(program)):
-        first.setdefault(call, place)
-    for call, place in first.items():
+    for index, call in enumerate(_walk(program)):
+        first.setdefault(call, index)
+    for call, index in first.items():
         if call.module in ("find", "filter"):
             objects = [_drawn(call, name, scene, first) for name in _things(call, scene)]
             state = "done" if objects else "nothing"
-            yield str(place), {"state": state, "objects": objects, "value": None, "note": ""}
+            yield str(index), {"state": state, "objects": objects, "value": None, "note": ""}
 
 
-def _drawn(call: Call, name: str, scene: Scene, places: Mapping[Call, int]) -> dict[str, Any]:
+def _drawn(call: Call, name: str, scene: Scene, indices: Mapping[Call, int]) -> dict[str, Any]:
     """Return a thing as an object of a gold document."""
-    own = {"id": f"n{places[call]}.{name}"}
+    own = {"id": f"n{indices[call]}.{name}"}
     if call.module == "filter":
-        return {**own, "ref": f"n{places[call.children[0]]}.{name}"}
+        return {**own, "ref": f"n{indices[call.children[0]]}.{name}"}
     return {**own, "image": 0, "box": list(scene.things[name].box), "links": [], "reason": ""}
 
 

@@ -114,9 +114,9 @@ class Relation(nn.Module):
     With ``places`` the vector of `Places` is added before the GELU.
     """
 
-    def __init__(self, hidden: int, *, places: bool = False) -> None:
+    def __init__(self, hidden: int, *, with_places: bool = False) -> None:
         super().__init__()
-        self.places = Places(hidden) if places else None
+        self.places = Places(hidden) if with_places else None
         self.words, self.one, self.other = (nn.Linear(hidden, hidden, bias=i == 0) for i in range(3))
         self.out = nn.Linear(hidden, 1)
 
@@ -170,9 +170,9 @@ class LearnedPairs:
         return torch.sigmoid(self.relation.out(nn.functional.gelu(both)).squeeze(-1))
 
 
-def _taken(values: Tensor, places: Tensor) -> Tensor:
-    """Return values [..., m, size] at places [..., m]."""
-    return values.gather(-2, places[..., None].expand(*places.shape, values.shape[-1]))
+def _taken(values: Tensor, indices: Tensor) -> Tensor:
+    """Return values [..., m, size] at indices [..., m]."""
+    return values.gather(-2, indices[..., None].expand(*indices.shape, values.shape[-1]))
 
 
 def pair_places(first: Tensor, second: Tensor) -> Tensor:
@@ -205,7 +205,7 @@ class VisualNetwork(nn.Module):
         hidden = encoder.config.hidden_size
         self.config, self.encoder, self.tokenizer = config, encoder, tokenizer
         self.by_words, self.by_region = nn.Linear(hidden, 1), nn.Linear(hidden, 1, bias=False)  # W₁, b₁
-        self.relation = Relation(hidden, places=config.pair_places)
+        self.relation = Relation(hidden, with_places=config.pair_places)
         self.project_words = nn.Parameter(torch.zeros(hidden))  # W₂
         self.counter = Counter(config.count, hidden, most=config.most, impossible=config.impossible)
 
@@ -216,23 +216,23 @@ class VisualNetwork(nn.Module):
         """
         texts = self._texts(questions)
         words, regions = self._read(texts, sights)  # x and v of every reader, and of Layer-count
-        places = list(texts.readers)
-        modules = [questions[example].plan.program.nodes[node].module for example, node in places]
+        readers = list(texts.readers)
+        modules = [questions[example].plan.program.nodes[node].module for example, node in readers]
         scored = [row for row, module in enumerate(modules) if module in SCORED]
         related = [row for row, module in enumerate(modules) if module in RELATED]
         projects = [modules[row] == "project" for row in related]
-        boxes = sights.boxes[[places[row][0] for row in related]]
+        boxes = sights.boxes[[readers[row][0] for row in related]]
         pairs = self._pairs(words[related], regions[related], boxes, projects)
         scores = Scores(
             score=self._score(words[scored], regions[scored]),
-            score_row={places[row]: number for number, row in enumerate(scored)},
+            score_row={readers[row]: number for number, row in enumerate(scored)},
             pair=pairs,
-            pair_row={places[row]: number for number, row in enumerate(related)},
+            pair_row={readers[row]: number for number, row in enumerate(related)},
         )
         if not self.training:
             sides = pairs.first, pairs.other, self.relation.out.weight
             require_finite_logits(*(each.detach().float().cpu().numpy() for each in (scores.score, *sides)))
-        whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
+        whole = regions[len(readers) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]
         outputs = Executor(plans, scores, scene, self.counter, self.config.partner).run()
@@ -350,8 +350,8 @@ def _truths(plans: Sequence[Plan], outputs: Outputs) -> Tensor:
     """Return the truth of each program, [n]; 0 for one that gives none."""
     last = [(example, len(plan.jobs) - 1) for example, plan in enumerate(plans)]
     rows = [
-        outputs.row[place] if plan.program.type == "truth" else -1
-        for place, plan in zip(last, plans, strict=True)
+        outputs.row[key] if plan.program.type == "truth" else -1
+        for key, plan in zip(last, plans, strict=True)
     ]
     padded = torch.cat([outputs.truth, outputs.truth.new_zeros(1)])
     return padded[rows]

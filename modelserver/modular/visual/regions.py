@@ -48,9 +48,9 @@ def collate(items: Sequence[Sequence[Regions]], device: torch.device) -> Sights:
     boxes, features = np.zeros((*shape, 4), np.float32), np.zeros((*shape, size), np.float32)
     present = np.zeros(shape, np.float32)
     for row, item in enumerate(items):
-        for place, image in enumerate(item):
+        for index, image in enumerate(item):
             n = len(image.boxes)
-            boxes[row, place, :n], features[row, place, :n], present[row, place, :n] = (
+            boxes[row, index, :n], features[row, index, :n], present[row, index, :n] = (
                 image.boxes, image.features, 1,
             )  # fmt: skip
     return Sights(*(torch.from_numpy(each).to(device) for each in (boxes, features, present)))

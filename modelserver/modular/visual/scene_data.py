@@ -67,13 +67,13 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
         about = json.loads((folder / f"{split}.proposals.json").read_text(encoding="utf-8"))
         boxes = np.load(folder / f"{split}.boxes.npy", mmap_mode="r")
         features = np.load(folder / f"{split}.features.npy", mmap_mode="r")
-        places = {name: place for place, name in enumerate(about["items"])}
+        rows = {name: row for row, name in enumerate(about["items"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnreadableData(f"{folder}: {error}; make it with `scenes --proposals`") from error
 
     def parse(record: dict[str, Any]) -> Example:
-        place = places[record["external_id"]]
-        seen = [Regions(boxes[place, image], features[place, image]) for image in range(IMAGES)]
+        row = rows[record["external_id"]]
+        seen = [Regions(boxes[row, image], features[row, image]) for image in range(IMAGES)]
         return _example(record, seen, folder)
 
     return read_records(folder / f"{split}.jsonl", parse, most=most)
@@ -127,14 +127,14 @@ class StoredRegions(Sequence[Regions]):
         return name
 
     @overload
-    def __getitem__(self, place: int) -> Regions: ...
+    def __getitem__(self, index: int) -> Regions: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Regions]: ...
-    def __getitem__(self, place: int | slice) -> Regions | Sequence[Regions]:
+    def __getitem__(self, index: slice) -> Sequence[Regions]: ...
+    def __getitem__(self, index: int | slice) -> Regions | Sequence[Regions]:
         """Read the regions of an image, or of several."""
-        if isinstance(place, slice):
-            return [self.regions[name] for name in self.names[place]]
-        return self.regions[self.names[place]]
+        if isinstance(index, slice):
+            return [self.regions[name] for name in self.names[index]]
+        return self.regions[self.names[index]]
 
     def __len__(self) -> int:
         return len(self.names)

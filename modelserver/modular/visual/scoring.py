@@ -44,17 +44,17 @@ def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float],
             continue
         forward = network([each.question for each in batch], sights)
         truths += forward.truth.tolist()
-        predicted += [_output(each, forward, place) for place, each in enumerate(batch)]
+        predicted += [_output(each, forward, index) for index, each in enumerate(batch)]
     return truths, predicted
 
 
-def _output(example: Example, forward: Forward, place: int) -> OutputExample:
+def _output(example: Example, forward: Forward, index: int) -> OutputExample:
     """Return the outputs of all scored modules: gold may list any."""
     plan = example.question.plan
     nodes, regions = [], list(example.regions)  # once: those of a file are read at each access
     for node in plan.program.nodes:
         if node.type == "boxes" and is_scored(node.module):
-            p = output_of(plan, forward, place, node.index)
+            p = output_of(plan, forward, index, node.index)
             shown = [p[image, : len(each.boxes)] for image, each in enumerate(regions)]
             nodes.append(OutputModule(node.index, node.module, torch.cat(shown).double().cpu().numpy()))
     proposals = tuple(np.asarray(each.boxes, dtype=float) for each in regions)

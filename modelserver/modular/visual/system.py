@@ -102,8 +102,8 @@ class VisualSystem(Identified):
                 ]
             forward = self.model([each.question for each in read], sights)
         return [
-            _execution(item, each, forward, place)
-            for place, (item, each) in enumerate(zip(items, read, strict=True))
+            _execution(item, each, forward, index)
+            for index, (item, each) in enumerate(zip(items, read, strict=True))
         ]
 
     def _read(self, item: ModuleItem) -> _Read:
@@ -117,7 +117,7 @@ class VisualSystem(Identified):
             tokens = len(self.model.tokenizer(question.utterance.text)["input_ids"])
         if tokens > self.longest:
             raise InvalidRequest(f"{tokens} tokens; at most {self.longest} are read", field="text")
-        return _Read(question, [self._regions(image, place) for place, image in enumerate(item.images)])
+        return _Read(question, [self._regions(image, index) for index, image in enumerate(item.images)])
 
     def _plan(self, item: ModuleItem) -> Plan:
         if isinstance(self.model, Baseline):
@@ -133,23 +133,23 @@ class VisualSystem(Identified):
             raise InvalidRequest(message, field="program")
         return laid_out
 
-    def _regions(self, image: ModuleImage, place: int) -> Regions:
+    def _regions(self, image: ModuleImage, index: int) -> Regions:
         try:
             stored = self._warm_up if image.name == WARM_UP_IMAGE else of_image(self.regions, image.name)
         except UnreadableData as error:  # one damaged image, of one item
             raise InvalidRequest(
-                f"its region features cannot be read: {error}", field=f"images.{place}.name"
+                f"its region features cannot be read: {error}", field=f"images.{index}.name"
             ) from error
         if stored is not None and (image.data is None or stored.features.shape[1] == self.size):
             regions = stored
         elif image.data is not None:
-            regions = _proposed(image.data, f"images.{place}.data")
+            regions = _proposed(image.data, f"images.{index}.data")
         else:
             message = f"no region features of {image.name!r} are here; send the image itself"
-            raise InvalidRequest(message, field=f"images.{place}.name")
+            raise InvalidRequest(message, field=f"images.{index}.name")
         if regions.features.shape[1] != self.size:
             message = f"its regions have {regions.features.shape[1]} features, this system reads {self.size}"
-            raise InvalidRequest(message, field=f"images.{place}")
+            raise InvalidRequest(message, field=f"images.{index}")
         return regions
 
 
@@ -161,14 +161,14 @@ def _proposed(data: bytes, field: str) -> Regions:
     return propose(decode(data, field))
 
 
-def _execution(item: ModuleItem, read: _Read, forward: Forward, place: int) -> Execution:
+def _execution(item: ModuleItem, read: _Read, forward: Forward, index: int) -> Execution:
     laid_out = read.question.plan
     modules = [
         NodeOutput(
             index=node.index,
             module=node.module,
-            probabilities=_probabilities(read, forward, place, node.index) if node.type == "boxes" else [],
-            **({} if node.type == "boxes" else _values(laid_out, forward, place, node.index)),
+            probabilities=_probabilities(read, forward, index, node.index) if node.type == "boxes" else [],
+            **({} if node.type == "boxes" else _values(laid_out, forward, index, node.index)),
         )
         for node in laid_out.program.nodes
     ]
@@ -181,17 +181,17 @@ def _execution(item: ModuleItem, read: _Read, forward: Forward, place: int) -> E
     )
 
 
-def _probabilities(read: _Read, forward: Forward, place: int, node: int) -> list[float]:
-    p = output_of(read.question.plan, forward, place, node)
+def _probabilities(read: _Read, forward: Forward, index: int, node: int) -> list[float]:
+    p = output_of(read.question.plan, forward, index, node)
     return [
         each for image, regions in enumerate(read.regions) for each in p[image, : len(regions.boxes)].tolist()
     ]
 
 
-def _values(laid_out: Plan, forward: Forward, place: int, node: int) -> dict[str, Any]:
+def _values(laid_out: Plan, forward: Forward, index: int, node: int) -> dict[str, Any]:
     """Return a node's truth or expected number, or those of its runs."""
     is_truth = laid_out.program.nodes[node].type == "truth"
-    rows = [forward.outputs.row[place, job] for job in laid_out.runs[node]]
+    rows = [forward.outputs.row[index, job] for job in laid_out.runs[node]]
     values: list[ModuleValue] = [
         bool(forward.outputs.truth[row] > 0.5)
         if is_truth

@@ -244,7 +244,7 @@ class CausalSystem(Identified):
         unknown: dict[int, tuple[list[int], list[int]]] = {}
         for number, (prompt, writer, target) in enumerate(zip(prompts, writers, targets, strict=True)):
             if target is not None and chances[number] is None:
-                unknown[number] = self._place(prompt, writer), self._wanted(writer, target)
+                unknown[number] = self._before_answer(prompt, writer), self._wanted(writer, target)
         scored = self._logits([*unknown.values()])
         for (number, (_, wanted)), logits in zip(unknown.items(), scored, strict=True):
             writer = writers[number]
@@ -262,7 +262,7 @@ class CausalSystem(Identified):
             return next(list(tokens) for tokens, label in writer.labels.items() if label == target)
         return self._encode(target)
 
-    def _place(self, prompt: list[int], writer: AnswerWriter) -> list[int]:
+    def _before_answer(self, prompt: list[int], writer: AnswerWriter) -> list[int]:
         """Return all tokens before an answer that is words or a label."""
         if writer.values["type"] in ("span", "label") or self.file.order == "answer-first":
             return prompt + writer.tokens[: writer.starts["answer"]]

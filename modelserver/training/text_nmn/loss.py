@@ -65,9 +65,9 @@ def _with_program(
     parts = [-parse.score]
     words = text.reading.words()
     for node, asked in zip(example.program.nodes, parse.asked, strict=True):
-        places = named(node.argument or "", words)
-        if asked is not None and places:
-            parts.append(-torch.log(asked[places] + LEAST).mean())
+        positions = named(node.argument or "", words)
+        if asked is not None and positions:
+            parts.append(-torch.log(asked[positions] + LEAST).mean())
     likelihood = log_likelihood(network.modules_, text, states[0], example.answer)
     if likelihood is not None:
         parts.append(-likelihood)
@@ -112,10 +112,12 @@ def _near(network: Network, text: Text) -> list[Tensor]:
     Source: Gupta et al. 2020, section 4.1.
     """
     parts = []
-    places = torch.arange(len(text.words))
+    positions = torch.arange(len(text.words))
     for kind, quantities in (("numbers", text.reading.numbers), ("dates", text.reading.dates)):
         firsts = torch.tensor([first for first, _ in quantities.words])
-        near = (places[:, None] - firsts).abs() <= NEAR if len(quantities) else torch.zeros(len(places), 0)
+        near = (
+            (positions[:, None] - firsts).abs() <= NEAR if len(quantities) else torch.zeros(len(positions), 0)
+        )
         rows = near.any(1)
         if rows.any():
             shares = (network.modules_.grounding(text, kind) * near.to(text.words)).sum(1)

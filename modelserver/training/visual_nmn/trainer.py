@@ -215,10 +215,10 @@ class Trainer(loop.Trainer[Example]):
             self._set_variance((last + (self.recipe.deviation - last) * (1 - self._done())) ** 2)
         # A generator of its own for every step, so that a resumed training meets the same batches.
         rng = np.random.default_rng([self.recipe.seed, self.steps])
-        places = self._places(pretraining=pretraining)
-        among = len(source) if places is None else len(places)
+        allowed = self._allowed(pretraining=pretraining)
+        among = len(source) if allowed is None else len(allowed)
         chosen = rng.choice(among, min(self.recipe.batch, among), replace=False)
-        batch = [source[i if places is None else places[i]] for i in chosen]
+        batch = [source[i if allowed is None else allowed[i]] for i in chosen]
         loss = self._loss(batch, supervised=pretraining)
         value = self.descend(loss, clip=self.recipe.clip, pace=self._pace())
         self.steps += 1
@@ -228,7 +228,7 @@ class Trainer(loop.Trainer[Example]):
         """Return the share of the steps from labels that is done."""
         return (self.steps - self.first) / self.recipe.steps
 
-    def _places(self, *, pretraining: bool) -> list[int] | None:
+    def _allowed(self, *, pretraining: bool) -> list[int] | None:
         """Return the examples that a curriculum allows now; None for all."""
         if pretraining or self._done() >= self.recipe.curriculum:
             return None

@@ -34,7 +34,7 @@ def a(number: int) -> str:
 class Span:
     """A stretch of the finished text."""
 
-    place: Place
+    place: Place  # words: allow - the `Place` of a span
     quote: str
 
 

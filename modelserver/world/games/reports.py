@@ -145,8 +145,8 @@ class Cast:
 
     def stadium(self) -> str:
         """Return a new stadium."""
-        place = self.rng.choice(("Arena", "Field", "Park", "Stadium"))
-        return self._remember(f"{self._marked(self.names.town())} {place}")
+        kind = self.rng.choice(("Arena", "Field", "Park", "Stadium"))
+        return self._remember(f"{self._marked(self.names.town())} {kind}")
 
     def person(self) -> str:
         """Return a new player's name."""

@@ -63,9 +63,9 @@ def lay_out(rng: random.Random, choices: Palette) -> Pair:
         if boxes:
             _put_box(things, rng, choices, image)
         for _ in range(rng.randint(4, 7)):
-            place = rng.choice((_free, _free, _free, _beside, _above))
+            placement = rng.choice((_free, _free, _free, _beside, _above))
             shape = _shape(rng, choices, len(things), image)
-            _ = _put(things, rng, shape, place) or _put(things, rng, shape, _free)
+            _ = _put(things, rng, shape, placement) or _put(things, rng, shape, _free)
     return tuple(things)
 
 
@@ -137,10 +137,10 @@ def _shape(rng: random.Random, choices: Palette, number: int, image: int) -> Thi
 Place = Callable[[list[Thing], random.Random, Thing], Thing | None]
 
 
-def _put(things: list[Thing], rng: random.Random, thing: Thing, place: Place) -> bool:
+def _put(things: list[Thing], rng: random.Random, thing: Thing, placement: Place) -> bool:
     """Add the thing at the first sound position; False after `TRIES` tries."""
     for _ in range(TRIES):
-        placed = place(things, rng, thing)
+        placed = placement(things, rng, thing)
         if placed and sound((*things, placed), placed):
             things.append(placed)
             return True
@@ -185,13 +185,13 @@ def _above(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | Non
 
 
 def _inside(box: Thing) -> Place:
-    def place(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
+    def place_inside(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
         half = SIZES[thing.size] / 2 + APART
         wide, high = max(box.width / 2 - half, 1), max(box.height / 2 - half, 1)
         held = replace(thing, holder=box.number)
         return _at(held, box.x + rng.uniform(-wide, wide), box.y + rng.uniform(-high, high))
 
-    return place
+    return place_inside
 
 
 def _put_box(things: list[Thing], rng: random.Random, choices: Palette, image: int) -> None:
@@ -250,9 +250,9 @@ def _move(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pai
 def _add(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
     things = list(pair)
     number = max(t.number for t in pair) + 1
-    place = _inside(thing) if thing.kind == BOX else _free
+    placement = _inside(thing) if thing.kind == BOX else _free
     added = _shape(rng, choices, number, thing.image)
-    return tuple(things) if _put(things, rng, added, place) else None
+    return tuple(things) if _put(things, rng, added, placement) else None
 
 
 def _swap(pair: Pair, thing: Thing, **changes: str) -> Pair | None:

@@ -24,7 +24,7 @@ def crossed():
     return Table.crossed(
         "crossed", "A table", RECORDS, columns,
         rows=["a", "b"], heads=[Column("", str.upper, "Name")], across={1: "Monday", 2: "Tuesday"},
-        place=lambda record: (record.who, record.day),
+        keys=lambda record: (record.who, record.day),
     )  # fmt: skip
 
 

@@ -91,17 +91,17 @@ class RegionFile(Mapping[str, Regions]):
 
 
 @contextmanager
-def naming(place: object) -> Iterator[None]:
+def naming(where: object) -> Iterator[None]:
     """Turn any error of reading into UnreadableData with its place."""
     try:
         yield
     except UnreadableData:
         raise
     except KeyError as error:
-        raise UnreadableData(f"{place}: {error.args[0]}") from error
+        raise UnreadableData(f"{where}: {error.args[0]}") from error
     except OSError as error:
-        raise UnreadableData(f"{place}: {error.strerror or error}") from error
+        raise UnreadableData(f"{where}: {error.strerror or error}") from error
     except MemoryError as error:
-        raise UnreadableData(f"{place}: its arrays are larger than the memory") from error
+        raise UnreadableData(f"{where}: its arrays are larger than the memory") from error
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise UnreadableData(f"{place}: {error}") from error
+        raise UnreadableData(f"{where}: {error}") from error

@@ -108,8 +108,8 @@ class TableFolder(RegionFile):
         for each in sorted(path.glob("*.tsv")):
             table = Table(each)
             if (twice := next((name for name in table if name in self.index), None)) is not None:
-                place = self.index[twice].where(twice)
-                raise UnreadableData(f"{table.where(twice)}: img_id: {twice!r} is in {place} already")
+                earlier = self.index[twice].where(twice)
+                raise UnreadableData(f"{table.where(twice)}: img_id: {twice!r} is in {earlier} already")
             self.index |= dict.fromkeys(table, table)
 
     def where(self, name: str) -> str:

@@ -148,8 +148,8 @@ def test_a_curriculum_begins_with_programs_of_few_words(visual_network, statemen
     trainer = Trainer(visual_network(), Config(), recipe, statements)
     most = []
     for trainer.steps in range(12):
-        places = trainer._places(pretraining=False)
-        chosen = statements if places is None else [statements[i] for i in places]
+        allowed = trainer._allowed(pretraining=False)
+        chosen = statements if allowed is None else [statements[i] for i in allowed]
         most.append(max(words_read(each) for each in chosen))
     assert all(1 <= level <= 3 for level in most[:6])
     assert most[:6] == sorted(most[:6])
