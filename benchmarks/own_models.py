@@ -4,8 +4,9 @@ Run ``python -m benchmarks.own_models``.
 
 Studies of two conditions that do not differ, with participants and items that do. For each model: processor
 milliseconds of the median fit, how far the two estimates lie apart at most, and the share of studies in which
-a test at 5 % rejects. Its OrderedModel gets the participants as clusters, its MixedLM participants and items as
-crossed variance components, as its documentation has them; fits that do not converge are not counted.
+a test at 5 % rejects. OrderedModel of statsmodels gets the participants as clusters, its MixedLM participants
+and items as crossed variance components, as its documentation has them; fits that do not converge are not
+counted.
 
 Bars: estimates agree, and our tests reject in no more than `MOST` of the studies, but for chance.
 """
