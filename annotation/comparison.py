@@ -70,7 +70,7 @@ def agreement_item(
     for who, document in documents.items():
         shapes = resolved(document, program)
         objects[who] = {
-            node.index: [_place(shape, units) for shape in shapes[node.index]]
+            node.index: [_extent(shape, units) for shape in shapes[node.index]]
             for node in nodes
             if node.index in shapes
         }
@@ -96,13 +96,13 @@ def _labelled_item(
         for label in ([None] if layer.type == "rating" else layer.names)
     ]
     nodes = tuple(
-        gold_agreement.Node(place, layer.name if label is None else f"{layer.name}: {label}", 0)
-        for place, (_index, layer, label) in enumerate(asked)
+        gold_agreement.Node(node_index, layer.name if label is None else f"{layer.name}: {label}", 0)
+        for node_index, (_index, layer, label) in enumerate(asked)
     )
     objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
     values: dict[str, dict[int, Any]] = {who: {} for who in documents}
     for who, document in documents.items():
-        for place, (index, layer, label) in enumerate(asked):
+        for node_index, (index, layer, label) in enumerate(asked):
             given = document.layers.get(index, Layer())
             answers = [each.value for each in given.objects if isinstance(each, Answer)]
             if given.state == "open" and not given.objects:
@@ -111,11 +111,11 @@ def _labelled_item(
                 marks = [
                     each for each in given.objects if isinstance(each, Box | Span) and each.label == label
                 ]
-                objects[who][place] = [_place(mark, units) for mark in marks]
+                objects[who][node_index] = [_extent(mark, units) for mark in marks]
             elif label is not None:
-                values[who][place] = label in answers
+                values[who][node_index] = label in answers
             elif answers:
-                values[who][place] = answers[0]
+                values[who][node_index] = answers[0]
     return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
 
 
@@ -136,15 +136,15 @@ def relation_item(
     objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
     for index, layer in enumerate(program.task.layers, start=1):
         for label in layer.names if layer.type == "relations" else ():
-            place = len(nodes)
-            nodes.append(gold_agreement.Node(place, f"{layer.name}: {label}", 0))
+            node_index = len(nodes)
+            nodes.append(gold_agreement.Node(node_index, f"{layer.name}: {label}", 0))
             for who, own in compared[index].layers.items():
                 if own.state == "open" and not own.objects:
                     continue
                 related = [each for each in own.objects if isinstance(each, Relation) and each.label == label]
                 ends = [(number[who, each.ends[0]], number[who, each.ends[1]]) for each in related]
                 units = {_unit(*pair, marks, directed=layer.directed) for pair in ends}
-                objects[who][place] = [(unit, unit + 1) for unit in sorted(units)]
+                objects[who][node_index] = [(unit, unit + 1) for unit in sorted(units)]
     pairs = marks * (marks - 1)
     return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=objects, tokens=pairs)
 
@@ -175,11 +175,11 @@ def _answered_item(name: str, layer: LabelLayer, step: Step, cluster: Cluster[An
     ]
     nodes: list[gold_agreement.Node] = []
     values: dict[str, dict[int, Any]] = {who: {} for who in step.layers}
-    for place, (question, label) in enumerate(asked):
+    for node_index, (question, label) in enumerate(asked):
         shown = f"{layer.name} – {question.name}" + ("" if label is None else f": {label}")
-        nodes.append(gold_agreement.Node(place, shown, 0))
+        nodes.append(gold_agreement.Node(node_index, shown, 0))
         for who, given in answers_by.get(question.name, {}).items():
-            values[who][place] = given[0] if label is None else label in given
+            values[who][node_index] = given[0] if label is None else label in given
     nothing: dict[str, dict[int, list[Any]]] = {who: {} for who in step.layers}
     return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=nothing, values=values)
 
@@ -275,7 +275,7 @@ def _units(documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]])
     return finer(tokens, [each.span for layer in layers for each in layer.objects if isinstance(each, Span)])
 
 
-def _place(shape: Box | Span, units: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+def _extent(shape: Box | Span, units: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
     if isinstance(shape, Span):
         return units_between(shape.span, units)
     outline = outline_of(shape)
@@ -305,8 +305,8 @@ class Step:
         self, cluster: Cluster[Any], tokens: Sequence[tuple[int, int]], passage: str
     ) -> dict[str, Any]:
         """Return the median of a cluster as a document holds its place."""
-        who, place = next(iter(cluster.members.items()))
-        member = self.layers[who].objects[place]
+        who, index = next(iter(cluster.members.items()))
+        member = self.layers[who].objects[index]
         if isinstance(member, Answer):
             return {"value": member.value}
         if isinstance(member, Relation):
@@ -326,8 +326,8 @@ class Step:
     def answers(self, cluster: Cluster[Any]) -> dict[str, dict[str, tuple[str | int, ...]]]:
         """Return what each person says about a mark, by question and person."""
         answers_by: dict[str, dict[str, tuple[str | int, ...]]] = {}
-        for who, place in cluster.members.items():
-            mark = self.layers[who].objects[place]
+        for who, index in cluster.members.items():
+            mark = self.layers[who].objects[index]
             for name, values in mark.answers.items() if isinstance(mark, Box | Span) else ():
                 answers_by.setdefault(name, {})[who] = values
         return answers_by
@@ -427,20 +427,20 @@ def _clusters(
     """Return the marks of each label in clusters, and equal answers."""
     answers: dict[object, dict[str, int]] = {}
     for who, layer in layers.items():
-        for place, each in enumerate(layer.objects):
+        for index, each in enumerate(layer.objects):
             if isinstance(each, Answer):
-                answers.setdefault(each.value, {})[who] = place
+                answers.setdefault(each.value, {})[who] = index
     clusters: list[Cluster[Any]] = [Cluster[Any](members, value) for value, members in answers.items()]
     for label in dict.fromkeys(shape.label for several in objects.values() for shape in several):
         own = {
-            who: [place for place, shape in enumerate(several) if shape.label == label]
+            who: [index for index, shape in enumerate(several) if shape.label == label]
             for who, several in objects.items()
         }
-        places = {
-            who: [_place(objects[who][place], units) for place in several] for who, several in own.items()
+        extents = {
+            who: [_extent(objects[who][index], units) for index in several] for who, several in own.items()
         }
-        for cluster in box_clusters(places) if kind == "boxes" else span_clusters(places):
-            members = {who: own[who][place] for who, place in cluster.members.items()}
+        for cluster in box_clusters(extents) if kind == "boxes" else span_clusters(extents):
+            members = {who: own[who][index] for who, index in cluster.members.items()}
             clusters.append(Cluster[Any](members, cluster.median))
     return clusters
 
@@ -452,9 +452,9 @@ def _numbered(several: Sequence[Step]) -> tuple[list[tuple[Step, Cluster[Any]]],
     """
     clusters = [(step, cluster) for step in several for cluster in step.clusters]
     return clusters, {
-        (who, step.objects[who][place].id): number
+        (who, step.objects[who][index].id): number
         for number, (step, cluster) in enumerate(clusters)
-        for who, place in cluster.members.items()
+        for who, index in cluster.members.items()
     }
 
 
@@ -469,11 +469,11 @@ def _relation_clusters(
     groups: dict[tuple[object, ...], dict[str, int]] = {}
     medians: dict[tuple[object, ...], Any] = {}
     for who, layer in layers.items():
-        for place, each in enumerate(layer.objects):
+        for index, each in enumerate(layer.objects):
             if isinstance(each, Relation):
                 ends = [number[who, end] for end in each.ends]
                 key = (each.label, *(ends if directed else sorted(ends)))
-                groups.setdefault(key, {})[who] = place
+                groups.setdefault(key, {})[who] = index
                 medians.setdefault(key, tuple(clusters[end] for end in ends))
     return [Cluster[Any](members, medians[key]) for key, members in groups.items()]
 
@@ -496,9 +496,9 @@ def draft(
             if len(cluster.members) < len(documents):
                 continue
             name = f"g{step.node}.{number}"
-            members = {who: step.layers[who].objects[place] for who, place in cluster.members.items()}
-            place = step.middle(cluster, tokens, passage)
-            settled = _settled(name, role, members, place, origin)
+            members = {who: step.layers[who].objects[index] for who, index in cluster.members.items()}
+            median = step.middle(cluster, tokens, passage)
+            settled = _settled(name, role, members, median, origin)
             if settled is None:
                 continue
             kept.append(settled)
@@ -523,13 +523,13 @@ def _settled(
     name: str,
     role: str,
     members: Mapping[str, Object],
-    place: Mapping[str, Any],
+    median: Mapping[str, Any],
     origin: Mapping[tuple[str, str], str],
 ) -> Object | None:
     """Return the common object of a cluster; None if references differ."""
-    if "value" in place:
-        return Answer(id=name, value=place["value"])
-    if "ends" in place:
+    if "value" in median:
+        return Answer(id=name, value=median["value"])
+    if "ends" in median:
         return _settled_relation(name, members, origin)
     references = {
         origin.get((who, member.ref)) for who, member in members.items() if isinstance(member, Chosen)
@@ -547,5 +547,5 @@ def _settled(
         return None
     reason = "everybody saw a new one" if role == "choose" else ""
     first = next(iter(members.values()))
-    shape = Span if "span" in place else type(first) if isinstance(first, Box) else Box
-    return shape(id=name, links=links[0], reason=reason, **place)
+    shape = Span if "span" in median else type(first) if isinstance(first, Box) else Box
+    return shape(id=name, links=links[0], reason=reason, **median)

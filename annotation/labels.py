@@ -173,11 +173,11 @@ class Question(FrozenModel):
     def _check_parents(self) -> None:
         """Check that each label stands right below its parent and its kin."""
         above: list[str] = []  # the label before, after those that hold it
-        for place, label in enumerate(self.labels):
+        for index, label in enumerate(self.labels):
             if label.parent and label.parent not in above:
                 text = "“%(label)s” must stand below “%(parent)s” and other labels inside that one"
                 message = say(text, label=label.name, parent=label.parent)
-                raise ValueError(at_field(f"labels[{place}].parent", message))
+                raise ValueError(at_field(f"labels[{index}].parent", message))
             above = [*above[: above.index(label.parent) + 1 if label.parent else 0], label.name]
 
     @property
@@ -207,12 +207,12 @@ class Question(FrozenModel):
         return [
             {
                 "name": label.name,
-                "color": label.color or COLORS[place % len(COLORS)],
+                "color": label.color or COLORS[index % len(COLORS)],
                 "key": label.key or next(free, ""),
                 "hint": label.hint,
             }
             | ({"parent": label.parent, "depth": self.depths[label.name]} if label.parent else {})
-            for place, label in enumerate(self.labels)
+            for index, label in enumerate(self.labels)
         ]
 
 
@@ -255,8 +255,8 @@ class LabelLayer(Question):
         ):
             if wrong:
                 raise field_error("questions", text, layer=self.name, value=wrong[0])
-        for place, question in enumerate(self.questions):
-            self._check_mark_condition(question, self.questions[:place], f"questions[{place}].show_if")
+        for index, question in enumerate(self.questions):
+            self._check_mark_condition(question, self.questions[:index], f"questions[{index}].show_if")
         return self
 
     def _check_mark_condition(
@@ -309,11 +309,11 @@ class LabelTask(FrozenModel):
         if len({MARKS[layer.type] for layer in self.layers if layer.type in MARKS}) > 1:
             text = "a task has spans of a text or marks in images, not both; make two projects"
             raise field_error("layers", text)
-        for place, layer in enumerate(self.layers):
-            if layer.type == "relations" and not any(each.type in MARKS for each in self.layers[:place]):
+        for index, layer in enumerate(self.layers):
+            if layer.type == "relations" and not any(each.type in MARKS for each in self.layers[:index]):
                 text = "“%(layer)s” relates marks; put a layer of marks before it"
-                raise field_error(f"layers[{place}]", text, layer=layer.name)
-            _check_condition(layer, self.layers[:place], f"layers[{place}].show_if")
+                raise field_error(f"layers[{index}]", text, layer=layer.name)
+            _check_condition(layer, self.layers[:index], f"layers[{index}].show_if")
         return self
 
     @property
@@ -387,9 +387,9 @@ class LabelProgram(Program):
     @cached_property
     def conditions(self) -> dict[int, tuple[int, tuple[str, ...]]]:
         """The choice, as node and labels, that each conditional layer needs."""
-        places = {layer.name: index for index, layer in enumerate(self.task.layers, start=1)}
+        node_of = {layer.name: index for index, layer in enumerate(self.task.layers, start=1)}
         return {
-            places[layer.name]: (places[layer.show_if.layer], layer.show_if.labels)
+            node_of[layer.name]: (node_of[layer.show_if.layer], layer.show_if.labels)
             for layer in self.task.layers
             if layer.show_if
         }

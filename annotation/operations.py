@@ -103,10 +103,10 @@ def apply(
     """
     layers = dict(document.layers)
     before = dict(document.layers)
-    for place, change in enumerate((edit, *edit.also)):
-        _apply_change(layers, change, program, subject, f"also.{place - 1}." if place else "")
-    for place, change in enumerate((edit, *edit.also)):
-        _check_references(layers, change, program, f"also.{place - 1}." if place else "")
+    for index, change in enumerate((edit, *edit.also)):
+        _apply_change(layers, change, program, subject, f"also.{index - 1}." if index else "")
+    for index, change in enumerate((edit, *edit.also)):
+        _check_references(layers, change, program, f"also.{index - 1}." if index else "")
     _drop_hanging(layers, program)
     _check_uniqueness(layers)
     problem = edit.problem if "problem" in edit.model_fields_set else document.problem
@@ -356,13 +356,13 @@ def _check_references(
 ) -> None:
     """Check that new objects refer to objects of the steps directly below."""
     below = _ids_below(layers, program, change.node)
-    for place, each in enumerate(change.put):
+    for index, each in enumerate(change.put):
         if unknown := [reference for reference in _references(each) if reference not in below]:
             name = {Chosen: "ref", Relation: "ends"}.get(type(each), "links")
             text = "the steps below this one have no object %(unknown)r"
             if isinstance(each, Relation):
                 text = "the item has no mark %(unknown)r"
-            raise bad_edit(f"{prefix}{objects}.{place}.{name}", text, unknown=unknown[0])
+            raise bad_edit(f"{prefix}{objects}.{index}.{name}", text, unknown=unknown[0])
 
 
 def _references(each: Object) -> tuple[str, ...]:
@@ -459,8 +459,8 @@ def _executable(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox 
     if isinstance(shape, Box):
         return FoundBox(shape.image, shape.box)
     sources = [drawn[name] for name in shape.links if name in drawn]
-    places = tuple(each.span for each in sources if isinstance(each, Span))
-    return FoundSpan(*shape.span, shape.quote, sources=places)
+    spans = tuple(each.span for each in sources if isinstance(each, Span))
+    return FoundSpan(*shape.span, shape.quote, sources=spans)
 
 
 def resolved(document: Document, program: Program) -> dict[int, list[Box | Span]]:
@@ -572,17 +572,17 @@ def checked(document: Document, program: Program, subject: Subject) -> Document:
         BadEdit: Names the layer and field that breaks a rule.
     """
     for index, layer in sorted(document.layers.items()):
-        place = f"layers.{index}"
-        node = _node(index, program, f"{place}.")
+        path = f"layers.{index}"
+        node = _node(index, program, f"{path}.")
         if layer.state == "nothing" and layer.objects:
-            raise bad_edit(f"{place}.state", "a step with objects cannot say that nothing is here")
+            raise bad_edit(f"{path}.state", "a step with objects cannot say that nothing is here")
         for number, each in enumerate(layer.objects):
-            _check_object(each, node, subject, f"{place}.objects.{number}", _layer_of(program, node))
-        _check_answers(layer.objects, _layer_of(program, node), f"{place}.objects")
-        _check_relations(layer.objects, _layer_of(program, node), f"{place}.objects")
+            _check_object(each, node, subject, f"{path}.objects.{number}", _layer_of(program, node))
+        _check_answers(layer.objects, _layer_of(program, node), f"{path}.objects")
+        _check_relations(layer.objects, _layer_of(program, node), f"{path}.objects")
         # The layer's objects were validated with the document; validating them again takes most of the time.
         change = Change.model_construct(node=index, put=layer.objects)
-        _check_references(document.layers, change, program, f"{place}.", "objects")
+        _check_references(document.layers, change, program, f"{path}.", "objects")
     _check_uniqueness(document.layers, "layers")
     _check_problem(document.problem, program)
     return document

@@ -74,24 +74,24 @@ def suggestions(
         proposals: Boxes of each image.
         modules: Outputs of modules: probabilities of proposals, or attention over tokens.
     """
-    places: Suggestions = {int(node): [dict(each) for each in several] for node, several in marks.items()}
+    suggested: Suggestions = {int(node): [dict(each) for each in several] for node, several in marks.items()}
     for output in modules:
         node = program.representative[output["index"]]
-        if node not in places and program.nodes[node].role in ("draw", "choose", "link"):
-            places[node] = list(
+        if node not in suggested and program.nodes[node].role in ("draw", "choose", "link"):
+            suggested[node] = list(
                 _likely_boxes(proposals, output.get("probabilities", ()))
                 if subject.kind == "boxes"
                 else _attended(output, subject)
             )
     names = {
-        each["id"]: f"{key}.{node}.{place}"
-        for node, several in places.items()
-        for place, each in enumerate(several)
+        each["id"]: f"{key}.{node}.{index}"
+        for node, several in suggested.items()
+        for index, each in enumerate(several)
         if "id" in each
     }
     return {
-        node: [_named(each, f"{key}.{node}.{place}", names) for place, each in enumerate(several)]
-        for node, several in sorted(places.items())
+        node: [_named(each, f"{key}.{node}.{index}", names) for index, each in enumerate(several)]
+        for node, several in sorted(suggested.items())
         if several
     }
 
@@ -114,7 +114,7 @@ def _attended(output: Mapping[str, Any], subject: Subject) -> Iterator[dict[str,
     weights = output.get("attention", ())
     highest = max(weights, default=0.0)
     taken = [weight > 0 and weight >= highest / 2 for weight in weights]
-    edges = [place for place, (before, now) in enumerate(pairwise([False, *taken, False])) if before != now]
+    edges = [index for index, (before, now) in enumerate(pairwise([False, *taken, False])) if before != now]
     for first, beyond in zip(edges[::2], edges[1::2], strict=True):
         start, end = subject.tokens[first][0], subject.tokens[beyond - 1][1]
         yield {"span": [start, end], "tokens": [first, beyond], "quote": subject.passage[start:end]}
@@ -180,16 +180,16 @@ def marks_of(
     The certainty is the lowest probability of an answer, None if the system gives none.
     """
     marks: dict[int, tuple[Object, ...]] = {}
-    places = sentences(subject.passage)
+    sentence_spans = sentences(subject.passage)
     for node, prediction in answers.items():
         layer = program.layer(node) if isinstance(program, LabelProgram) else None
         if layer is not None and layer.type in ANSWERED:
             values = list(_values(layer, prediction.answer))
-            marks[node] = tuple(Answer(id=f"{node}.{place}", value=each) for place, each in enumerate(values))
+            marks[node] = tuple(Answer(id=f"{node}.{index}", value=each) for index, each in enumerate(values))
     marked = _marked_node(program, fit)
     if marked is not None:
         source = answers.get(marked) if fit.marks == "answer" else next(iter(answers.values()), None)
-        stretches = () if source is None else _stretches(source, fit, subject.passage, places)
+        stretches = () if source is None else _stretches(source, fit, subject.passage, sentence_spans)
         marks[marked] = tuple(_spans(marked, stretches, subject, fit.label))
     logprobs = [each.answer_logprob for each in answers.values() if each.answer_logprob is not None]
     score = math.exp(min(logprobs)) if logprobs else None
@@ -214,15 +214,17 @@ def _values(layer: LabelLayer, answer: str) -> Iterator[str | int]:
 
 
 def _stretches(
-    prediction: QAPrediction, fit: Fit, passage: str, places: Sequence[tuple[int, int]]
+    prediction: QAPrediction, fit: Fit, passage: str, sentence_spans: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
     """Yield the code points of the answer, or of each fact."""
     if fit.marks == "facts":
-        yield from (places[index] for _title, index in sorted(prediction.facts) if index < len(places))
+        yield from (
+            sentence_spans[index] for _title, index in sorted(prediction.facts) if index < len(sentence_spans)
+        )
         return
     location = prediction.location
     if location and location.first and location.start is not None and location.end is not None:
-        offset = places[location.first[1]][0]
+        offset = sentence_spans[location.first[1]][0]
         yield offset + location.start, offset + location.end
     elif prediction.answer and prediction.type in ("span", None):
         match = re.search(re.escape(prediction.answer.strip()), passage, re.IGNORECASE)
@@ -233,10 +235,10 @@ def _stretches(
 def _spans(
     node: int, stretches: Sequence[tuple[int, int]] | Iterator[tuple[int, int]], subject: Subject, label: str
 ) -> Iterator[Span]:
-    for place, (start, end) in enumerate(stretches):
+    for index, (start, end) in enumerate(stretches):
         first, beyond = trimmed(start, end, subject.passage)
         try:
-            span = span_of(f"{node}.{place}", first, beyond, subject.passage, subject.tokens)
+            span = span_of(f"{node}.{index}", first, beyond, subject.passage, subject.tokens)
         except ValueError:
             continue  # it begins or ends between words of a tokenisation of the project's own
         yield span.model_copy(update={"label": label})

@@ -70,8 +70,8 @@ def _only(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _report_request(request: HttpRequest | None = None, **_: object) -> None:
-    place = f"{method_of(request)} {route_of(request)}" if request is not None else "none"
-    _report(None, part="web", place=place)
+    endpoint = f"{method_of(request)} {route_of(request)}" if request is not None else "none"
+    _report(None, part="web", place=endpoint)
 
 
 def _report_task(sender: Task[Any, Any], exception: BaseException, **_: object) -> None:

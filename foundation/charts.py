@@ -75,9 +75,9 @@ def columns(rows: Sequence[tuple[str, float]], *, most: float | None = None) -> 
     top = most if most is not None else max(value for _label, value in rows) or 1
     step = 100 / max(len(rows), FEWEST)
     shapes = []
-    for place, (label, value) in enumerate(rows):
+    for index, (label, value) in enumerate(rows):
         height = (100 - HEADROOM) * value / top
-        box = (place * step, step, (place + GAP / 2) * step, 100 - height, (1 - GAP) * step, height)
+        box = (index * step, step, (index + GAP / 2) * step, 100 - height, (1 - GAP) * step, height)
         shapes.append(Column(label, value, *map(percent, box)))
     return Columns(shapes, top)
 
@@ -116,14 +116,14 @@ def intervals(
     margin = 0.06 * ((high - low) or 1)
     low, high = low - margin, high + margin
 
-    def place(value: float | None) -> str:
+    def position(value: float | None) -> str:
         return "" if value is None else percent(100 * (value - low) / (high - low))
 
     shapes = [
-        Interval(label, look, value, start, end, place(value), place(start), place(end))
+        Interval(label, look, value, start, end, position(value), position(start), position(end))
         for label, look, value, start, end in rows
     ]
-    return shapes, place(0.0) if low <= 0 <= high else ""
+    return shapes, position(0.0) if low <= 0 <= high else ""
 
 
 def percent(value: float) -> str:

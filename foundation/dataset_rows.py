@@ -131,7 +131,7 @@ def _arrow_batches(source: Any, *, is_file: bool) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(source)
         return
     reader = pa.ipc.open_file(source)
-    yield from (reader.get_batch(place) for place in range(reader.num_record_batches))
+    yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
 
 
 def _rows(batch: pa.RecordBatch, names: dict[str, list[str]]) -> list[dict[str, Any]]:

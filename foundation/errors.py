@@ -44,8 +44,8 @@ class BadFile(TouchstoneError):
     def __init__(self, path: Path, message: str, *, line: int | None = None, field: str = "") -> None:
         self.path, self.message, self.line, self.field = path, message, line, field
         position = f"{path}" if line is None else f"{path}:{line}"
-        place = ": ".join(part for part in (position, field) if part)
-        super().__init__(at_field(place, message) if message else place)
+        where = ": ".join(part for part in (position, field) if part)
+        super().__init__(at_field(where, message) if message else where)
 
 
 class RunFailed(TouchstoneError):

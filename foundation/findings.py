@@ -42,8 +42,8 @@ class Refusal:
     reason: str
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return ": ".join(part for part in (place, self.field, self.reason) if part)
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return ": ".join(part for part in (where, self.field, self.reason) if part)
 
 
 @dataclass
@@ -97,19 +97,19 @@ class Findings:
         self.refused_count = 0
         self._roots = [form for root in roots for form in (root, root.resolve())]
         self._entries: Path | None = None  # one file of an import has its entries
-        self._places: dict[str, int | tuple[Element, str]] = {}  # numbers: there may be millions
+        self._locations: dict[str, int | tuple[Element, str]] = {}  # numbers: there may be millions
 
     @property
     def on_error(self) -> Callable[[BadFile], None] | None:
         """Takes the error of a part, so that a reader goes on; None to raise."""
         return (lambda error: self.refuse(error, error.path)) if self.collect else None
 
-    def mend(self, kind: str, place: str, count: int = 1) -> None:
-        """Count mendings of a kind; ``place`` is an example."""
+    def mend(self, kind: str, where: str, count: int = 1) -> None:
+        """Count mendings of a kind; ``where`` is an example."""
         mending = self.mended.setdefault(kind, Mending(kind))
         mending.count += count
         if len(mending.examples) < MOST_EXAMPLES:
-            mending.examples.append(place)
+            mending.examples.append(where)
 
     def count(self, kind: str) -> int:
         """Return the number of mendings of a kind."""
@@ -130,18 +130,18 @@ class Findings:
         Raises:
             ValueError: Another entry has its id, which is in this field.
         """
-        if external_id in self._places:
+        if external_id in self._locations:
             first = self._line_of(external_id)
             taken = say(
                 "%(id)r is already on line %(line)s; give each entry its own ID", id=external_id, line=first
             )
             raise ValueError(at_field(field, taken))
         self._entries = path
-        self._places[external_id] = (line or 1) if element is None else (element, within)
+        self._locations[external_id] = (line or 1) if element is None else (element, within)
 
     def _line_of(self, external_id: str) -> int | None:
-        place = self._places.get(external_id)
-        return place[0].line_of(_path(place[1])) if isinstance(place, tuple) else place
+        location = self._locations.get(external_id)
+        return location[0].line_of(_path(location[1])) if isinstance(location, tuple) else location
 
     def refuse(
         self,
@@ -290,10 +290,10 @@ def _refusals(
     else:
         field, reason = _field_and_reason(message_of(error))
         problems = [(_path(field), field, reason)]
-    for place, field, reason in problems:
+    for location, field, reason in problems:
         # A value of the wrong kind has no field: what holds it is wrong.
         full = f"{within}{field}" if field.startswith("[") or not field else f"{within}.{field}"
-        at = line if element is None else element.line_of([*_path(within), *place])
+        at = line if element is None else element.line_of([*_path(within), *location])
         name = ": ".join(part for part in (entry, full.removeprefix(".")) if part)
         yield BadFile(path, reason, line=at, field=name)
 

@@ -54,18 +54,18 @@ def all_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str,
 
 def _one_by_value(errors: Iterable[Any]) -> Iterator[Any]:
     """Yield one error of a value for which pydantic tried several kinds."""
-    for place, tried in groupby(errors, key=_without_kind):
+    for location, tried in groupby(errors, key=_without_kind):
         first, *others = tried
-        if not others or first["loc"] == place:
+        if not others or first["loc"] == location:
             yield from (first, *others)
         else:
             precise = (each for each in others if not each["type"].endswith(("_type", "_parsing")))
-            yield next(precise, {**first, "type": "scalar_type"}) | {"loc": place}
+            yield next(precise, {**first, "type": "scalar_type"}) | {"loc": location}
 
 
 def _without_kind(error: Any) -> tuple[str | int, ...]:
-    place: tuple[str | int, ...] = error["loc"]
-    return place[:-1] if place and place[-1] in KINDS else place
+    location: tuple[str | int, ...] = error["loc"]
+    return location[:-1] if location and location[-1] in KINDS else location
 
 
 def _message(error: Any) -> str:

@@ -55,14 +55,14 @@ def articles(
         out; a fact or token without a sentence is ignored.
     """
     chosen = set(facts)
-    places: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
+    tokens_of: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
     for title, index, start, end, level in tokens:
-        places.setdefault((title, index), []).append((start, end, level))
+        tokens_of.setdefault((title, index), []).append((start, end, level))
     shown = [
         Article(
             title,
             [
-                Sentence(cut_pieces(text, places.get((title, index), [])), (title, index) in chosen)
+                Sentence(cut_pieces(text, tokens_of.get((title, index), [])), (title, index) in chosen)
                 for index, text in enumerate(sentences)
                 if text.strip()
             ],
@@ -75,10 +75,10 @@ def articles(
     )
 
 
-def cut_pieces(text: str, places: Sequence[tuple[int, int, int]]) -> tuple[Piece, ...]:
+def cut_pieces(text: str, tokens: Sequence[tuple[int, int, int]]) -> tuple[Piece, ...]:
     """Cut a stripped sentence at its tokens; merge neighbours of one level."""
     levels = [0] * len(text)
-    for start, end, level in places:
+    for start, end, level in tokens:
         levels[start:end] = [level] * (min(end, len(text)) - start)
     # Highlight a blank between two tokens of one level, so that they become one piece.
     for at in range(1, len(text) - 1):

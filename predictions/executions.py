@@ -79,7 +79,7 @@ def steps_of(execution: Execution, item: ModuleItem) -> list[Step] | None:
 
     def step(node: Node) -> Step:
         output = outputs.get(node.index)
-        boxes, tokens = _places(output, execution, item)
+        boxes, tokens = _boxes_and_tokens(output, execution, item)
         gives = node.type in OBJECTS
         return Step(
             module=node.module,
@@ -106,7 +106,7 @@ def _by_node(program: Program, given: Mapping[int, NodeOutput]) -> dict[int, Nod
     return {index: output for index, output in every.items() if output is not None}
 
 
-def _places(
+def _boxes_and_tokens(
     output: NodeOutput | None, execution: Execution, item: ModuleItem
 ) -> tuple[list[StepBox] | None, list[tuple[int, int, int]] | None]:
     """Return the boxes and the tokens that a module found; None if unknown."""

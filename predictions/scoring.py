@@ -95,8 +95,8 @@ class Standard:
         if scored.answer_type is None or (scored.answer_type == "span" and scored.location is None):
             self._unlocated += 1
             return (*standard, *UNKNOWN_PLACE)
-        place = scored.location or {}
-        record = (scored.answer_type, place.get("first"), place.get("last"), scored.facts)
+        location = scored.location or {}
+        record = (scored.answer_type, location.get("first"), location.get("last"), scored.facts)
         self._locations.append(record)
         loca = farm_loca.loca([record])
         return (*standard, loca.span_answers, loca.inside_count, loca.outside_count)

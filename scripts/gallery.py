@@ -296,8 +296,8 @@ def take_part(browser: Browser, site: Site, link: str, folder: Path, width: int)
     page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(link)
     taken = []
-    for number, place in enumerate(walk(page)):
-        path = folder / f"{number:02d}-{place}-{width}.png"
+    for number, page_name in enumerate(walk(page)):
+        path = folder / f"{number:02d}-{page_name}-{width}.png"
         save(page, path, width)
         taken.append(path)
     for name, address in (("home", "/"), ("withdraw", "/withdraw/"), ("not-found", "/no-such-page/")):
@@ -326,13 +326,13 @@ def walk(page: Page) -> Iterator[str]:
     page.get_by_role("button", name="I agree to take part").click()
     page.wait_for_load_state()
     while True:
-        place = page.url.rstrip("/").rpartition("/")[2]
-        yield place
-        if place == "done":
+        page_name = page.url.rstrip("/").rpartition("/")[2]
+        yield page_name
+        if page_name == "done":
             return
         fill(page)
         page.locator("form[data-timed] .actions button").click()
-        page.wait_for_url(re.compile(f"^(?!.*/{place}/$)"))
+        page.wait_for_url(re.compile(f"^(?!.*/{page_name}/$)"))
 
 
 def fill(page: Page) -> None:
@@ -364,9 +364,9 @@ def written(pictures: dict[str, list[Path]], page: Path) -> str:
     for part, paths in pictures.items():
         lines += ["", f"## {TITLES[part]}", ""]
         for path in paths:
-            place = Path("..") / path.relative_to(page.parents[1])
+            address = Path("..") / path.relative_to(page.parents[1])
             width = 200 if path.stem.endswith(f"-{NARROW}") else 480
-            lines.append(f'<img src="{place.as_posix()}" width="{width}" alt="{sentence(path.stem)}">')
+            lines.append(f'<img src="{address.as_posix()}" width="{width}" alt="{sentence(path.stem)}">')
     return "\n".join(lines) + "\n"
 
 

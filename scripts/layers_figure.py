@@ -131,8 +131,8 @@ def _floors(x: float, top: float, width: float, floors: list[list[str]]) -> str:
     body = ""
     for at, names in enumerate(floors):
         room = (width - 16 - 4 * (len(names) - 1)) / len(names)
-        for place, name in enumerate(names):
-            left, y = x + 8 + place * (room + 4), top + at * ROW
+        for column, name in enumerate(names):
+            left, y = x + 8 + column * (room + 4), top + at * ROW
             body += (
                 f'<rect x="{left:g}" y="{y:g}" width="{room:g}" height="{ROW - 3}" rx="3" fill="{CHIP}"/>\n'
             )
@@ -144,8 +144,8 @@ def _floors(x: float, top: float, width: float, floors: list[list[str]]) -> str:
 def _text(
     x: float, y: float, text: str, size: float, colour: str, weight: str = "normal", anchor: str = "start"
 ) -> str:
-    place = f'x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}"'
-    return f'<text {place} font-weight="{weight}" text-anchor="{anchor}">{escape(text)}</text>\n'
+    attributes = f'x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}"'
+    return f'<text {attributes} font-weight="{weight}" text-anchor="{anchor}">{escape(text)}</text>\n'
 
 
 def table() -> str:

@@ -21,7 +21,7 @@ from scripts.processes import ROOT
 
 LONGEST_SUMMARY = 72
 ALLOWED = "words: allow"
-NAMES = frozenset({"found", "known", "made", "one", "said", "told"})
+NAMES = frozenset({"found", "known", "made", "one", "place", "said", "told"})
 RIDDLE = re.compile(
     r"(?:^|(?<=[.!:] ))(Who|Whoever|Whose|What|Whatever|Whether|Where)\b(?!\s+(?:is|are|was) the\b)"
     r"(?P<rest>[^?]*?)(?P<end>[.!?](?:\s|$)|$)"

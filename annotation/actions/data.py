@@ -294,12 +294,12 @@ class _Import:
         self.report.images += self._keep_images(batch if self.folder else new)
         insert(Item, ITEM, rows)
         with_more = [
-            place for place, record in enumerate(new) if record.gold is not None or record.annotations
+            index for index, record in enumerate(new) if record.gold is not None or record.annotations
         ]
         if with_more:
             ids = self._ids(position, position + len(new))
-            self._bring_gold([(ids[position + place], new[place]) for place in with_more])
-            self._bring_annotations([(ids[position + place], new[place]) for place in with_more])
+            self._bring_gold([(ids[position + index], new[index]) for index in with_more])
+            self._bring_annotations([(ids[position + index], new[index]) for index in with_more])
         self.report.added += len(new)
         self.report.unchanged += len(batch) - len(new)
         return len(new)

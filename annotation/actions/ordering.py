@@ -64,7 +64,7 @@ def move_items(*, project: Project, items: Sequence[Item], order: Order, by: Use
     _rescan_all(project)
     ends = project.items.aggregate(low=Min("rank"), high=Max("rank"))
     start = ends["low"] - len(items) if order == Order.FIRST else ends["high"] + 1
-    ranks = [When(pk=item.pk, then=Value(start + place)) for place, item in enumerate(items)]
+    ranks = [When(pk=item.pk, then=Value(start + index)) for index, item in enumerate(items)]
     lock(project.items.filter(pk__in=[item.pk for item in items])).update(rank=Case(*ranks))
     names = ", ".join(item.external_id for item in items)
     audit.record(project=project, kind="items_ordered", by=by, data={"order": order.value, "item": names})

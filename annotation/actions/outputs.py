@@ -105,7 +105,7 @@ def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
         marks = checked(Document(layers=layers), program, subject).model_dump(mode="json")["layers"]
     except BadEdit as error:
         raise Conflict(f"{record.id}: marks: {error.field}: {error}") from error
-    modules = [_fitted(record, place, item, kind) for place in _placed(record, item, kind)]
+    modules = [_fitted(record, output, item, kind) for output in _placed(record, item, kind)]
     columns = {
         "proposals": [[list(box) for box in image] for image in record.proposals],
         "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
@@ -122,12 +122,12 @@ def _placed(record: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:
     program = program_of(item, kind)
     left = {module: _nodes(program, module) for module in {node.module for node in program.nodes}}
     placed = []
-    for place, output in enumerate(record.modules):
+    for position, output in enumerate(record.modules):
         module = canonical(output.module)
         index = output.index
         if index is None:
             if not left.get(module):
-                raise Conflict(f"{record.id}: modules.{place}: the program has no further {module!r}")
+                raise Conflict(f"{record.id}: modules.{position}: the program has no further {module!r}")
             index = left[module].pop(0)
         placed.append(output.model_copy(update={"index": index, "module": module}))
     if len({output.index for output in placed}) != len(placed):

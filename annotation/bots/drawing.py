@@ -103,15 +103,15 @@ class _Pen:
                 label, about = (each.label, each.answers) if isinstance(each, Box | Span) else ("", {})
                 if label and self.rng.random() < self.behaviour.wrong:
                     label = ""
-                place = {**self._moved(each), **({"answers": dict(about)} if about else {})}
-                self._add(index, place, links, each.reason, each.id, label)
+                moved = {**self._moved(each), **({"answers": dict(about)} if about else {})}
+                self._add(index, moved, links, each.reason, each.id, label)
             if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
                 self._add(index, self._anywhere(index), links, "looks like one")
 
     def _add(
         self,
         index: int,
-        place: Json,
+        content: Json,
         links: Sequence[str] = (),
         reason: str = "",
         gold: str = "",
@@ -122,9 +122,9 @@ class _Pen:
         Without a given one, it is any.
         """
         name = f"b{index}-{len(self.layers[index])}"
-        shape = {"id": name, **place}
+        shape = {"id": name, **content}
         layer = self.sheet.nodes[index].get("layer")
-        if layer and layer["labels"] and "value" not in place:
+        if layer and layer["labels"] and "value" not in content:
             shape["label"] = label or self.rng.choice(layer["labels"])["name"]
             if layer["questions"]:
                 shape["answers"] = self._about(shape["label"], layer["questions"], shape.get("answers", {}))
@@ -209,7 +209,7 @@ class _Pen:
             return {"image": shape.image, **self._moved_mark(shape)}
         assert isinstance(shape, Span)
         first, beyond = shape.tokens
-        moved = [place + self._slip() for place in (first, beyond)]
+        moved = [token + self._slip() for token in (first, beyond)]
         start = min(max(0, moved[0]), len(self.sheet.tokens) - 1)
         if (start, moved[1]) == (first, beyond):
             return {"span": list(shape.span), "tokens": list(shape.tokens), "quote": shape.quote}

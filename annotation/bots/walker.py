@@ -192,7 +192,7 @@ class _Annotation:
 
     def _send(self, operations: Sequence[Json], base: int, *, again: bool = False) -> Walk:
         """Save operations made on revision ``base``; rebase if it is stale."""
-        sent = [{**operation, "base": base + place} for place, operation in enumerate(operations)]
+        sent = [{**operation, "base": base + index} for index, operation in enumerate(operations)]
         answer = yield from _ask(self._post("save", "operations/", {"operations": sent}), 200, 409, 410)
         if answer.status == 410:
             self.gone = True

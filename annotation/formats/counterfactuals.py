@@ -52,7 +52,7 @@ class Shown(NamedTuple):
     passage: str
     parts: tuple[Part, ...]
 
-    def place(self, source: str, start: int, end: int) -> Place:
+    def in_passage(self, source: str, start: int, end: int) -> Place:
         """Return the position in the passage of a stretch of the instance."""
         part = next(
             part
@@ -122,10 +122,8 @@ def item_of(instance: Instance) -> ItemRecord:
         _answer(instance, shown, changed),
     )
     layers = {
-        node: Layer(
-            objects=tuple(_span(f"{node}.{n}", place, shown, tokens) for n, place in enumerate(places))
-        )
-        for node, places in zip(nodes(), marked, strict=True)
+        node: Layer(objects=tuple(_span(f"{node}.{n}", span, shown, tokens) for n, span in enumerate(spans)))
+        for node, spans in zip(nodes(), marked, strict=True)
     }
     return ItemRecord(
         external_id=instance.id, kind="spans", program=program_text(),
@@ -156,10 +154,10 @@ def show(instance: Instance) -> Shown:
     add("Question: ", "question", 0, original.question)
     if changed.question != original.question:
         add("\nChanged question: ", "counterfactual", 0, changed.question)
-    places = starts(original.context)
+    offsets = starts(original.context)
     for number, (title, new) in enumerate(_added(original, changed)):
         sentences = original.context[number][1]
-        add(f"\n\n{title}\n", "context", places.get((number, 0), 0), "".join(sentences))
+        add(f"\n\n{title}\n", "context", offsets.get((number, 0), 0), "".join(sentences))
         if new:
             add("", f"new {number}", 0, "".join(new))
     return Shown(text, tuple(part for part in parts if part.size))
@@ -187,7 +185,7 @@ def _change(instance: Instance, shown: Shown) -> Place | None:
         tail = next((n for n in range(most) if before[-1 - n] != after[-1 - n]), most)
         inside = [span for span in words(after) if span[0] < len(after) - tail and head < span[1]]
         start, end = (inside[0][0], inside[-1][1]) if inside else (head, max(head + 1, len(after) - tail))
-        return shown.place("counterfactual", start, min(end, len(after)))
+        return shown.in_passage("counterfactual", start, min(end, len(after)))
     for part in shown.parts:
         if part.source.startswith("new "):
             text = shown.passage[part.at : part.at + part.size]
@@ -219,7 +217,7 @@ def _runs(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[
     runs: list[list[int]] = []
     before: Place | None = None
     for span in sorted(spans):
-        start, end = shown.place(source, *span)
+        start, end = shown.in_passage(source, *span)
         near = before in order and order.get(span) == order[before] + 1
         if near and "\n" not in shown.passage[runs[-1][1] : start]:
             runs[-1][1] = end
@@ -229,10 +227,10 @@ def _runs(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[
     return [(start, end) for start, end in runs]
 
 
-def _span(name: str, place: Place, shown: Shown, tokens: Tokens) -> Span:
-    start, end = place
+def _span(name: str, span: Place, shown: Shown, tokens: Tokens) -> Span:
+    start, end = span
     return Span(
-        id=f"d{name}", span=place, tokens=tokens_of(start, end, tokens), quote=shown.passage[start:end]
+        id=f"d{name}", span=span, tokens=tokens_of(start, end, tokens), quote=shown.passage[start:end]
     )
 
 
@@ -288,17 +286,17 @@ def _mended(instance: Instance, gold: Document, draft: Document) -> Instance:
     if judged == "valid":
         return _validated(instance, {"verdict": judged})
     shown = show(instance)
-    places = dict(zip(STEPS, nodes(), strict=True))
+    node_of = dict(zip(STEPS, nodes(), strict=True))
     values: dict[str, object] = {"verdict": judged}
     for name, step in (("positive", POSITIVE), ("negative", NEGATIVE)):
-        if _marked(gold, places[step])[0] != _marked(draft, places[step])[0]:
-            values[name] = _words(instance, shown, _marked(gold, places[step])[0])
+        if _marked(gold, node_of[step])[0] != _marked(draft, node_of[step])[0]:
+            values[name] = _words(instance, shown, _marked(gold, node_of[step])[0])
     changed = instance.counterfactual
-    spans, note = _marked(gold, places[CHANGE])
+    spans, note = _marked(gold, node_of[CHANGE])
     if note:
         changed = _reworded(changed, instance.original, shown, spans, note)
-    spans, note = _marked(gold, places[ANSWER])
-    if note or spans != _marked(draft, places[ANSWER])[0]:
+    spans, note = _marked(gold, node_of[ANSWER])
+    if note or spans != _marked(draft, node_of[ANSWER])[0]:
         if len(spans) > 1 and not note:
             raise value_error(
                 "the new answer is marked in several places; leave one, or write it as the note"

@@ -149,9 +149,9 @@ def _pictures(
     gold: Sequence[Box | Span],
 ) -> Iterator[Picture]:
     start = 0
-    for place, image in enumerate(shown):
+    for index, image in enumerate(shown):
         high = round(WIDTH * (image["height"] or 3) / (image["width"] or 4))
-        placed = proposals[place] if place < len(proposals) else []
+        placed = proposals[index] if index < len(proposals) else []
         own = probabilities[start : start + len(placed)]
         proposed = _labelled(
             [
@@ -165,7 +165,7 @@ def _pictures(
         marked = [
             Drawn(_rectangle(shape.box, high))
             for shape in gold
-            if isinstance(shape, Box) and shape.image == place
+            if isinstance(shape, Box) and shape.image == index
         ]
         yield Picture(image["name"], image["url"], high, proposed, marked)
 
@@ -181,8 +181,8 @@ def _labelled(boxes: Sequence[tuple[Rectangle, str]], high: int) -> list[Drawn]:
     sizes = [(LETTER * len(label), LETTERS) for _box, label in boxes]
     labels = place_labels([box for box, _label in boxes], sizes, (WIDTH, high), gap=GAP)
     return [
-        Drawn(box, label, place.x, place.y + place.height)
-        for (box, label), place in zip(boxes, labels, strict=True)
+        Drawn(box, label, label_box.x, label_box.y + label_box.height)
+        for (box, label), label_box in zip(boxes, labels, strict=True)
     ]
 
 
@@ -223,11 +223,11 @@ def _table(
     attention: Sequence[float],
 ) -> Iterator[tuple[str, float]]:
     """Yield the ten most likely proposals, or most attended words."""
-    places = [place for place, boxes in enumerate(proposals) for _box in boxes]
+    image_indices = [index for index, boxes in enumerate(proposals) for _box in boxes]
     named = [
-        (f"{item.images[place]}: {number}", p)
-        for number, (place, p) in enumerate(zip(places, probabilities, strict=False), start=1)
-        if place < len(item.images)
+        (f"{item.images[index]}: {number}", p)
+        for number, (index, p) in enumerate(zip(image_indices, probabilities, strict=False), start=1)
+        if index < len(item.images)
     ]
     named += [
         (item.passage[start:end], weight)

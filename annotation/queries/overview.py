@@ -86,7 +86,7 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
             {"letter": who, "state": layer.state, "count": len(layer.objects), "note": layer.note}
             for who, layer in step.layers.items()
         ],
-        "images": [] if answers else [_overlay(step, place, image) for place, image in enumerate(shown)],
+        "images": [] if answers else [_overlay(step, index, image) for index, image in enumerate(shown)],
         "spans": [{**_quote(step, cluster), "letters": sorted(cluster.members)} for cluster in step.clusters]
         if answers or not shown
         else [],
@@ -108,28 +108,28 @@ def _grouped(answers: Mapping[str, Sequence[str | int]]) -> list[tuple[str, list
 
 def _quote(step: Step, cluster: Cluster[Any]) -> dict[str, Any]:
     """Return a cluster's quote and label, or its answer or relation."""
-    who, place = next(iter(cluster.members.items()))
-    each = step.layers[who].objects[place]
+    who, index = next(iter(cluster.members.items()))
+    each = step.layers[who].objects[index]
     if isinstance(each, Answer):
         return {"answer": each.value}
     if isinstance(each, Relation):
         first, second = (_end(*end) for end in cluster.median)
         return {"answer": f"{first} – {each.label} → {second}"}
-    shape = step.objects[who][place]
+    shape = step.objects[who][index]
     return {"quote": shape.quote if isinstance(shape, Span) else "", "label": shape.label}
 
 
 def _end(step: Step, cluster: Cluster[Any]) -> str:
     """Return a mark in a few words: its quote, or label and place."""
-    who, place = next(iter(cluster.members.items()))
-    mark = step.objects[who][place]
+    who, index = next(iter(cluster.members.items()))
+    mark = step.objects[who][index]
     if isinstance(mark, Span):
         return f"“{mark.quote}”"
     left, top = (round(100 * edge) for edge in mark.box[:2])
     return f"{mark.label} ({left} %, {top} %)"
 
 
-def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
+def _overlay(step: Step, image_index: int, image: dict[str, Any]) -> dict[str, Any]:
     """Return everybody's boxes in one image, in thousandths of its sides."""
     width = image["width"] or 4
     height = image["height"] or 3
@@ -138,7 +138,7 @@ def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
         {"letter": f"{who} {each.label}".strip(), "number": number % 6, **_drawn(each, high)}
         for number, (who, objects) in enumerate(step.objects.items())
         for each in objects
-        if isinstance(each, Box) and each.image == place
+        if isinstance(each, Box) and each.image == image_index
     ]
     return {"url": image["url"], "name": image["name"], "high": high, "boxes": boxes}
 

@@ -107,10 +107,10 @@ def _names(storage: Storage, folder: str) -> Iterator[str]:
 
 
 def _add_folder(archive: ArchiveWriter, name: str, folder: Path) -> None:
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         folders.sort()
         for file in sorted(files):
-            path = Path(place) / file
+            path = Path(parent) / file
             if path.is_file() and not path.is_symlink():
                 archive.add_path(f"{name}/{path.relative_to(folder).as_posix()}", path)
 

@@ -113,13 +113,13 @@ def _store_image(name: str, source: Path) -> None:
         storage.save(name, File(given))
 
 
-def _swap(staged: Path, place: Path) -> None:
+def _swap(staged: Path, target: Path) -> None:
     """Replace a folder; what it held goes with the stage."""
-    if place.exists():
-        shutil.move(place, staged.with_name(f"former-{place.name}"))
+    if target.exists():
+        shutil.move(target, staged.with_name(f"former-{target.name}"))
     if staged.exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(staged, place)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(staged, target)
 
 
 def _weights(staged: Path, wanted: Path | None) -> list[str]:

@@ -225,26 +225,26 @@ def _purge_unnamed() -> int:
     oldest = time.time() - KEPT.total_seconds()
     # What a worker or an upload writes now is young. It is listed before the jobs are read, which name it
     # sooner than it gets old.
-    places = folder().iterdir() if folder().is_dir() else ()
-    old = [place for place in places if _changed_at(place) < oldest]
+    entries = folder().iterdir() if folder().is_dir() else ()
+    old = [entry for entry in entries if _changed_at(entry) < oldest]
     rows = Job.objects.exclude(upload="", file="").values_list("upload", "file")
     named = {Path(name).parts[0] for row in rows for name in row if name}
-    unnamed = [place for place in old if place.name not in named]
-    for place in unnamed:
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place, ignore_errors=True)
+    unnamed = [entry for entry in old if entry.name not in named]
+    for entry in unnamed:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
         else:
-            place.unlink(missing_ok=True)
+            entry.unlink(missing_ok=True)
     return len(unnamed)
 
 
-def _changed_at(place: Path) -> float:
+def _changed_at(entry: Path) -> float:
     """Return when a file, or anything in a folder, was changed last.
 
     It is now if something disappears meanwhile, because somebody is at work there.
     """
     try:
-        return max(path.lstat().st_mtime for path in (place, *place.rglob("*")))
+        return max(path.lstat().st_mtime for path in (entry, *entry.rglob("*")))
     except FileNotFoundError:
         return time.time()
 

@@ -144,10 +144,10 @@ class PredictionsFile:
         return [QuestionWeight(start=start, end=end, weight=weight) for start, end, weight in given]
 
     def _location(self, external_id: str, context: Any) -> AnswerLocation | None:
-        place = self.content.answer_location.get(external_id)
-        if place is None:
+        location = self.content.answer_location.get(external_id)
+        if location is None:
             return None
-        title, index, start, end = place
+        title, index, start, end = location
         sentences = [texts[index] for name, texts in context if name == title and index < len(texts)]
         if not any(end <= len(sentence) for sentence in sentences):
             message = say(
@@ -200,19 +200,19 @@ def _plain_facts(path: Path, element: Element, findings: Findings) -> frozenset[
     stand_ins: set[Fact] = set()
     for external_id, facts in parts.items():
         plain, malformed = plain_facts(facts)
-        for place in malformed:
+        for index in malformed:
             # To find the lines of thousands of them would take minutes.
             is_listed = findings.count("malformed_facts") < MOST_EXAMPLES
-            shown = _shown_fact(path, element, external_id, place) if is_listed else ""
+            shown = _shown_fact(path, element, external_id, index) if is_listed else ""
             findings.mend("malformed_facts", shown)
-            stand_ins.add(plain[place])
+            stand_ins.add(plain[index])
         parts[external_id] = plain
     return frozenset(stand_ins)
 
 
-def _shown_fact(path: Path, element: Element, external_id: str, place: int) -> str:
-    line = element.line_of(["sp", external_id, place])
-    return f"{path.name}:{line}: sp.{external_id}[{place}]"
+def _shown_fact(path: Path, element: Element, external_id: str, index: int) -> str:
+    line = element.line_of(["sp", external_id, index])
+    return f"{path.name}:{line}: sp.{external_id}[{index}]"
 
 
 def _rest(value: Any, error: ValidationError, findings: Findings) -> _File:

@@ -112,10 +112,10 @@ class _Reading:
         return self._findings.each_of(kind, values, self._path, self._element, name)
 
     def _is_new(self, asked: _Asked, field: str) -> bool:
-        place: dict[str, Any] = {"element": self._element, "within": field}
+        where: dict[str, Any] = {"element": self._element, "within": field}
         try:
-            self._findings.note_entry(asked.external_id, self._path, field="id", **place)
+            self._findings.note_entry(asked.external_id, self._path, field="id", **where)
         except ValueError as error:
-            self._findings.refuse(error, self._path, **place)
+            self._findings.refuse(error, self._path, **where)
             return False
         return True

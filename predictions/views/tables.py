@@ -44,9 +44,9 @@ RUNS = Table(
 )
 
 
-def _score(place: int) -> Any:
+def _score(index: int) -> Any:
     def value(row: tuple[Any, Sequence[Any]]) -> float | None:
-        return row[1][place].percent
+        return row[1][index].percent
 
     return value
 
@@ -56,8 +56,8 @@ SCORES = Table(
         Column("system", _("System"), lambda row: row[0].system.name.casefold()),
         Column("dataset", _("Dataset"), lambda row: row[0].dataset.name.casefold()),
         *(
-            Column(name, label, _score(place), is_number=True)
-            for place, (name, label) in enumerate(COLUMNS.items())
+            Column(name, label, _score(index), is_number=True)
+            for index, (name, label) in enumerate(COLUMNS.items())
         ),
     ),
     parameter="scores",

@@ -469,7 +469,7 @@ def end(*, participant: Participant, outcome: Outcome) -> None:
 
 def new_code(length: int) -> str:
     """Return a random code of letters and digits that are hard to confuse."""
-    return "".join(secrets.choice(_CODE_ALPHABET) for _place in range(length))
+    return "".join(secrets.choice(_CODE_ALPHABET) for _position in range(length))
 
 
 def record(participant: Participant, kind: str, data: dict[str, Any]) -> None:

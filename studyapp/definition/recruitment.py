@@ -218,16 +218,16 @@ def check_address(url: str, placeholders: tuple[str, ...]) -> str:
         raise value_error("is not an address: %(error)s", error=str(error)) from error
     if parts.scheme != "https" or not parts.hostname or parts.username is not None:
         raise value_error("must be a full address that begins with https://")
-    places = ", ".join(f"{{{name}}}" for name in placeholders)
+    allowed = ", ".join(f"{{{name}}}" for name in placeholders)
     if any(f"{{{name}}}" in parts.netloc for name in placeholders):
-        raise value_error("%(places)s may not be part of the host name", places=places)
+        raise value_error("%(places)s may not be part of the host name", places=allowed)
     plain = url
     for name in placeholders:
         plain = plain.replace(f"{{{name}}}", "")
     if not plain.isascii() or any(sign in plain for sign in "{}<>\"'\\^`| ") or not plain.isprintable():
         raise value_error(
             "contains a character that an address may not have; allowed placeholders: %(places)s",
-            places=places,
+            places=allowed,
         )
     return url
 

@@ -89,7 +89,9 @@ def _is_kept(text: str) -> bool:
 
 def located(name: str, node: yaml.Node | None, problems: Sequence[tuple[Location, str]]) -> DefinitionError:
     """Return the error about fields of a document, with their lines."""
-    return _error(name, [Problem(*_place(node, location), message) for location, message in problems])
+    return _error(
+        name, [Problem(*_line_and_field(node, location), message) for location, message in problems]
+    )
 
 
 def as_written(node: yaml.Node | None, errors: Sequence[Any]) -> list[Location]:
@@ -189,7 +191,7 @@ def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, s
             yield from _repeated(child, walked)
 
 
-def _place(node: yaml.Node | None, location: Location) -> tuple[int, str]:
+def _line_and_field(node: yaml.Node | None, location: Location) -> tuple[int, str]:
     """Return line and dotted field of a location.
 
     A field that the file lacks, such as a missing key, has the line of its parent.

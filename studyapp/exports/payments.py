@@ -72,10 +72,10 @@ def payment_file(
     platform wants none.
     """
     columns = FORMATS[file_format]
-    places = [PAYMENT_COLUMNS.index(name) for name in columns]
+    indices = [PAYMENT_COLUMNS.index(name) for name in columns]
     platform = PAYMENT_COLUMNS.index("platform")
     rows = (
-        [row[place] for place in places]
+        [row[index] for index in indices]
         for row in payment_rows(study, amounts, earned)
         if file_format == "all" or (row[platform] == file_format and Decimal(row[1]))
     )

@@ -67,7 +67,7 @@ class Judgement(Frozen):
     """
 
     judged = models.ForeignKey(JudgedAnswer, on_delete=models.PROTECT, related_name="judgements")
-    place = models.PositiveSmallIntegerField()
+    place = models.PositiveSmallIntegerField()  # words: allow - the name of a database field
     judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     is_correct = models.BooleanField()
     note = models.TextField(blank=True)

@@ -112,7 +112,7 @@ def times(study: Study) -> Times:
     counts: Counter[int] = Counter()
     for minutes, number in taken:
         counts[int(minutes / width)] += number
-    bars = [Bar(place * width, (place + 1) * width, counts[place]) for place in range(max(counts) + 1)]
+    bars = [Bar(index * width, (index + 1) * width, counts[index]) for index in range(max(counts) + 1)]
     return Times(weighted_median(taken), bars)
 
 

@@ -196,7 +196,7 @@ def _median_seconds(versions: Iterable[StudyVersion]) -> dict[Key, float]:
 def weighted_median(counts: Sequence[tuple[float, int]]) -> float:
     """Return the median of sorted values that come with their numbers."""
     reached = list(accumulate(n for _value, n in counts))
-    low, high = (bisect_left(reached, place) for place in ((reached[-1] + 1) // 2, reached[-1] // 2 + 1))
+    low, high = (bisect_left(reached, rank) for rank in ((reached[-1] + 1) // 2, reached[-1] // 2 + 1))
     return (counts[low][0] + counts[high][0]) / 2
 
 

@@ -118,9 +118,9 @@ def rank(
     assert isinstance(question.scale, RankingScale)
     keys = [part.key for part in question.parts]
     spread = behaviour.spread and 1.0  # in places; 0 keeps the order as it is
-    liked = {key: place * (not spread) + spread * rng.uniform(0, len(keys)) for place, key in enumerate(keys)}
+    liked = {key: index * (not spread) + spread * rng.uniform(0, len(keys)) for index, key in enumerate(keys)}
     order = sorted(keys, key=lambda key: liked[key] + shifts.get(key, 0.0))
-    return {key: str(place) for place, key in enumerate(order[: question.scale.ranks], start=1)}
+    return {key: str(position) for position, key in enumerate(order[: question.scale.ranks], start=1)}
 
 
 def _number(scale: NumberScale, share: float) -> str:

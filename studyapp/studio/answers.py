@@ -151,9 +151,9 @@ def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
 
     The answers to choose from are those of the question as it was saved.
     """
-    *place, index, _name = widget.location
+    *list_location, index, _name = widget.location
     rows: Any = draft
-    for part in place:
+    for part in list_location:
         rows = rows[part]
     earlier = {question.key: question for question in questions_in(_plain(rows[:index]))}
     written = value if isinstance(value, dict) else {}

@@ -217,8 +217,8 @@ class _Builder:
         fields = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
         for key in get_args(keys):
-            place = (*widget.location, key)
-            named = Widget("group", place, steps.label(place), is_dropped_empty=True)
+            location = (*widget.location, key)
+            named = Widget("group", location, steps.label(location), is_dropped_empty=True)
             part = fields.get(key)
             named.children = list(self.fields(inner, named.location, part if isinstance(part, dict) else {}))
             widget.children.append(named)
@@ -323,8 +323,8 @@ class _Builder:
         """Return a box for each part whose questions can be shuffled."""
         widget.kind, widget.is_worded = "answers", True
         widget.value = [str(part) for part in value] if isinstance(value, list) else []
-        places = (("questionnaire", part) for part in ("pre_survey", "item", "post_survey"))
-        widget.options = [(place[-1], steps.label(place)) for place in places]
+        locations = (("questionnaire", part) for part in ("pre_survey", "item", "post_survey"))
+        widget.options = [(location[-1], steps.label(location)) for location in locations]
         widget.answers = {part: part for part, _label in widget.options}
         return widget
 
@@ -361,8 +361,8 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("exclusions", "*", "value"): _Builder.nothing,
     ("translations",): _Builder.translations,
     **{
-        (*place, "*", *rest): method
-        for place in QUESTIONS
+        (*location, "*", *rest): method
+        for location in QUESTIONS
         for rest, method in (
             (("scale",), scale_fields.scale),
             (("scale", "choices"), scale_fields.choices),
@@ -389,7 +389,7 @@ _ANSWERS = {
     ("screening", "*", "accept"): answers.accept,
     ("screening", "*", "quotas"): answers.quotas,
     ("comprehension", "questions", "*", "correct"): answers.correct,
-    **{(*place, "*", "show_if"): answers.show_if for place in QUESTIONS},
+    **{(*location, "*", "show_if"): answers.show_if for location in QUESTIONS},
 }
 _OPTIONS: dict[str, dict[str, str]] = {
     **steps.OPTIONS,

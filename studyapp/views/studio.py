@@ -78,7 +78,7 @@ def start_from_file(request: HttpRequest, workspaces: list[Workspace]) -> HttpRe
         draft = starts.from_file(content, slug=content["study"])
         study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=user_of(request))
     except DefinitionError as error:
-        filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
+        filled.add_error("file", [f"{where}{translated(message)}" for where, message in error.lines])
     except TouchstoneError as error:
         filled.add_error("file", translated_error(error))
     else:

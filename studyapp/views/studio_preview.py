@@ -193,8 +193,10 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     context["instructions"] = paragraphs(content.instructions_for(viewer))
     if name != "item":
         return context | stage_context(content, Stage(name))
-    places = {row.id: place for place, row in enumerate((*content.practice, *content.items), start=1)}
-    places |= {row.id: len(content.practice) + row.position for row in content.attention}
+    positions = {
+        row.id: position for position, row in enumerate((*content.practice, *content.items), start=1)
+    }
+    positions |= {row.id: len(content.practice) + row.position for row in content.attention}
     of_kind = {
         "practice": [row.id for row in content.practice],
         "attention": [row.id for row in content.attention],
@@ -205,8 +207,8 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     page = (task_pages(content.task, block) or ("",))[int(number or 1) - 1] if part != "attention" else ""
     shows_condition, has_answer = shows(content, page)
     condition = chosen["condition"] if shows_condition and page != INITIAL else ""
-    place = learning_position(content) if page == ANSWER else places[item_id]
-    context |= item_context(content, place, page, block)
+    position = learning_position(content) if page == ANSWER else positions[item_id]
+    context |= item_context(content, position, page, block)
     if page == COMPARISON:
         pair = (chosen["condition"], chosen["other"])
         context["stimulus"] = rendered_comparison(content, pair, item_id, slug=slug)

@@ -62,7 +62,7 @@ def replace(request: HttpRequest, study: Study) -> HttpResponse:
             now = edited(study)
             actions.save_draft(study=study, base=now.number, draft=draft, changed="file", by=user_of(request))
         except DefinitionError as error:
-            filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
+            filled.add_error("file", [f"{where}{translated(message)}" for where, message in error.lines])
         except TouchstoneError as error:
             filled.add_error("file", translated_error(error))
         else:

@@ -116,22 +116,22 @@ class _Reading:
         self._categories = self._by_id(_Category, "categories")
         self._outlines: dict[Id, list[tuple[int, str, _Outline]]] = {}
         images, categories = _ids(content.images), _ids(content.categories)
-        for number, (place, outline) in enumerate(self._each(_Outline, "annotations")):
+        for number, (within, outline) in enumerate(self._each(_Outline, "annotations")):
             # A part that is refused itself is not missing, too.
             if outline.image_id not in images:
                 self._refuse(
                     field_error("image_id", "there is no image %(image_id)r", image_id=outline.image_id),
-                    place,
+                    within,
                 )
             elif outline.category_id not in categories:
                 self._refuse(
                     field_error(
                         "category_id", "there is no category %(category_id)r", category_id=outline.category_id
                     ),
-                    place,
+                    within,
                 )
             elif outline.category_id in self._categories:
-                self._outlines.setdefault(outline.image_id, []).append((number, place, outline))
+                self._outlines.setdefault(outline.image_id, []).append((number, within, outline))
 
     def _each(self, kind: type[Part], name: str) -> Iterator[tuple[str, Part]]:
         values = getattr(self._content, name)
@@ -140,9 +140,9 @@ class _Reading:
     def _by_id(self, kind: type[Named], name: str) -> dict[Id, tuple[str, Named]]:
         """Return place and content of each part by its id."""
         by_id: dict[Id, tuple[str, Named]] = {}
-        for place, part in self._each(kind, name):
-            if by_id.setdefault(part.id, (place, part))[0] != place:
-                self._refuse(field_error("id", "%(id)r came before; ids must differ", id=part.id), place)
+        for within, part in self._each(kind, name):
+            if by_id.setdefault(part.id, (within, part))[0] != within:
+                self._refuse(field_error("id", "%(id)r came before; ids must differ", id=part.id), within)
         return by_id
 
     def _refuse(self, error: Exception, within: str) -> None:
@@ -155,32 +155,32 @@ class _Reading:
         """Yield our own items first, then one item for each other image."""
         ours: dict[str, list[_Picture]] = {}
         others: list[tuple[str, _Picture]] = []
-        for place, picture in self._pictures.values():
+        for within, picture in self._pictures.values():
             if picture.item is None:
-                others.append((place, picture))
+                others.append((within, picture))
             else:
                 ours.setdefault(picture.item, []).append(picture)
         annotations: dict[str, list[tuple[str, _Annotation]]] = {}
-        for place, annotation in self._each(_Annotation, "works"):
-            annotations.setdefault(annotation.item, []).append((place, annotation))
-        for place, item in self._each(_Item, "items"):
+        for within, annotation in self._each(_Annotation, "works"):
+            annotations.setdefault(annotation.item, []).append((within, annotation))
+        for within, item in self._each(_Item, "items"):
             pictures = ours.pop(item.external_id, [])
             yield from self._record_or_none(
-                partial(self._item, item, pictures, annotations.get(item.external_id, [])), place
+                partial(self._item, item, pictures, annotations.get(item.external_id, [])), within
             )
-        for place, picture in self._pictures.values():
+        for within, picture in self._pictures.values():
             if picture.item in ours:
-                self._refuse(field_error("item", "there is no item %(item)r", item=picture.item), place)
-        for place, picture in others:
-            yield from self._record_or_none(partial(self._image, picture), place)
+                self._refuse(field_error("item", "there is no item %(item)r", item=picture.item), within)
+        for within, picture in others:
+            yield from self._record_or_none(partial(self._image, picture), within)
 
     def _record_or_none(self, make: Callable[[], ItemRecord], within: str) -> list[ItemRecord]:
         """Return the record that a function makes, or none if it is refused."""
         try:
             record = make()
-            place: dict[str, Any] = {"element": self._element, "within": within}
+            where: dict[str, Any] = {"element": self._element, "within": within}
             field = "external_id" if within.startswith("items") else "file_name"
-            self._findings.note_entry(record.external_id, self._path, field=field, **place)
+            self._findings.note_entry(record.external_id, self._path, field=field, **where)
         except (ValueError, BadFile) as error:  # BadFile of an image
             self._refuse(error, within)
             return []
@@ -256,8 +256,8 @@ class _Reading:
         outlines = [(path, each) for _number, path, each in sorted(drawn, key=lambda each: each[0])]
         gold = None if item.gold is None else self._document(item.gold, outlines, pictures, program)
         people = []
-        for place, annotation in annotations:
-            own = [(f"{place}.annotations[{at}]", each) for at, each in enumerate(annotation.annotations)]
+        for within, annotation in annotations:
+            own = [(f"{within}.annotations[{at}]", each) for at, each in enumerate(annotation.annotations)]
             document = self._document(annotation.work.get("document"), own, pictures, program)
             people.append(AnnotationRecord.model_validate({**annotation.work, "document": document}))
         return check_record(

@@ -155,25 +155,25 @@ class Lists:
                 span = span_of(f"m{node}-{len(spans_so_far)}", start, end, self._passage, self._tokens)
                 spans_so_far[first, beyond] = span
 
-    def _owners(self, nodes: list[int], place: tuple[int, int]) -> list[int]:
+    def _owners(self, nodes: list[int], span: tuple[int, int]) -> list[int]:
         """Return the step of a span.
 
         Of two events it is the one whose words it shares; of groundings the nearer.
         """
         if len(set(nodes)) == 1:
             return nodes[:1]
-        near = [self._nearness(node, nodes, place) for node in nodes]
+        near = [self._nearness(node, nodes, span) for node in nodes]
         best = [node for node, nearness in zip(nodes, near, strict=True) if nearness == max(near)]
         self._findings.mend(TOLD_APART if len(best) == 1 else NOT_TOLD_APART, self._question.query_id)
         return best
 
-    def _nearness(self, node: int, nodes: list[int], place: tuple[int, int]) -> int:
+    def _nearness(self, node: int, nodes: list[int], span: tuple[int, int]) -> int:
         below = self._program.nodes[node].children
         if below:
             events = self._spans.get(self._program.representative[below[0]], {})
-            return -min((_distance(place, event) for event in events), default=len(self._tokens))
+            return -min((_distance(span, event) for event in events), default=len(self._tokens))
         others = {word for other in nodes if other != node for word in self._argument(other)}
-        start, end = self._tokens[place[0]][0], self._tokens[place[1] - 1][1]
+        start, end = self._tokens[span[0]][0], self._tokens[span[1] - 1][1]
         return len(_words(self._passage[start:end]) & (self._argument(node) - others))
 
     def _argument(self, node: int) -> set[str]:

@@ -49,13 +49,13 @@ def read_drop(source: Source, programs: Mapping[str, str] | None = None) -> Iter
             continue
         rest = {**element.value, "qa_pairs": []}  # the position among the keys, to write them in their order
         for number, pair in enumerate(passage.qa_pairs):
-            place = f"qa_pairs[{number}]"
+            within = f"qa_pairs[{number}]"
             try:
                 record = _record(passage, tokens, pair, programs or {}, findings)
                 line = element.line_of(["qa_pairs", number])
                 findings.note_entry(record.external_id, path, line=line, field="query_id")
             except ValueError as error:
-                findings.refuse(error, path, element=element, entry=identifier, within=place)
+                findings.refuse(error, path, element=element, entry=identifier, within=within)
                 continue
             extra = {"passage_id": identifier, "passage": rest, "pair": pair}
             yield record.model_copy(update={"extra": {NAME: extra}})

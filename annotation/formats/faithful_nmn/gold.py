@@ -88,11 +88,11 @@ def _boxes(row: BoxRow, values: list[Any], findings: Findings) -> tuple[tuple[in
 
 def _edges(row: BoxRow, number: int, value: Any, findings: Findings) -> Edges | None:
     """Parse a box ``{"left", "top", "width", "height"}`` of fractions."""
-    place = f"line {row.line}"
+    where = f"line {row.line}"
     try:
         left, top, width, height = (float(value[name]) for name in ("left", "top", "width", "height"))
         edges = (left, top, left + width, top + height)
-        return fitted(edges, slack=SLACK, findings=findings, path=place)
+        return fitted(edges, slack=SLACK, findings=findings, path=where)
     except (KeyError, TypeError) as error:
         message = say("expected left, top, width and height")
         raise field_error(

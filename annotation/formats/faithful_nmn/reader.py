@@ -183,11 +183,11 @@ def _others(grouped: dict[str, list[BoxRow]], usable: dict[str, Any]) -> dict[st
         key=lambda row: row.number,
     )
     carried: dict[str, list[BoxRow]] = {}
-    place = 0
+    index = 0
     for row in left if starts else []:
-        while place + 1 < len(starts) and starts[place][0] < row.number:
-            place += 1
-        carried.setdefault(starts[place][1], []).append(row)
+        while index + 1 < len(starts) and starts[index][0] < row.number:
+            index += 1
+        carried.setdefault(starts[index][1], []).append(row)
     return carried
 
 

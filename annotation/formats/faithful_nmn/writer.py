@@ -71,7 +71,7 @@ def write_faithful_nmn(
         lines.append(_example(record))
     _number_examples(box_rows)
     _write_table(
-        boxes, ",", BOX_COLUMNS, (cells for _place, _new, cells in sorted(box_rows, key=lambda row: row[:2]))
+        boxes, ",", BOX_COLUMNS, (cells for _number, _new, cells in sorted(box_rows, key=lambda row: row[:2]))
     )
     _write_table(programs, "\t", PROGRAM_COLUMNS, _in_order(program_rows))
     if examples is not None:
@@ -106,12 +106,12 @@ def _rows_again(record: ItemRecord, program: Program, kept: dict[str, Any]) -> I
     was, now = (_Pictured(program, document) for document in (before, record.gold))
     flags = before.problem != record.gold.problem
     cells_read = {row.cell for row in rows}
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         cells = list(row.cells)
         if was.content(row.cell) != now.content(row.cell):
             cells[5] = now.text(row.cell)
         if flags:
-            cells[0] = _flag(record.gold) if place == 0 else ""
+            cells[0] = _flag(record.gold) if index == 0 else ""
         yield row.number, cells
     for cell in _cells(program):
         if cell not in cells_read and was.content(cell) != now.content(cell):
@@ -120,9 +120,9 @@ def _rows_again(record: ItemRecord, program: Program, kept: dict[str, Any]) -> I
 
 def _new_rows(record: ItemRecord, program: Program, gold: Document) -> Iterator[Placed]:
     pictured = _Pictured(program, gold)
-    for place, cell in enumerate(_cells(program)):
+    for index, cell in enumerate(_cells(program)):
         cells = _row(_UNNUMBERED, record, program, cell, pictured.text(cell))
-        if place == 0:
+        if index == 0:
             cells[0] = _flag(gold)
         yield None, cells
 
@@ -147,10 +147,10 @@ def _row(number: str, record: ItemRecord, program: Program, cell: Cell, text: st
 
 def _number_examples(rows: list[tuple[int, int, list[str]]]) -> None:
     """Number examples without a number, after the largest."""
-    numbers = [int(cells[1]) for _place, _new, cells in rows if cells[1].isdecimal()]
+    numbers = [int(cells[1]) for _number, _new, cells in rows if cells[1].isdecimal()]
     following = max(numbers, default=-1) + 1
     given: dict[str, str] = {}
-    for _place, _new, cells in rows:
+    for _number, _new, cells in rows:
         if cells[2] and not cells[1]:
             number = given.setdefault(cells[2], str(following + len(given)))
             cells[1], cells[3] = number, f"q{number}{cells[3][1:]}"
@@ -163,9 +163,9 @@ def _flag(gold: Document) -> str:
         return ""
     if problem.kind == "other" and problem.note.startswith("1"):
         return problem.note
-    place = "" if problem.node is None else f" at line {problem.node}"
+    where = "" if problem.node is None else f" at line {problem.node}"
     note = f": {problem.note}" if problem.note else ""
-    return f"1 ({problem.kind}{place}{note})"
+    return f"1 ({problem.kind}{where}{note})"
 
 
 class _Pictured:

@@ -65,7 +65,7 @@ def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]
         names[drawn.id] = name
         kind = f"m{statement.node.index}-{statement.node.module}"
         types.add(kind)
-        yield f"{name}\t{kind} {places(record.passage, statement.shape)}"
+        yield f"{name}\t{kind} {offsets_and_text(record.passage, statement.shape)}"
         if isinstance(drawn, Chosen):
             related.append(("chosen", drawn.id, drawn.ref))
         else:
@@ -78,13 +78,13 @@ def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]
         yield f"#{number}\tAnnotatorNotes {name}\t{' '.join(note.split())}"
 
 
-def places(passage: str, span: Span) -> str:
+def offsets_and_text(passage: str, span: Span) -> str:
     """Return ``start end`` of each line's part, and the text on one line."""
     start, end = span.span
     parts = [(line.start() + start, line.end() + start) for line in _LINE.finditer(passage[start:end])]
     text = " ".join(passage[first:last] for first, last in parts)
-    places = ";".join(f"{first} {last}" for first, last in parts)
-    return f"{places}\t{text.replace(chr(9), ' ')}"
+    offsets = ";".join(f"{first} {last}" for first, last in parts)
+    return f"{offsets}\t{text.replace(chr(9), ' ')}"
 
 
 def _annotation(record: ItemRecord, source: Source) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
-from annotation.formats.flat.brat import places
+from annotation.formats.flat.brat import offsets_and_text
 from annotation.formats.labelled.documents import (
     answers_about,
     labellings,
@@ -139,7 +139,7 @@ def _standoff(
     return labelling
 
 
-def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Findings, place: str) -> Span:
+def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Findings, where: str) -> Span:
     parts = [[int(number) for number in part.split()] for part in match[3].split(";")]
     if any(len(part) != 2 for part in parts):
         raise value_error("each part needs the numbers of its first and last character")
@@ -147,7 +147,7 @@ def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Finding
     between = pairwise(parts)
     # brat cuts spans at line breaks; such parts are one span of ours.
     if any(entry.passage[one[1] : other[0]].strip() for one, other in between):
-        findings.mend(APART, place)
+        findings.mend(APART, where)
     quoted = match[4] if len(parts) == 1 else None
     return span_at(entry, start, end, label, findings, quote=quoted, name=match[1])
 
@@ -250,7 +250,7 @@ def _brat_attributes(layer: LabelLayer, span: Span, attributes: Meanings) -> Ite
 
 
 def _brat_line(record: ItemRecord, number: int, layer: str, span: Span, types: Meanings) -> str:
-    return f"T{number}\t{_brat_type(layer, span.label, types)} {places(record.passage, span)}\n"
+    return f"T{number}\t{_brat_type(layer, span.label, types)} {offsets_and_text(record.passage, span)}\n"
 
 
 def _brat_type(layer: str, label: str, types: Meanings) -> str:

@@ -139,10 +139,10 @@ def _entry(
             source.findings.mend(CROWDS, at)
         category, before = categories[each.category_id], len(gold.marks)
         _take(source, entry, gold, each, category, at)
-        for place in range(before, len(gold.marks) if each.attributes else before):
-            layer, mark = gold.marks[place]
-            own = mark.model_copy(update={"id": f"c{place}"})
-            gold.marks[place] = (layer, own)
+        for index in range(before, len(gold.marks) if each.attributes else before):
+            layer, mark = gold.marks[index]
+            own = mark.model_copy(update={"id": f"c{index}"})
+            gold.marks[index] = (layer, own)
             gold.about += _attributes(each, category, own.id)
     entry.labellings = [gold] if is_annotated else []
     return [entry]
@@ -211,11 +211,11 @@ def write(records: Iterable[ItemRecord], path: Path) -> None:
             about = {"id": len(categories) + 1, "name": name, "supercategory": "", **more}
             categories.setdefault((kind, name), about)
         first = len(images) + 1
-        for place, image in enumerate(record.images):
-            width, height = pixels(record, place)
+        for index, image in enumerate(record.images):
+            width, height = pixels(record, index)
             about = {name: value for name, value in kept.get("image", {}).items() if name != "id"}
             images.append(
-                {**about, "id": first + place, "file_name": image.name, "width": width, "height": height}
+                {**about, "id": first + index, "file_name": image.name, "width": width, "height": height}
             )
         for kind, name, image_place, row in _objects(record):
             about = {"image_id": first + image_place, "category_id": categories[kind, name]["id"]}
@@ -270,7 +270,7 @@ def _area(flat: list[float]) -> float:
     return (
         abs(
             sum(
-                x * ys[place - 1] - xs[place - 1] * y for place, (x, y) in enumerate(zip(xs, ys, strict=True))
+                x * ys[index - 1] - xs[index - 1] * y for index, (x, y) in enumerate(zip(xs, ys, strict=True))
             )
         )
         / 2

@@ -128,8 +128,8 @@ class Labelling:
 class Entry:
     """A text or images with their labellings, as they stand in a file.
 
-    ``declared`` has layers that the file lists besides their use; ``place`` says where the entry stands, in
-    the arguments of `Findings.refuse`.
+    ``declared`` has layers that the file lists besides their use; ``location`` says where the entry stands,
+    in the arguments of `Findings.refuse`.
     """
 
     external_id: str
@@ -140,7 +140,7 @@ class Entry:
     labellings: list[Labelling] = field(default_factory=list)
     declared: Sequence[LabelLayer] = ()
     extra: dict[str, Any] = field(default_factory=dict)
-    place: dict[str, Any] = field(default_factory=dict)
+    location: dict[str, Any] = field(default_factory=dict)
 
 
 Reader = Callable[[Source], Iterator[Entry]]
@@ -163,12 +163,12 @@ def read_labelled(reader: Reader, source: Source) -> Iterator[ItemRecord]:
             continue
         try:
             record = check_record(_record(entry, task, source.findings))
-            path = entry.place.get("path", source.path)
-            where = {name: value for name, value in entry.place.items() if name not in ("path", "entry")}
+            path = entry.location.get("path", source.path)
+            where = {name: value for name, value in entry.location.items() if name not in ("path", "entry")}
             source.findings.note_entry(record.external_id, path, field="id", **where)
         except (ValueError, BadFile) as error:
-            path = entry.place.get("path", source.path)
-            where = {name: value for name, value in entry.place.items() if name != "path"}
+            path = entry.location.get("path", source.path)
+            where = {name: value for name, value in entry.location.items() if name != "path"}
             source.findings.refuse(error, path, **where)
         else:
             yield record
@@ -475,8 +475,8 @@ def corners_of_box(box: tuple[float, float, float, float]) -> list[tuple[float, 
     return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
-def _free(given: str, index: int, place: int, used: set[str]) -> str:
-    name = given if _ID.fullmatch(given) and given not in used else f"m{index}-{place}"
+def _free(given: str, index: int, number: int, used: set[str]) -> str:
+    name = given if _ID.fullmatch(given) and given not in used else f"m{index}-{number}"
     while name in used:
         name = f"{name[:60]}.{len(used)}"
     used.add(name)
@@ -641,14 +641,14 @@ def tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
         raise value_error("%(problem)s is not as expected", problem=repr(error)) from error
 
 
-def guarded(source: Source, place: dict[str, Any], make: Callable[[], Iterable[Entry]]) -> Iterator[Entry]:
+def guarded(source: Source, location: dict[str, Any], make: Callable[[], Iterable[Entry]]) -> Iterator[Entry]:
     """Yield the entries that a function makes, unless they are refused."""
     try:
         entries = list(tried(make))
     except (ValueError, BadFile) as error:
-        where = {name: value for name, value in place.items() if name != "path"}
-        source.findings.refuse(error, place.get("path", source.path), **where)
+        where = {name: value for name, value in location.items() if name != "path"}
+        source.findings.refuse(error, location.get("path", source.path), **where)
         return
     for entry in entries:
-        entry.place = entry.place or place
+        entry.location = entry.location or location
         yield entry

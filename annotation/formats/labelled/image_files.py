@@ -88,9 +88,9 @@ def read_yolo(source: Source) -> Iterator[Entry]:
         and file.name.lower() != "readme.txt"
     }
     for stem in sorted(images.keys() | labels.keys()):
-        place = {"path": labels.get(stem, source.path)}
+        location = {"path": labels.get(stem, source.path)}
         yield from guarded(
-            source, place, partial(_yolo, source, stem, images.get(stem), labels.get(stem), names)
+            source, location, partial(_yolo, source, stem, images.get(stem), labels.get(stem), names)
         )
 
 
@@ -141,16 +141,16 @@ def _yolo(source: Source, stem: str, image: str | None, labels: Path | None, nam
     return [entry]
 
 
-def _yolo_mark(source: Source, cells: list[float], label: str, place: str) -> Box | None:
+def _yolo_mark(source: Source, cells: list[float], label: str, where: str) -> Box | None:
     """Return the box of a line, or the polygon of one with corners."""
     if len(cells) > 5 and len(cells) % 2 == 0:
-        return fraction_polygon(zip(cells[::2], cells[1::2], strict=True), label, source.findings, place)
+        return fraction_polygon(zip(cells[::2], cells[1::2], strict=True), label, source.findings, where)
     if len(cells) > 5:
-        source.findings.mend(OTHER_SHAPES, place)
+        source.findings.mend(OTHER_SHAPES, where)
         return None
     x, y, width, height = cells[:4]
     edges = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-    return fraction_box(edges, label, source.findings, place)
+    return fraction_box(edges, label, source.findings, where)
 
 
 def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
@@ -163,14 +163,14 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
             require_kind(record, "boxes", "YOLO")
             for name in box_labels(record):
                 names.setdefault(name, len(names))
-            for place, image in enumerate(record.images):
+            for index, image in enumerate(record.images):
                 lines = []
                 for _layer, box in boxes(record, record.gold):
                     left, top, right, bottom = box.box
                     numbers = [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top]
                     if corners := corners_of(box):
                         numbers = [edge for corner in corners for edge in corner]
-                    if box.image == place:
+                    if box.image == index:
                         lines.append(
                             " ".join([str(names[box.label]), *(f"{value:.8f}" for value in numbers)])
                         )
@@ -185,7 +185,7 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
             "path": ".",
             "train": "images",
             "val": "images",
-            "names": {place: name for name, place in names.items()},
+            "names": {index: name for name, index in names.items()},
         }
         (folder / "data.yaml").write_text(
             yaml.safe_dump(data, allow_unicode=True, sort_keys=False), encoding="utf-8"
@@ -232,17 +232,17 @@ def _voc(source: Source, path: Path) -> list[Entry]:
     entry = Entry(name, images=(image_named(source, name, width or None, height or None),))
     gold = Labelling()
     for number, each in enumerate(root.iter("object")):
-        place = f"{path.name}: object {number}"
+        where = f"{path.name}: object {number}"
         bounds = each.find("bndbox")
         if bounds is None:
-            source.findings.mend(OTHER_SHAPES, place)
+            source.findings.mend(OTHER_SHAPES, where)
             continue
         if each.find("part") is not None:
-            source.findings.mend(ATTRIBUTES, place)
+            source.findings.mend(ATTRIBUTES, where)
         # VOC counts pixels from 1, and its last pixel is inside the box.
         left, top = _number(bounds, "xmin") - 1, _number(bounds, "ymin") - 1
         edges = (left, top, _number(bounds, "xmax"), _number(bounds, "ymax"))
-        box = pixel_box(edges, each.findtext("name") or "", entry.images[0], source.findings, place)
+        box = pixel_box(edges, each.findtext("name") or "", entry.images[0], source.findings, where)
         if box is not None:
             gold.marks.append((OBJECTS, box))
     entry.labellings = [gold]
@@ -262,8 +262,8 @@ def write_voc(records: Iterable[ItemRecord], path: Path) -> None:
     with written_folder(path) as folder:
         for record in records:
             require_kind(record, "boxes", "Pascal VOC")
-            for place, image in enumerate(record.images):
-                width, height = pixels(record, place)
+            for index, image in enumerate(record.images):
+                width, height = pixels(record, index)
                 root = ElementTree.Element("annotation")
                 _added(root, "folder", "")
                 _added(root, "filename", image.name)
@@ -271,7 +271,7 @@ def write_voc(records: Iterable[ItemRecord], path: Path) -> None:
                 for name, value in (("width", width), ("height", height), ("depth", 3)):
                     _added(size, name, value)
                 for _layer, box in boxes(record, record.gold):
-                    if box.image == place:
+                    if box.image == index:
                         _voc_object(root, box.label, box.box, width, height)
                 ElementTree.indent(root)
                 name = f"{file_name(str(Path(image.name).with_suffix('')))}.xml"
@@ -342,13 +342,13 @@ def _cvat(source: Source, element: ElementTree.Element, inputs: dict[tuple[str, 
     entry = Entry(name, images=(image_named(source, name, *size),))
     gold = Labelling()
     for number, each in enumerate(element):
-        place = f"{name}: {each.tag} {number}"
+        where = f"{name}: {each.tag} {number}"
         if each.tag == "tag":
             gold.answers.append((CLASS, "choice", each.get("label", "")))
         elif each.tag not in CVAT_SHAPES or float(each.get("rotation") or 0):
-            source.findings.mend(OTHER_SHAPES, place)
+            source.findings.mend(OTHER_SHAPES, where)
         else:
-            for name_of_layer, mark in _cvat_marks(source, entry.images[0], each, place):
+            for name_of_layer, mark in _cvat_marks(source, entry.images[0], each, where):
                 own = mark.model_copy(update={"id": f"c{len(gold.marks)}"})
                 gold.marks.append((name_of_layer, own))
                 gold.about += _cvat_attributes(each, own, inputs)
@@ -378,7 +378,7 @@ def _numbers(element: ElementTree.Element, *names: str) -> list[float]:
 
 
 def _cvat_marks(
-    source: Source, image: Image, element: ElementTree.Element, place: str
+    source: Source, image: Image, element: ElementTree.Element, where: str
 ) -> Iterator[tuple[str, Box]]:
     """Yield the marks of an element with the names of their layers."""
     width, height = size_of(image)
@@ -390,14 +390,14 @@ def _cvat_marks(
         if element.tag == "points":
             yield from ((POINTS, fraction_point(x, y, label)) for x, y in corners)
             return
-        mark = fraction_polygon(corners, label, source.findings, place)
+        mark = fraction_polygon(corners, label, source.findings, where)
     elif element.tag == "ellipse":
         x, y, across, down = _numbers(element, "cx", "cy", "rx", "ry")
-        mark = pixel_box((x - across, y - down, x + across, y + down), label, image, source.findings, place)
+        mark = pixel_box((x - across, y - down, x + across, y + down), label, image, source.findings, where)
         mark = mark and Ellipse(**mark.model_dump(), shape="ellipse")
     else:
         edges = _numbers(element, "xtl", "ytl", "xbr", "ybr")
-        mark = pixel_box(edges, label, image, source.findings, place)
+        mark = pixel_box(edges, label, image, source.findings, where)
     if mark is not None:
         yield ELLIPSES if isinstance(mark, Ellipse) else OBJECTS, mark
 
@@ -426,19 +426,19 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
             for name in layer.names:
                 for question in layer.questions:
                     _cvat_question(listed[name].find("attributes"), question)
-        for place, image in enumerate(record.images):
-            width, height = pixels(record, place)
+        for index, image in enumerate(record.images):
+            width, height = pixels(record, index)
             about = {"id": str(number), "name": image.name, "width": str(width), "height": str(height)}
             picture = _added(root, "image", **about)
             number += 1
             for layer, mark in image_marks(record, record.gold):
-                if mark.image == place:
+                if mark.image == index:
                     tag, about = _cvat_shape(mark, width, height)
                     common = {"label": mark.label, "occluded": "0", "z_order": "0", "source": "manual"}
                     drawn = _added(picture, tag, **common, **about)
                     for question, values in answers_about(layer, mark):
                         _added(drawn, "attribute", values[0], name=question.name)
-            for name in classes(record, record.gold) if place == 0 else []:
+            for name in classes(record, record.gold) if index == 0 else []:
                 _added(picture, "tag", label=name, source="manual")
     ElementTree.indent(root)
     with written(path) as file:

@@ -149,12 +149,12 @@ def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
             if record.gold is not None and marks and chosen:
                 line["entities"] = [
                     {
-                        "id": place,
+                        "id": index,
                         "label": span.label,
                         "start_offset": span.span[0],
                         "end_offset": span.span[1],
                     }
-                    for place, (_layer, span) in enumerate(drawn)
+                    for index, (_layer, span) in enumerate(drawn)
                 ]
                 line["cats"] = chosen
             elif record.gold is not None:
@@ -170,8 +170,8 @@ def read_prodigy(source: Source) -> Iterator[Entry]:
     entries: dict[str, Entry] = {}
     for path in files_of(source, ".jsonl"):
         for number, line in read_objects(path, source):
-            place = {"path": path, "line": number}
-            for entry in guarded(source, place, partial(_entry_of_line, _prodigy, source, line)):
+            location = {"path": path, "line": number}
+            for entry in guarded(source, location, partial(_entry_of_line, _prodigy, source, line)):
                 labelling = entry.labellings
                 first = entries.setdefault(entry.external_id, entry)
                 if first is not entry:
@@ -262,8 +262,8 @@ def _prodigy_line(record: ItemRecord, author: AnnotationRecord | None, document:
     if record.kind == "spans":
         line["text"] = record.passage
         line["tokens"] = [
-            {"text": record.passage[start:end], "start": start, "end": end, "id": place}
-            for place, (start, end) in enumerate(record.tokens)
+            {"text": record.passage[start:end], "start": start, "end": end, "id": index}
+            for index, (start, end) in enumerate(record.tokens)
         ]
     else:
         if len(record.images) != 1:

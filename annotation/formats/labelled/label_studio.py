@@ -95,8 +95,8 @@ def read(source: Source) -> Iterator[Entry]:
     """Yield the tasks of a JSON export, a list or one a line."""
     elements = read_values(source.path, on_progress=source.on_progress, on_error=source.findings.on_error)
     for number, element in enumerate(elements):
-        place = {"element": element, "entry": f"task {number}"}
-        yield from guarded(source, place, partial(_entries, source, element.value, number))
+        location = {"element": element, "entry": f"task {number}"}
+        yield from guarded(source, location, partial(_entries, source, element.value, number))
 
 
 def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
@@ -105,7 +105,7 @@ def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
     if (task.model_extra or {}).get("predictions"):
         source.findings.mend(PREDICTION, entry.external_id)
     golds = 0
-    for place, annotation in enumerate(task.annotations):
+    for index, annotation in enumerate(task.annotations):
         golds += annotation.ground_truth
         if annotation.ground_truth and golds > 1:
             source.findings.mend(SECOND_GOLD, entry.external_id)
@@ -114,7 +114,7 @@ def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
             record = annotation_of(annotation, Document())
             labelling.annotator = record.annotator
             labelling.fields = record.model_dump(exclude={"annotator", "document"})
-        _take(source, entry, labelling, annotation, f"annotations[{place}]")
+        _take(source, entry, labelling, annotation, f"annotations[{index}]")
         entry.labellings.append(labelling)
     return [entry]
 
@@ -370,7 +370,7 @@ def write(records: Iterable[ItemRecord], path: Path) -> None:
 def _task(record: ItemRecord) -> dict[str, Any]:
     kept = record.extra.get(NAME, {})
     names = [image.name for image in record.images]
-    images = {"image" if len(names) == 1 else f"image{place}": name for place, name in enumerate(names)}
+    images = {"image" if len(names) == 1 else f"image{index}": name for index, name in enumerate(names)}
     text = {} if record.kind == "boxes" else {"text": record.passage}
     ours: dict[str, Any] = {"task": task_of_record(record).model_dump(mode="json")}
     if record.tokens:
@@ -423,13 +423,13 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
 
 
 def _about(
-    layer: LabelLayer, mark: Box | Span, target: str, place: dict[str, Any]
+    layer: LabelLayer, mark: Box | Span, target: str, geometry: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the answers about a mark, which have its ID and its place."""
     for name, values in mark.answers.items():
         if (question := layer.question(name)) is not None:
             kind, value = _value_of_answer(question, values)
-            yield _result(name, target, kind, place | value, mark.id)
+            yield _result(name, target, kind, geometry | value, mark.id)
 
 
 def _value_of_answer(asked: Question, values: Sequence[str | int]) -> tuple[str, dict[str, Any]]:

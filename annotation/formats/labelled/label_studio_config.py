@@ -45,7 +45,7 @@ def object_names(kind: Kind, images: int) -> list[str]:
     """Return the names of an item's text or images in a task's data."""
     if kind == "spans":
         return ["text"]
-    return ["image"] if images < 2 else [f"image{place}" for place in range(images)]
+    return ["image"] if images < 2 else [f"image{index}" for index in range(images)]
 
 
 def _add_control(view: ElementTree.Element, asked: Question, names: list[str], **attributes: str) -> None:

@@ -51,8 +51,8 @@ def read_conll(source: Source) -> Iterator[Entry]:
     """
     for path in files_of(source, *TABLES):
         for number, sentence in enumerate(_sentences(source, path), start=1):
-            place = {"path": path, "line": sentence.line}
-            yield from guarded(source, place, partial(_sentence_entry, source, path, sentence, number))
+            location = {"path": path, "line": sentence.line}
+            yield from guarded(source, location, partial(_sentence_entry, source, path, sentence, number))
 
 
 def _sentences(source: Source, path: Path) -> Iterator[_Sentence]:
@@ -98,16 +98,16 @@ def _sentence_entry(source: Source, path: Path, sentence: _Sentence, number: int
 def _runs(tags: list[str]) -> Iterator[tuple[int, int, str]]:
     """Yield first token, token after the last, and label of each run of tags."""
     start, label = 0, ""
-    for place, tag in enumerate([*tags, "O"]):
+    for index, tag in enumerate([*tags, "O"]):
         match = _TAG.fullmatch(tag)
         goes_on = match is not None and match[1] in "IEL" and match[2] == label
         if label and not goes_on:
-            yield start, place, label
+            yield start, index, label
             label = ""
         if match and not goes_on:
-            start, label = place, match[2]
+            start, label = index, match[2]
         if match and match[1] in "ELSU":
-            yield start, place + 1, label
+            yield start, index + 1, label
             label = ""
 
 
@@ -174,15 +174,15 @@ def _webanno(source: Source, path: Path) -> list[Entry]:
         if line.startswith("#") or not line.strip():
             continue
         cells = line.rstrip("\r").split("\t")
-        match, place = (
+        match, offsets = (
             _ROW.fullmatch(cells[0]),
             re.fullmatch(r"(\d+)-(\d+)", cells[1] if len(cells) > 1 else ""),
         )
-        if match is None or place is None or len(cells) < 3 + len(features):
+        if match is None or offsets is None or len(cells) < 3 + len(features):
             raise BadFile(
                 path, say("has another number of columns than the layers above ask for"), line=number
             )
-        start, end = int(place[1]), int(place[2])
+        start, end = int(offsets[1]), int(offsets[2])
         if pending:
             texts.append((start, "\n".join(pending)))
             pending = []
@@ -210,7 +210,7 @@ def _features(source: Source, path: Path, lines: list[str]) -> list[_Feature]:
             names = match[3].split("|") if match[3] else [""]
             label = names.index("value") if "value" in names else 0
             layer = match[2].rsplit(".", 1)[-1]
-            features += [_Feature(layer, match[1] == "SP" and place == label) for place in range(len(names))]
+            features += [_Feature(layer, match[1] == "SP" and index == label) for index in range(len(names))]
             if match[1] != "SP":
                 source.findings.mend(RELATIONS, f"{path.name}: {layer}")
             elif len(names) > 1:
@@ -225,10 +225,10 @@ def _take_row(
         cell = cells[3 + column]
         if not feature.kept or cell == "_":
             continue
-        for place, part in enumerate(re.split(r"(?<!\\)\|", cell)):
+        for index, part in enumerate(re.split(r"(?<!\\)\|", cell)):
             match = re.fullmatch(r"(.*?)(?<!\\)\[(\d+)\]", part)
             label = match[1] if match else part
-            key = f"#{match[2]}" if match else f"{cells[0]}.{place}"
+            key = f"#{match[2]}" if match else f"{cells[0]}.{index}"
             span = marked.setdefault((feature.layer, key), _Open(feature.layer, "", start, end))
             span.label = feature.layer if label == "*" else _unescaped(label)
             span.start, span.end = min(span.start, start), max(span.end, end)
@@ -275,16 +275,16 @@ def _webanno_text(record: ItemRecord) -> str:
     for character, letter in (("\n", "n"), ("\t", "t"), ("\r", "r")):
         text = text.replace(character, f"\\{letter}")
     rows = ["", "", f"#Text={text}"]
-    for place, (start, end) in enumerate(record.tokens):
+    for index, (start, end) in enumerate(record.tokens):
         columns = []
         for name in layers:
             here = [
                 f"{_escaped(span.label)}[{number}]"
                 for number, (layer, span) in enumerate(marked, start=1)
-                if layer.name == name and span.tokens[0] <= place < span.tokens[1]
+                if layer.name == name and span.tokens[0] <= index < span.tokens[1]
             ]
             columns.append("|".join(here) or "_")
         units = [len(record.passage[:at].encode("utf-16-le")) // 2 for at in (start, end)]
         word = record.passage[start:end]
-        rows.append("\t".join([f"1-{place + 1}", f"{units[0]}-{units[1]}", word, *columns, ""]))
+        rows.append("\t".join([f"1-{index + 1}", f"{units[0]}-{units[1]}", word, *columns, ""]))
     return "\n".join([*head, *rows, ""])

@@ -83,9 +83,9 @@ def read_w3c(source: Source) -> Iterator[Entry]:
                 name = about.get("id", "") if isinstance(about, dict) else about
                 groups.setdefault(str(name), []).append((number, each))
         for name, marked in groups.items():
-            place = {"path": path, "element": element, "within": f"items[{marked[0][0]}]"}
+            location = {"path": path, "element": element, "within": f"items[{marked[0][0]}]"}
             yield from guarded(
-                source, place, partial(_resource, source, name, [each for _number, each in marked], texts)
+                source, location, partial(_resource, source, name, [each for _number, each in marked], texts)
             )
 
 
@@ -143,19 +143,19 @@ def _take_w3c(source: Source, entry: Entry, labelling: Labelling, annotation: di
     bodies = [each for each in bodies if isinstance(each, dict)]
     values = {each.get("purpose", "tagging"): each.get("value") for each in bodies if "question" not in each}
     layer, label = str(values.get("classifying") or ""), str(values.get("tagging") or "")
-    place = str(annotation.get("id", entry.external_id))
+    where = str(annotation.get("id", entry.external_id))
     selectors = _selectors(annotation)
     before = len(labelling.marks)
     if not label:
-        source.findings.mend(NO_LABEL, place)
+        source.findings.mend(NO_LABEL, where)
     elif selectors == [{}]:
         labelling.answers.append((layer or CLASS, "choice", label))
     elif entry.images:
         value = str(selectors[0].get("value", ""))
         if selectors[0].get("type") == "SvgSelector":
-            mark = _svg(source, entry, label, value, place)
+            mark = _svg(source, entry, label, value, where)
         else:
-            mark = _fragment(source, entry, label, value, place)
+            mark = _fragment(source, entry, label, value, where)
         labelling.marks += [(layer or OBJECTS, mark)] if mark else []
     else:
         labelling.marks.append((layer or ENTITIES, _selected(source, entry, label, selectors)))
@@ -177,20 +177,20 @@ def _take_answers(labelling: Labelling, bodies: list[dict[str, Any]]) -> None:
         labelling.about += [each for each in about if each]
 
 
-def _fragment(source: Source, entry: Entry, label: str, fragment: str, place: str) -> Box | None:
+def _fragment(source: Source, entry: Entry, label: str, fragment: str, where: str) -> Box | None:
     match = re.fullmatch(r"xywh=(pixel:|percent:)?([-\d.eE,+]+)", fragment)
     numbers = [float(number) for number in match[2].split(",")] if match else []
     if match is None or len(numbers) != 4:
-        source.findings.mend(OTHER_SHAPES, place)
+        source.findings.mend(OTHER_SHAPES, where)
         return None
     x, y, width, height = numbers
     if match[1] == "percent:":
         edges = (x / 100, y / 100, (x + width) / 100, (y + height) / 100)
-        return fraction_box(edges, label, source.findings, place)
-    return pixel_box((x, y, x + width, y + height), label, entry.images[0], source.findings, place)
+        return fraction_box(edges, label, source.findings, where)
+    return pixel_box((x, y, x + width, y + height), label, entry.images[0], source.findings, where)
 
 
-def _svg(source: Source, entry: Entry, label: str, svg: str, place: str) -> Box | None:
+def _svg(source: Source, entry: Entry, label: str, svg: str, where: str) -> Box | None:
     """Return the mark of the one shape in an SVG selector."""
     shape = re.search(r"<(polygon|circle|ellipse)\s([^<>]*?)/?>", svg)
     about: dict[str, str] = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", shape[2])) if shape else {}
@@ -198,16 +198,16 @@ def _svg(source: Source, entry: Entry, label: str, svg: str, place: str) -> Box 
     if shape and shape[1] == "polygon":
         numbers = [float(number) for number in re.findall(r"[-+.\deE]+", about.get("points", ""))]
         corners = [(x / width, y / height) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-        return fraction_polygon(corners, label, source.findings, place)
+        return fraction_polygon(corners, label, source.findings, where)
     if not shape or not {"cx", "cy"} <= about.keys():
-        source.findings.mend(OTHER_SHAPES, place)
+        source.findings.mend(OTHER_SHAPES, where)
         return None
     x, y = float(about["cx"]), float(about["cy"])
     across, down = (float(about.get(name, about.get("r", "0"))) for name in ("rx", "ry"))
     if not across:
         return fraction_point(x / width, y / height, label)
     edges = (x - across, y - down, x + across, y + down)
-    box = pixel_box(edges, label, entry.images[0], source.findings, place)
+    box = pixel_box(edges, label, entry.images[0], source.findings, where)
     return box and Ellipse(**box.model_dump(), shape="ellipse")
 
 
@@ -234,7 +234,7 @@ def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
 def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     name = f"urn:touchstone:{quote(record.external_id, safe='')}"
     about: str | dict[str, Any] = {"id": f"{name}:passage", "type": "Text", "value": record.passage}
-    for place, (author, document) in enumerate(labellings(record)):
+    for index, (author, document) in enumerate(labellings(record)):
         common = _common(author)
         for number, (layer, label, target, about_mark) in enumerate(_targets(record, document)):
             if record.kind == "spans":
@@ -245,7 +245,7 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
                 {"type": "TextualBody", "purpose": "classifying", "value": layer},
                 *about_mark,
             ]
-            yield {"id": f"{name}:{place}:{number}", **common, "body": body, "target": target}
+            yield {"id": f"{name}:{index}:{number}", **common, "body": body, "target": target}
 
 
 def _common(author: AnnotationRecord | None) -> dict[str, Any]:
@@ -299,7 +299,7 @@ def _selector(record: ItemRecord, mark: Box) -> dict[str, Any]:
     return {"type": "SvgSelector", "value": f'<svg xmlns="http://www.w3.org/2000/svg">{shape}</svg>'}
 
 
-def _source_of(record: ItemRecord, place: int) -> dict[str, Any]:
-    image = record.images[place]
+def _source_of(record: ItemRecord, image_index: int) -> dict[str, Any]:
+    image = record.images[image_index]
     size = {"width": image.width, "height": image.height} if image.width else {}
     return {"id": quote(image.name), **size}

@@ -107,8 +107,8 @@ def _records(
 
 def _record(example: _Example, drawing: int, image: Image, findings: Findings) -> ItemRecord:
     boxes, looks = [], {}
-    for slot, place in enumerate(ORDERS[drawing]):
-        for number, shape in enumerate(example.structured_rep[place]):
+    for slot, index in enumerate(ORDERS[drawing]):
+        for number, shape in enumerate(example.structured_rep[index]):
             box = _box(f"s{slot}-{number}", slot, shape, findings)
             boxes.append(box)
             looks[box.id] = {"shape": shape.type, "color": shape.color, "size": shape.size}
