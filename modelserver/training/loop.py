@@ -310,9 +310,7 @@ def _finished(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> 
 
     then, rows = read_json(out / SETTINGS), read_records(out / LOG, row_of)
     if not isinstance(then, dict) or not rows:
-        raise UnreadableData(
-            f"{out}: its settings or log are damaged; add --overwrite to train again"
-        )
+        raise UnreadableData(f"{out}: its settings or log are damaged; add --overwrite to train again")
     checkpoint.require_same(out / SETTINGS, then, settings)
     return rows
 
