@@ -38,6 +38,7 @@ Measure: TypeAlias = Literal[
 ]  # fmt: skip
 
 
+ITEMS = 25  # of a participant, without a pilot
 _RATES = [
     Column("power", "all.value", "Power, 95 % of the simulation", lambda power: rate_text(power.all)),
     Column("error", "all.error"),
@@ -173,20 +174,20 @@ def print_sample_size(
     if not effect:
         raise AnalysisError("give --effect, the difference to detect, or --systems")
     is_paired = measure == "win_rate"
+    usual_items = ITEMS
     population: Population
     if pilot is not None:
         options = Options(seed, 0, mode, study_version)
-        population, pilot_items, source = from_pilot(load_bundle(pilot), measure, options, normal=normal)
+        population, usual_items, source = from_pilot(load_bundle(pilot), measure, options, normal=normal)
     else:
         population, source = assumed(
             participant_sd, item_sd, residual_sd, HALF if is_paired else mean_share,
             change=measure == "simulation_effect",
         )  # fmt: skip
-        pilot_items = 25
     design = plan_size(
         population,
         effects=effect if is_paired or len(effect) > 1 else [0.0, *effect],
-        items=items or pilot_items,
+        items=items or usual_items,
         target=target,
         alpha=alpha,
         simulations=simulations,
@@ -196,8 +197,13 @@ def print_sample_size(
         participants=participants,
         reference=None if not is_paired else HALF if pilot is None else 0.0,
     )
+    _show(design, out, as_json=json)
+
+
+def _show(design: Design, out: Path | None, *, as_json: bool) -> None:
+    """Print the design; write the page with its curve where one is asked for."""
     page = write_page(build_power_page(design), out)[0] if out is not None else None
-    if json:
+    if as_json:
         print_json(_as_values(design))
         return
     sys.stdout.write(f"{design_sentence(design)}\n")

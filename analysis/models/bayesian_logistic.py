@@ -14,6 +14,7 @@ References:
     4. Kruschke (2018): region of practical equivalence.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -29,6 +30,11 @@ from .trial_model import Codes, Fit, Trials, design, unsupported
 METHOD = "Bayesian logistic mixed model, crossed participants and items, Hamiltonian Monte Carlo"
 EFFECT_SD = 2.0  # prior of intercept, of the difference of any two conditions, of the slope: normal around 0
 LOG_SD_SD = 1.0  # prior of the log standard deviations of random effects: normal around 0
+PRIORS = (
+    f"Priors: intercept and the difference of any two conditions normal around 0 with standard "
+    f"deviation {EFFECT_SD:g} log odds; logarithms of the standard deviations of random effects "
+    f"normal around 0 with {LOG_SD_SD:g}."
+)
 MOST_LEVELS = 2_000  # of all random effects: their square is a matrix
 START_SD = 0.7  # of random effects, where the search for a start lies
 CHAINS, WARM_UP, DRAWS = 4, 100, 1_000
@@ -142,23 +148,14 @@ def bayes_logistic(
     if r_hat > MOST_R_HAT or apart > MOST_R_HAT_OF_SPREADS or effective < FEWEST_EFFECTIVE:
         reason = f"the chains do not agree (R-hat {r_hat:.3f}, {effective:.0f} effective draws)"
         return BayesModel(METHOD, *trials.counts, level=level, reason=reason)
-    others = [target.weights_under(draws[: target.columns], factor) for factor in PRIOR_FACTORS]
+    named = combinations(trials.conditions, 2)
+    weights = [target.weights_under(draws[: target.columns], factor) for factor in PRIOR_FACTORS]
     return BayesModel(
         METHOD,
         *trials.counts,
         contrasts=tuple(
-            Posterior(
-                first=trials.conditions[first],
-                second=trials.conditions[second],
-                mean=float(values.mean()),
-                sd=float(values.std()),
-                error=float(values.std() / found[1] ** 0.5),
-                interval=_quantiles(values, level),
-                above=float((values > 0).mean()),
-                inside=float(((values > rope[0]) & (values < rope[1])).mean()) if rope else None,
-                under_priors=tuple(float((weights * values).sum()) for weights in others),
-            )
-            for (first, second), values, found in zip(pairs, contrasts, checked, strict=False)
+            _posterior(pair, values, worth, weights, level=level, rope=rope)
+            for pair, values, (_, worth) in zip(named, contrasts, checked, strict=True)
         ),
         spreads=tuple(
             (name, float(np.exp(own).mean())) for name, own in zip(components, spreads, strict=True)
@@ -173,10 +170,30 @@ def bayes_logistic(
             INDEPENDENT,
             "Participants and items are normal draws on the logit scale.",
             SAMPLED_ITEMS if "item within condition" in components else SAME_ITEMS,
-            f"Priors: intercept and the difference of any two conditions normal around 0 with standard "
-            f"deviation {EFFECT_SD:g} log odds; logarithms of the standard deviations of random effects "
-            f"normal around 0 with {LOG_SD_SD:g}.",
+            PRIORS,
         ),
+    )
+
+
+def _posterior(
+    pair: tuple[str, str],
+    values: Array,
+    effective: float,
+    weights: Sequence[Array],
+    *,
+    level: float,
+    rope: tuple[float, float] | None,
+) -> Posterior:
+    """Describe the draws of a contrast, and its mean under other priors."""
+    return Posterior(
+        *pair,
+        mean=float(values.mean()),
+        sd=float(values.std()),
+        error=float(values.std() / effective**0.5),
+        interval=_quantiles(values, level),
+        above=float((values > 0).mean()),
+        inside=float(((values > rope[0]) & (values < rope[1])).mean()) if rope else None,
+        under_priors=tuple(float((own * values).sum()) for own in weights),
     )
 
 
