@@ -248,7 +248,7 @@ class TestTraining:
         count = len(one.examples)
         shown = []
         for one.steps in range(-(-3 * count // 7)):
-            shown += [labelled.windows[0].encoded for labelled in one._batch()]
+            shown += [labelled.windows[0].encoded for labelled in one._batch(np.random.default_rng(0))]
         assert len({id(encoded) for encoded in shown[:count]}) == count
         assert [id(e) for e in shown[:count]] != [id(e) for e in shown[count : 2 * count]]
         assert {id(e) for e in shown[:count]} == {id(e) for e in shown[count : 2 * count]}
