@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -265,12 +265,7 @@ class ExtractiveOptions(Selecting, Compute, Schedule, Output):
 
 def extractive_qa(*, options: ExtractiveOptions) -> None:
     """Fine-tune any Hugging Face encoder to mark answers."""
-    make_room(options.out, **options.start)  # fail now rather than after an hour
-    device = options.apply()
-    train_set, dev = read_data(options)
-    torch.manual_seed(options.seed)  # weights of a new encoder or head
-    items = (example.item for example in train_set)
-    texts = (text for item in items for text in texts_of(item.question, item.context))
+    device, train_set, dev, texts = begin(options)
     model, tokenizer = open_reader_model(
         options.encoder, texts, options.vocabulary_size, allow_hub=options.allow_hub, device=device
     )
@@ -290,12 +285,25 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
     train_with_progress(tuner, dev, options.out, **options.start)
 
 
-def read_data(options: ExtractiveOptions) -> tuple[list[ReadingExample], list[ReadingExample]]:
-    """Return the examples to learn from, and those of dev.
+def begin(
+    options: ExtractiveOptions,
+) -> tuple[torch.device, list[ReadingExample], list[ReadingExample], Iterator[str]]:
+    """Return the device, the examples to learn from, those of dev, and texts.
+
+    A tokenizer may be made from the texts, which are those to learn from.
 
     Raises:
-        UnreadableData: A file is malformed or empty.
+        UnreadableData: A file is malformed or empty, or --out holds a run.
     """
+    make_room(options.out, **options.start)  # fail now rather than after an hour
+    device = options.apply()
+    train_set, dev = _data(options)
+    torch.manual_seed(options.seed)  # weights of a new encoder or head
+    items = (example.item for example in train_set)
+    return device, train_set, dev, (text for item in items for text in texts_of(item.question, item.context))
+
+
+def _data(options: ExtractiveOptions) -> tuple[list[ReadingExample], list[ReadingExample]]:
     examples = _read(options.train_file, options.format, options)
     if options.dev_file is None:
         return hold_out(options.train_file, examples)

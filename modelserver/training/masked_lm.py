@@ -17,18 +17,18 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from modelserver.inputs.encoders import find_folder, open_encoder, save
-from modelserver.inputs.features import Ints, texts_of
+from modelserver.inputs.features import Ints
 from modelserver.inputs.span_qa import ReadingExample
 from modelserver.training.encoder_options import NEW, open_reader_model
 from modelserver.training.extractive import (
     ExtractiveOptions,
     FineTuner,
+    begin,
     mixed_precision,
-    read_data,
     reader_of,
     recipe_of,
 )
-from modelserver.training.loop import Row, make_room, train_with_progress
+from modelserver.training.loop import Row, train_with_progress
 from modelserver.training.options import options_of_command
 from modelserver.training.span_loss import Labelled, groups, readable
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
@@ -90,7 +90,8 @@ def hide(
 
     Args:
         words: Ids [W, T] of pieces of words, padded.
-        tokenizer: Its special tokens are neither predicted nor replacements.
+        tokenizer: Its special tokens are no replacements, and only the one for
+            unknown words may be predicted: a text may hold nothing else.
         rng: Draws the words.
 
     Returns:
@@ -98,7 +99,7 @@ def hide(
         least one.
     """
     special = tokenizer.all_special_ids
-    ordinary = ~np.isin(words, special)
+    ordinary = ~np.isin(words, special) | (words == tokenizer.unk_token_id)
     predicted = ordinary & (rng.random(words.shape) < PREDICTED)
     if not predicted.any():
         predicted.flat[rng.choice(np.flatnonzero(ordinary))] = True
@@ -124,12 +125,7 @@ class MaskedOptions(ExtractiveOptions):
 
 def masked_lm(*, options: MaskedOptions) -> None:
     """Pretrain an encoder on masked words."""
-    make_room(options.out, **options.start)  # fail now rather than after an hour
-    device = options.apply()
-    train_set, dev = read_data(options)
-    torch.manual_seed(options.seed)  # weights of a new encoder or head
-    items = (example.item for example in train_set)
-    texts = (text for item in items for text in texts_of(item.question, item.context))
+    device, train_set, dev, texts = begin(options)
     model, tokenizer = open_masked_model(options, texts, device)
     if model.config.is_encoder_decoder or tokenizer.mask_token_id is None:
         raise UnreadableWeights(f"{options.encoder}: only an encoder whose tokenizer has a mask can learn so")

@@ -61,6 +61,13 @@ class TestHide:
         put_in = shown[(shown != words) & (shown != self.tokenizer.mask_token_id)]
         assert not np.isin(put_in, self.tokenizer.all_special_ids).any()
 
+    def test_a_text_of_unknown_words_alone(self):
+        words = self.words(1, 6)
+        words[:, 1:-1] = self.tokenizer.unk_token_id
+        _shown, predicted = hide(words, self.tokenizer, np.random.default_rng(1))
+        assert predicted.any()
+        assert not predicted[:, [0, -1]].any()
+
     def test_one_word_at_least_is_predicted(self):
         for seed in range(20):
             _shown, predicted = hide(self.words(1, 4), self.tokenizer, np.random.default_rng(seed))
