@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
-from foundation.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, slot
 
 _LIVE = Prepared(
     lambda: Session.objects.filter(

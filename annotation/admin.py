@@ -1,7 +1,7 @@
 """Show the tables in the admin, read-only: only actions write them."""
 
 from annotation import models
-from foundation.read_only_admin import show
+from foundation.database.read_only_admin import show
 
 show(
     models.Project,

@@ -12,7 +12,7 @@ from annotation.formats import registry
 from annotation.imports import project_of
 from annotation.queries.export import write_items
 from foundation.frozen_model import FrozenModel
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from jobs.actions.jobs import JobResult, Report, new_file
 from jobs.models import Job
 

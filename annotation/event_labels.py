@@ -6,7 +6,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Gold, Kind, Order, Role
-from foundation.event_labels import EventLabels
+from foundation.pages.event_labels import EventLabels
 
 _KINDS = {
     "adjudication_started": _("Adjudication started"),

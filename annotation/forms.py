@@ -18,7 +18,7 @@ from annotation.models import Guideline, Item, Order, Project, Role
 from annotation.parsed_items import kind_of, task_of
 from annotation.queries.items import STATES
 from annotation.suggestions import Fit, default_fit
-from foundation.hub_forms import FIELDS, HubFields
+from foundation.imports.hub_forms import FIELDS, HubFields
 from foundation.translated_messages import translated_error
 
 PROGRAM, YAML = "program", "yaml"

@@ -20,12 +20,12 @@ from annotation.models import Item, Project
 from annotation.parsed_items import kind_of, task_of
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
-from foundation.hub_datasets import fetch_upload
-from foundation.import_fields import Text
+from foundation.imports.findings import Findings
+from foundation.imports.hub_datasets import fetch_upload
+from foundation.imports.import_fields import Text
+from foundation.imports.zip_files import is_zip, unpack
 from foundation.messages import say
-from foundation.zip_files import is_zip, unpack
 from jobs.actions.imports import FirstRows, import_upload
 from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job

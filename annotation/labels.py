@@ -15,9 +15,9 @@ import yaml
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from analysis.programs import Kind, Node, Program, ProgramError, Role
-from foundation.bounded_yaml import YamlError, read_yaml
 from foundation.frozen_model import FrozenModel
-from foundation.import_fields import first_error
+from foundation.imports.bounded_yaml import YamlError, read_yaml
+from foundation.imports.import_fields import first_error
 from foundation.messages import Message, at_field, field_error, message_of, say, split_field, value_error
 
 LayerType = Literal[

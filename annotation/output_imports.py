@@ -12,10 +12,10 @@ from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
 from annotation.imports import project_of
 from annotation.schemas import SystemRecord
-from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
-from foundation.import_fields import Text
-from foundation.zip_files import unpack_file
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Text
+from foundation.imports.zip_files import unpack_file
 from jobs.actions.imports import FirstRows, import_upload
 from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job

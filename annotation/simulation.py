@@ -18,7 +18,7 @@ from annotation.queries.bots import current_gold, stored_operations, submitted_a
 from annotation.queries.progress import totals
 from foundation.errors import RunFailed
 from foundation.frozen_model import FrozenModel
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from foundation.messages import say
 from foundation.simulated_people import run_watched
 from jobs.actions.jobs import JobResult, Report

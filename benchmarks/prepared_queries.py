@@ -38,7 +38,7 @@ order_seed: 7
 
 def build_every_time() -> None:
     """Take the cache of prepared queries away."""
-    from foundation import prepared_queries as prepared
+    from foundation.database import prepared_queries as prepared
 
     def bound(self: Any, here: Any, values: dict[str, Any]) -> Any:
         statement = self._build()
@@ -65,7 +65,7 @@ def use_plain_inserts() -> None:
     ours = ("annotation.", "studyapp.", "predictions.", "accounts.")
     for name, module in list(sys.modules.items()):
         function = getattr(module, "insert", None) if name.startswith(ours) else None
-        if getattr(function, "__module__", "") == "foundation.prepared_queries":
+        if getattr(function, "__module__", "") == "foundation.database.prepared_queries":
             module.insert = plain_insert  # type: ignore[attr-defined]
 
 

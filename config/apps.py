@@ -19,17 +19,17 @@ class SiteConfig(AppConfig):
         from config import checks  # noqa: F401
 
         if settings.METRICS:  # workers have no middleware
-            from config.metrics import count_here
+            from config.observability.metrics import count_here
 
             count_here()
         if settings.SENTRY_DSN:
             with _optional("SENTRY_DSN", "sentry-sdk"):
-                from config.error_reports import report_here
+                from config.observability.error_reports import report_here
 
                 report_here()
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
             with _optional("OTEL_EXPORTER_OTLP_ENDPOINT", "opentelemetry-exporter-otlp-proto-http"):
-                from config.traces import trace_here
+                from config.observability.traces import trace_here
 
                 trace_here()
 

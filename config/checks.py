@@ -136,7 +136,7 @@ def check_admin(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> Itera
 @register("site")
 def check_parts(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> Iterator[CheckMessage]:
     """Check database, broker and workers together."""
-    sqlite = settings.DATABASES["default"]["ENGINE"] == "foundation.sqlite"
+    sqlite = settings.DATABASES["default"]["ENGINE"] == "foundation.database.sqlite"
     if sqlite and not is_this_machine(settings.REDIS_URL):
         yield Warning(
             "The broker is on another machine while the database is a SQLite file: a worker "

@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
 
 from analysis import __version__
-from config.log_files import FORMATS, logging_settings
+from config.observability.log_files import FORMATS, logging_settings
 from config.redis_addresses import RedisAddress
 from config.steady_schedule import every
 
@@ -77,7 +77,7 @@ SECRET_KEY_FALLBACKS = [key for key in _secret("SECRET_KEY_FALLBACKS").split(","
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[urlsplit(SITE_URL).hostname or "127.0.0.1"])
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
-# An origin that holds no cookies, for the images that people upload (foundation.image_files).
+# An origin that holds no cookies, for the images that people upload (foundation.images.image_files).
 USER_CONTENT_URL = env.str("USER_CONTENT_URL", default="").rstrip("/")
 if USER_CONTENT_URL:
     ALLOWED_HOSTS.append(urlsplit(USER_CONTENT_URL).hostname)
@@ -117,11 +117,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.health.Health",
+    "config.observability.health.Health",
     "studyapp.web.middleware.RequestId",
-    *(["config.traces.Traces"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
-    "config.metrics.Metrics",
-    "config.request_log.RequestLog",
+    *(["config.observability.traces.Traces"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
+    "config.observability.metrics.Metrics",
+    "config.observability.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "config.user_content.OwnOrigin",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -184,7 +184,7 @@ def _database(url: str, *, is_pooler: bool = False) -> dict[str, Any]:
     config: dict[str, Any] = env.db_url_config(url)
     config["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     if config["ENGINE"] == "django.db.backends.sqlite3":
-        config["ENGINE"] = "foundation.sqlite"
+        config["ENGINE"] = "foundation.database.sqlite"
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
@@ -194,7 +194,7 @@ def _database(url: str, *, is_pooler: bool = False) -> dict[str, Any]:
         # Tests run on a file too: an in-memory database has other locks, and threads cannot share it.
         config["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
     elif config["ENGINE"] == "django.db.backends.postgresql":
-        config["ENGINE"] = "foundation.postgresql"
+        config["ENGINE"] = "foundation.database.postgresql"
         config["CONN_HEALTH_CHECKS"] = True
         options = config.setdefault("OPTIONS", {})
         # Without it, a request to a machine that is away waits for minutes.
@@ -220,7 +220,7 @@ def _databases() -> dict[str, dict[str, Any]]:
     if not pooler:
         return {"default": direct}
     pooled = _database(pooler, is_pooler=True)
-    if not pooled["ENGINE"] == direct["ENGINE"] == "foundation.postgresql":
+    if not pooled["ENGINE"] == direct["ENGINE"] == "foundation.database.postgresql":
         raise ImproperlyConfigured(
             "DATABASE_POOL_URL is the address of PgBouncer; set DATABASE_URL to the PostgreSQL server "
             "behind it."
@@ -391,7 +391,7 @@ def _image_storage() -> dict[str, object]:
         ImproperlyConfigured: IMAGE_BUCKET is not the address of a bucket.
     """
     if not IMAGE_BUCKET:
-        return {"BACKEND": "foundation.image_storage.FolderStorage"}
+        return {"BACKEND": "foundation.images.image_storage.FolderStorage"}
     url = urlsplit(IMAGE_BUCKET)
     if url.scheme != "s3" or not url.netloc or url.query or url.fragment:
         raise ImproperlyConfigured(f"IMAGE_BUCKET is {IMAGE_BUCKET!r}; write it as s3://bucket/folder.")
@@ -403,7 +403,7 @@ def _image_storage() -> dict[str, object]:
         "access_key": _secret("S3_ACCESS_KEY") or None,
         "secret_key": _secret("S3_SECRET_KEY") or None,
     }
-    return {"BACKEND": "foundation.image_bucket.BucketStorage", "OPTIONS": options}
+    return {"BACKEND": "foundation.images.image_bucket.BucketStorage", "OPTIONS": options}
 
 
 STORAGES = {

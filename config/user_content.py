@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotFound
 from django.views.decorators.http import require_safe
 
-from foundation.image_files import content_host, signed_image
+from foundation.images.image_files import content_host, signed_image
 
 _NOTHING = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",

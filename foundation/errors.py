@@ -2,7 +2,7 @@
 
 TouchstoneError
 ├── BadFile          a file is missing or malformed; names the file, and the line where known
-├── Refused          (foundation.findings) an import refuses parts of a file
+├── Refused          (foundation.imports.findings) an import refuses parts of a file
 ├── RunFailed        a run over many items cannot continue until somebody acts
 ├── NoBroker         the work queue cannot be reached
 ├── Conflict         new data contradict the stored data

@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError as InvalidField
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from foundation.errors import RunFailed
-from foundation.import_fields import first_error
+from foundation.imports.import_fields import first_error
 from foundation.messages import say
 from jobs.webhooks.addresses import NotFound, Refused, checked_address, pinned_request
 from modelserver.wire.errors import DeadlineExceeded, Unavailable

@@ -1,6 +1,6 @@
 """Show datasets, runs and scores in the admin, read-only."""
 
-from foundation.read_only_admin import show
+from foundation.database.read_only_admin import show
 from predictions import models
 
 show(models.Dataset, "name source_format created_at created_by", search="name")

@@ -5,7 +5,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from foundation.event_labels import EventLabels
+from foundation.pages.event_labels import EventLabels
 
 EVENT_LABELS = EventLabels(
     kinds={

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from foundation.dataset_rows import size_of
 from foundation.errors import BadFile, NotFound
-from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
-from foundation.hub_datasets import fetch_upload
-from foundation.import_fields import Text
+from foundation.imports.dataset_rows import size_of
+from foundation.imports.findings import Findings
+from foundation.imports.hub_datasets import fetch_upload
+from foundation.imports.import_fields import Text
+from foundation.imports.zip_files import unpack_file, unpack_folder
 from foundation.messages import say
-from foundation.zip_files import unpack_file, unpack_folder
 from jobs.actions.imports import FirstRows, import_upload
 from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from foundation.read_only_admin import ReadOnlyAdmin, show
+from foundation.database.read_only_admin import ReadOnlyAdmin, show
 from studyapp import models
 
 show(

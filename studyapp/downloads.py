@@ -14,7 +14,7 @@ from django.conf import settings
 from foundation.errors import NotFound, RunFailed
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
-from foundation.spreadsheet import write_csv
+from foundation.pages.spreadsheet import write_csv
 from jobs.actions.jobs import JobResult, Report, new_file
 from jobs.models import Job
 from studyapp.actions.reports import keep_report

@@ -12,7 +12,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
 
-from foundation.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, slot
 from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Trial
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from foundation.errors import NotFound, RunFailed
 from foundation.frozen_model import FrozenModel
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from foundation.messages import say
 from foundation.simulated_people import run_watched
 from jobs.actions.jobs import JobResult, Report

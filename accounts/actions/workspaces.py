@@ -9,7 +9,7 @@ from accounts.errors import LastOwner, NotAllowed
 from accounts.models import Membership, Role, User, Workspace
 from accounts.queries.workspaces import roles_in
 from accounts.shareable import shares, sharing
-from foundation.new_rows import store_new
+from foundation.database.new_rows import store_new
 
 # Addresses of pages of the whole site stand beside those of workspaces: /people/site/…
 RESERVED = frozenset({"site"})

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from accounts.models import AuditEntry, Membership, User, Workspace
-from foundation.days import day_end, day_start
+from foundation.database.days import day_end, day_start
 
 PAGE = 100
 # What happens to an account belongs to no workspace.

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from accounts.rest.bodies import Payload
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from touchstone.client.rows import MemberRow, RoleName
 
 Slug = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]

@@ -21,7 +21,7 @@ from accounts.people.forms import AuditForm
 from accounts.policy import Act
 from accounts.queries.audit import matching, page_before, site_entries, workspace_entries
 from accounts.queries.people import workspace_at
-from foundation.spreadsheet import csv_download
+from foundation.pages.spreadsheet import csv_download
 
 COLUMNS = ("at", "actor", "kind", "subject", "data")
 

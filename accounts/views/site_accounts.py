@@ -21,7 +21,7 @@ from accounts.queries.people import account_of, accounts, workspaces_tied_to
 from accounts.queries.workspaces import workspaces_of
 from accounts.views.audit import check_superuser
 from accounts.views.people import confirmed
-from foundation.tables import Column, Table
+from foundation.pages.tables import Column, Table
 
 _PER_PAGE = 100
 ACCOUNTS = Table(

@@ -20,7 +20,7 @@ from annotation.models.projects import LOWEST_RANK
 from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed, check_annotating
 from annotation.queries.items import free_items, new_to
-from foundation.prepared_queries import Prepared, PreparedUpdate, Slot, insert, slot
+from foundation.database.prepared_queries import Prepared, PreparedUpdate, Slot, insert, slot
 
 Row = TypeVar("Row", bound=Model)
 TRIES = 20  # attempts that lose against others before the person is asked to try again

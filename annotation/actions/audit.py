@@ -5,7 +5,7 @@ from typing import Any
 from accounts.models import User
 from annotation.event_labels import EVENT_LABELS
 from annotation.models import AuditEvent, Delivery, Project, Webhook
-from foundation.prepared_queries import Prepared, insert, slot
+from foundation.database.prepared_queries import Prepared, insert, slot
 from jobs.actions.webhooks import queue_event
 
 _LISTENING = Prepared(

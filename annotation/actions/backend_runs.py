@@ -15,8 +15,8 @@ from annotation.labels import LabelTask
 from annotation.models import ImageFile, Item, OutputRun, Project
 from annotation.parsed_items import kind_of, task_of
 from annotation.schemas import Image, ItemRecord, SystemRecord
-from foundation.image_files import read_image
-from foundation.import_fields import first_error
+from foundation.images.image_files import read_image
+from foundation.imports.import_fields import first_error
 from foundation.messages import say
 from jobs.ml_backend import Backend, Prediction, Problem, check_backend_address, predict_tasks, set_up
 from modelserver.wire.schema import ItemError

@@ -15,8 +15,8 @@ from annotation.actions.assignments import TRIES, hold_member, new_annotation, r
 from annotation.errors import AssignmentLost, Conflict
 from annotation.models import Annotation, Batch, Item, Membership
 from annotation.queries.items import free_items, new_to
+from foundation.database.prepared_queries import insert
 from foundation.messages import say
-from foundation.prepared_queries import insert
 
 MOST_ITEMS = 1_000  # of a batch
 

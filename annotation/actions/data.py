@@ -27,9 +27,9 @@ from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Mem
 from annotation.operations import checked
 from annotation.parsed_items import label_changes_of, program_of, subject_of, task_of
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
-from foundation import image_files
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.images import image_files
+from foundation.imports.findings import Findings
 from foundation.messages import at_field, message_of, say
 from jobs.models import Job
 

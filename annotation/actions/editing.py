@@ -22,7 +22,7 @@ from annotation.operations import OperationIn, apply, open_nodes
 from annotation.parsed_items import document_of, label_changes_of, program_of, subject_of
 from annotation.policies import TASKS, NotAllowed, check_editing, check_owner
 from annotation.schemas import Document
-from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
+from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, slot
 
 PAUSE = timedelta(minutes=2)  # seconds; longer pauses between edits do not count as active time
 

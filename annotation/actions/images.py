@@ -11,8 +11,8 @@ from annotation.errors import BadImage, conflict_at
 from annotation.formats.images import image_size
 from annotation.models import ImageFile, Project
 from annotation.schemas import Image
-from foundation import image_files
 from foundation.errors import BadFile
+from foundation.images import image_files
 
 SHAPE = 0.01  # tolerated difference in aspect ratio between a file and its item
 

@@ -18,7 +18,7 @@ from annotation.operations import checked
 from annotation.parsed_items import program_of, subject_of
 from annotation.queries.outputs import outputs_in_use
 from annotation.schemas import Document, Layer, ModuleOutput, SystemRecord
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 
 
 @transaction.atomic

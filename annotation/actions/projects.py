@@ -16,8 +16,8 @@ from annotation.label_changes import LabelChange, without_names
 from annotation.labels import LabelTask, check_extends
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
 from annotation.models.projects import LOWEST_RANK
+from foundation.database.new_rows import store_new
 from foundation.messages import message_of, say
-from foundation.new_rows import store_new
 from jobs.actions import webhooks
 
 

@@ -21,8 +21,8 @@ from annotation.parsed_items import kind_of, program_of, subject_of, task_of
 from annotation.queries.runs import missing
 from annotation.schemas import Kind, SystemRecord
 from annotation.suggestions import Fit, marks_of, questions
-from foundation.image_files import read_image
-from foundation.import_fields import first_error
+from foundation.images.image_files import read_image
+from foundation.imports.import_fields import first_error
 from foundation.messages import say
 from jobs.model_gateway import execute_items, predict_items
 from jobs.sliced_runs import RunKind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import value_error
 
 Edges = tuple[float, float, float, float]  # left, top, right, bottom

@@ -10,7 +10,7 @@ import PIL.Image
 
 from annotation.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
-from foundation.image_cleaning import FORMATS, MOST_PIXELS, orientation
+from foundation.images.image_cleaning import FORMATS, MOST_PIXELS, orientation
 from foundation.messages import message_of, say, value_error
 
 _TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from annotation.formats.jsonl import read_lines
 from annotation.schemas import SystemRecord
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import say
 
 

@@ -16,10 +16,10 @@ from annotation.formats.jsonl import read_objects
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
 from annotation.schemas import Image, ItemRecord, Plain
-from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
+from foundation.imports.dataset_rows import has_rows, read_rows
+from foundation.imports.text_files import opened
 from foundation.messages import field_error, say
-from foundation.text_files import opened
 
 FIELDS = ("id", "title", "text", "image")
 KEPT = "field that is kept, but not shown to annotators"

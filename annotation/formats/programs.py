@@ -11,9 +11,9 @@ from analysis.programs import ProgramError
 from annotation.formats.checks import program_of_text
 from annotation.formats.faithful_nmn.tables import read_program_rows
 from annotation.schemas import Kind
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
+from foundation.imports.text_files import opened
 from foundation.messages import at_field, message_of, value_error
-from foundation.text_files import opened
 
 ILL_TYPED = "program that does not fit together, left out"
 

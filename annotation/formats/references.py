@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.programs import Program
 from annotation.schemas import Answer, Box, Chosen, Document, Layer, Object, Problem, Relation, Span, State
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 
 TWICE = "object drawn at equal steps, kept once"
 NOT_BELOW = "object of a choosing step that equals none of the step below, kept as a new one"

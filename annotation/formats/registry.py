@@ -23,7 +23,7 @@ from annotation.formats.source import Source
 from annotation.formats.writing import written_folder
 from annotation.labels import is_label_text
 from annotation.schemas import ItemRecord, Kind
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import message_of, value_error
 
 NO_PROGRAM = "item without a program, left out"

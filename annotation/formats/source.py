@@ -8,7 +8,7 @@ from pathlib import Path
 
 from annotation.formats.images import ImageFolder
 from annotation.schemas import Kind
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 
 
 @dataclass(frozen=True)

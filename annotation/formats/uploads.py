@@ -6,11 +6,11 @@ from pathlib import Path
 from annotation.formats.images import ImageFolder
 from annotation.formats.registry import READ_FOLDERS
 from annotation.formats.source import Source
-from foundation.dataset_rows import SUFFIXES, dataset_folder
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.dataset_rows import SUFFIXES, dataset_folder
+from foundation.imports.findings import Findings
+from foundation.imports.zip_files import OnBytes, is_zip, unpack
 from foundation.messages import say
-from foundation.zip_files import OnBytes, is_zip, unpack
 
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
 LISTS, TABLE = {".json", ".jsonl"}, ".tsv"

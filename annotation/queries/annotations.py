@@ -33,7 +33,7 @@ from annotation.parsed_items import (
 from annotation.queries.comparison import others
 from annotation.queries.items import free_items
 from annotation.schemas import Document
-from foundation.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, slot
 from predictions.module_words import module_words
 
 HISTORY = 200  # operations that the editor can undo after a reload

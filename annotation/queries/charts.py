@@ -12,9 +12,9 @@ from annotation.models import Annotation, Project
 from annotation.parsed_items import kind_of, program_of
 from annotation.queries.comparison import documents_of
 from annotation.queries.progress import Person, Totals
-from foundation import charts
-from foundation.counting import number_of
-from foundation.days import day_start
+from foundation.database.counting import number_of
+from foundation.database.days import day_start
+from foundation.pages import charts
 
 DAYS = 30
 MOST_PEOPLE = 12

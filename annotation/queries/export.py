@@ -13,7 +13,7 @@ from annotation.formats import registry
 from annotation.models import Annotation, Gold, ImageFile, Item, Project
 from annotation.parsed_items import shown_document
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 
 BLOCK = 1000
 OWN = "touchstone"  # the key in `ItemRecord.extra` of the project's own data

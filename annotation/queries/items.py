@@ -6,7 +6,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Annotation, Gold, Item, Project
-from foundation.prepared_queries import Slot
+from foundation.database.prepared_queries import Slot
 
 STATES = {
     "open": _("Open"),

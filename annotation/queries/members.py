@@ -12,8 +12,8 @@ from accounts.policy import Act
 from accounts.queries.people import pending_invitations
 from accounts.queries.workspaces import workspaces_of
 from annotation.models import Annotation, Membership, Project
-from foundation.counting import number_of
-from foundation.prepared_queries import Prepared, slot
+from foundation.database.counting import number_of
+from foundation.database.prepared_queries import Prepared, slot
 
 SHARED = "project"  # the key of `settings.SHAREABLE`
 

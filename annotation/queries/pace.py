@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.utils import timezone
 
 from annotation.models import Annotation, Project
-from foundation.days import day_start
+from foundation.database.days import day_start
 
 LONGEST_DAYS = 366
 # The upper ends of the classes of seconds per item, roughly doubling; the last class has none.

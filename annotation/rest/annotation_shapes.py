@@ -10,7 +10,7 @@ from accounts.rest.pages import Page
 from annotation.operations import OperationIn
 from annotation.rest.shapes import Name, UserName
 from annotation.schemas import Document, Note, ObjectId, Position
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from touchstone.client.project_rows import AnnotationStatus, CommentRow, HistoryRow, Task
 
 KeyName = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]

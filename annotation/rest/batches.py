@@ -22,7 +22,7 @@ from annotation.rest.items import named_items
 from annotation.rest.shapes import Name, UserName
 from annotation.rest.views import ProjectView, wrong
 from annotation.views.access import batch_or_404
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from touchstone.client.project_rows import BatchRow, PaceRow
 
 BatchName = Annotated[Text, Field(min_length=1, max_length=100)]

@@ -27,7 +27,7 @@ from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, wrong
 from annotation.schemas import ItemRecord
 from annotation.views.access import project_item_or_404
-from foundation.image_files import image_response
+from foundation.images.image_files import image_response
 from touchstone.client import project_rows as wire
 
 MOST_IMAGE_BYTES = 32 << 20

@@ -11,7 +11,7 @@ from annotation.queries import outputs
 from annotation.rest.shapes import Name, SystemName
 from annotation.schemas import ModuleOutput, Object, Position, SystemRecord, Value
 from annotation.suggestions import Fit
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from touchstone.client.project_rows import Averaging, OutputSystem
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]

@@ -10,7 +10,7 @@ from accounts.rest.pages import Page
 from annotation.downloads import ExportFormat
 from annotation.imports import ImportFormat
 from annotation.schemas import Document, ItemRecord, Kind
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from touchstone.client.project_rows import (
     ItemStatus,
     Order,

@@ -24,7 +24,7 @@ from annotation.queries.progress import Person, people, unfinished_annotations, 
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
-from foundation.spreadsheet import csv_download
+from foundation.pages.spreadsheet import csv_download
 from foundation.translated_messages import errors_shown, translated_error
 from jobs.queries import jobs_of
 from jobs.tasks import start_job

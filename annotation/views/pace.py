@@ -12,8 +12,8 @@ from accounts.policy import Act
 from annotation.models import Membership
 from annotation.queries.pace import ENDS, Pace, PaceRow, pace
 from annotation.views.access import members_only
-from foundation import charts
-from foundation.spreadsheet import csv_download
+from foundation.pages import charts
+from foundation.pages.spreadsheet import csv_download
 
 PERIODS = (7, 30, 90)  # days
 

@@ -21,7 +21,7 @@ from annotation.queries.overview import agreement_rows, comparison_page
 from annotation.queries.review import first_to_settle, next_to_settle, review_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
-from foundation.spreadsheet import csv_download
+from foundation.pages.spreadsheet import csv_download
 from foundation.translated_messages import translated_error
 
 SHOWN = 200  # items that wait for a decision

@@ -4,7 +4,7 @@ from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from foundation.tables import Column, Table
+from foundation.pages.tables import Column, Table
 
 # A row is a person in a project, their roles there, and whether they get items.
 PROJECTS = Table(

@@ -14,7 +14,7 @@ from accounts.current_workspace import chosen_workspace, own_workspaces
 from accounts.models import Workspace
 from foundation.known_messages import known_message
 from foundation.messages import Message
-from foundation.tables import SortedTable
+from foundation.pages.tables import SortedTable
 from foundation.translated_messages import translated
 
 register = template.Library()

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from foundation.errors import NotFound
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
+from foundation.imports.zip_files import emptied
 from foundation.messages import say
-from foundation.zip_files import emptied
 from jobs.actions.jobs import JobResult, upload_of
 from jobs.models import Job
 

@@ -9,7 +9,7 @@ from accounts.rest.bodies import FILE, read_query
 from accounts.rest.describe import described
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
-from foundation.findings import public_result
+from foundation.imports.findings import public_result
 from jobs.actions.jobs import cancel_job, folder
 from jobs.job_progress import read_progress
 from jobs.models import Job

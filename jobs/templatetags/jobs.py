@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
-from foundation.findings import MESSAGES
+from foundation.imports.findings import MESSAGES
 from foundation.messages import message_of_json
 from foundation.translated_messages import translated
 from jobs import leases

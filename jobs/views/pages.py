@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import NOT_THERE, existing, user_of
 from foundation.errors import Conflict
-from foundation.tables import Column, Table
+from foundation.pages.tables import Column, Table
 from foundation.translated_messages import errors_shown
 from jobs.actions.jobs import cancel_job, folder
 from jobs.models import Job

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import existing, user_of
 from foundation.errors import Conflict
-from foundation.event_labels import Labels
-from foundation.tables import Column, Table
+from foundation.pages.event_labels import Labels
+from foundation.pages.tables import Column, Table
 from foundation.translated_messages import errors_shown
 from jobs.actions.webhooks import queue_test
 from jobs.webhooks.forms import WebhookForm

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from foundation.event_labels import Labels
+from foundation.pages.event_labels import Labels
 
 
 class WebhookForm(forms.Form):

@@ -10,7 +10,7 @@ from django.db.models import F
 
 from accounts.models import User, Workspace
 from foundation.errors import Conflict, NotFound
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import at_field, say
 from predictions.actions import events
 from predictions.formats.records import QuestionRecord

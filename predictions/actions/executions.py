@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from analysis.programs import ProgramError
-from foundation.image_files import read_image
-from foundation.import_fields import first_error
+from foundation.images.image_files import read_image
+from foundation.imports.import_fields import first_error
 from jobs.model_gateway import execute_items
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
 from predictions.executions import answer_text, module_item, steps_of

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from foundation.errors import BadFile, Conflict
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from jobs.model_gateway import predict_items
 from jobs.sliced_runs import RunKind
 from modelserver.wire.schema import (

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.counterfactuals.instances import CONFIRMED
-from foundation.findings import Findings
-from foundation.import_fields import Id, Label, LongText, Text
-from foundation.json_stream import OnProgress
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, Label, LongText, Text
+from foundation.imports.json_stream import OnProgress
 from foundation.messages import value_error
 from predictions.formats.entries import read_entries
 from predictions.formats.records import QuestionRecord

@@ -13,11 +13,11 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.import_fields import Id, Index, LongText, Text
-from foundation.json_stream import OnProgress, read_values
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, Index, LongText, Text
+from foundation.imports.json_stream import OnProgress, read_values
 from foundation.messages import field_error, say
-from foundation.whole_numbers import whole_number
+from foundation.pages.whole_numbers import whole_number
 from modelserver.wire.schema import Fact
 from predictions.formats.entries import read_entries
 from predictions.formats.labels import labels_of

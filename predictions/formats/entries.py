@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.import_fields import shown_value
-from foundation.json_elements import Element
-from foundation.json_stream import OnError, OnProgress, read_values
+from foundation.imports.dataset_rows import has_rows, read_rows
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import shown_value
+from foundation.imports.json_elements import Element
+from foundation.imports.json_stream import OnError, OnProgress, read_values
 from foundation.messages import say
 from predictions.formats.records import QuestionRecord
 

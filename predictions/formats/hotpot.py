@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.import_fields import Id, Index, Label, LongText, Text
-from foundation.json_elements import Element
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, Index, Label, LongText, Text
+from foundation.imports.json_elements import Element
 from foundation.messages import say, value_error
 from predictions.formats.entries import read_elements, records_of
 from predictions.formats.records import QuestionRecord

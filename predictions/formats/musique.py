@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from foundation.findings import Findings
-from foundation.import_fields import Id, LongText, Text
-from foundation.json_stream import OnProgress
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, LongText, Text
+from foundation.imports.json_stream import OnProgress
 from modelserver.wire.schema import Context, Fact
 from predictions.formats.entries import read_entries
 from predictions.formats.records import QuestionRecord

@@ -21,10 +21,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from analysis.scores.hotpotqa import plain_facts
 from foundation.errors import BadFile
-from foundation.findings import MOST_EXAMPLES, Findings, Refused
-from foundation.import_fields import Index, Text
-from foundation.json_elements import Element
-from foundation.json_stream import read_document
+from foundation.imports.findings import MOST_EXAMPLES, Findings, Refused
+from foundation.imports.import_fields import Index, Text
+from foundation.imports.json_elements import Element
+from foundation.imports.json_stream import read_document
 from foundation.messages import message_of, say, value_error
 from modelserver.wire.schema import (
     AnswerLocation,

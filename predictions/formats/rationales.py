@@ -15,11 +15,11 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, Field
 
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.import_fields import Id, LongText, Text
-from foundation.json_stream import OnProgress
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, LongText, Text
+from foundation.imports.json_stream import OnProgress
+from foundation.imports.text_files import opened
 from foundation.messages import at_field, field_error
-from foundation.text_files import opened
 from modelserver.wire.schema import Context
 from predictions.formats.claims import LabelText, entries_file
 from predictions.formats.entries import read_entries

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from foundation.errors import BadFile
-from foundation.findings import Findings, Part
-from foundation.import_fields import Id, LongText, Text
-from foundation.json_stream import read_document
+from foundation.imports.findings import Findings, Part
+from foundation.imports.import_fields import Id, LongText, Text
+from foundation.imports.json_stream import read_document
 from foundation.messages import say
 from predictions.formats.records import QuestionRecord
 

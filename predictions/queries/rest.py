@@ -8,7 +8,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet
 from accounts.models import User
 from accounts.policy import Act
 from accounts.queries.workspaces import workspaces_of
-from foundation.counting import number_of
+from foundation.database.counting import number_of
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
 
 

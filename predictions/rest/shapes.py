@@ -6,7 +6,7 @@ from pydantic import Field
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from modelserver.wire.schema import SaliencyMethod
 from touchstone.client.rows import (
     DatasetFormat,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
 from foundation.errors import Conflict
-from foundation.hub_forms import FIELDS, HubFields
+from foundation.imports.hub_forms import FIELDS, HubFields
 from foundation.translated_messages import translated_error
 from jobs.served_systems import served_systems
 from modelserver.wire.schema import SaliencyMethod

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 from accounts.access import NOT_THERE, user_of
 from accounts.actions.audit import record_export
 from accounts.policy import Act
-from foundation.image_files import image_response
-from foundation.spreadsheet import csv_download
+from foundation.images.image_files import image_response
+from foundation.pages.spreadsheet import csv_download
 from predictions.articles import Article, Sentence, articles, cut_pieces
 from predictions.models import Dataset, Question
 from predictions.queries.pages import SystemAnswer, answers_to

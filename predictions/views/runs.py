@@ -14,7 +14,7 @@ from accounts.actions.audit import record_export
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
-from foundation.spreadsheet import csv_download
+from foundation.pages.spreadsheet import csv_download
 from foundation.translated_messages import errors_shown, translated_error
 from jobs.model_gateway import served_system
 from jobs.served_systems import served_systems, server_states

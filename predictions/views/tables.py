@@ -6,7 +6,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from foundation.tables import Column, Table
+from foundation.pages.tables import Column, Table
 from predictions.queries.pages import RunRow
 from predictions.views.score_columns import COLUMNS, score_table
 

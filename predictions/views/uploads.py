@@ -13,7 +13,7 @@ from accounts.access import user_of
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict
-from foundation.hub_forms import Upload
+from foundation.imports.hub_forms import Upload
 from foundation.translated_messages import translated_error
 from jobs.actions.jobs import create_job
 from jobs.actions.previews import apply_preview, discard_preview

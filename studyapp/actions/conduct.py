@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Case, F, QuerySet, Value, When
 from django.db.models.functions import Greatest
 
-from foundation.days import seconds_between
-from foundation.prepared_queries import PreparedUpdate, slot
+from foundation.database.days import seconds_between
+from foundation.database.prepared_queries import PreparedUpdate, slot
 from studyapp.definition.suspicion_flags import IMPOSSIBLE_SECONDS, ItemPage, number_of
 from studyapp.models import Event, Item, ItemTime, Participant, Stage, StageResponse, StudyVersion, Trial
 from studyapp.queries.excluded import rule_condition, with_time

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User, Workspace
 from foundation.errors import BadFile
-from foundation.image_files import store_image
+from foundation.images.image_files import store_image
 from foundation.messages import say
 from studyapp.actions import events
 from studyapp.errors import StudyappError

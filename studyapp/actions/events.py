@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounts.models import User
-from foundation.prepared_queries import insert
+from foundation.database.prepared_queries import insert
 from studyapp.models import Event, Participant, Study
 from studyapp.web.event_labels import EVENT_LABELS
 

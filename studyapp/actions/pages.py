@@ -10,7 +10,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from foundation.prepared_queries import PreparedUpdate, slot
+from foundation.database.prepared_queries import PreparedUpdate, slot
 from studyapp.actions import webhooks
 from studyapp.actions.conduct import count_item
 from studyapp.actions.participants import (

@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, slot
 from foundation.errors import Conflict
 from foundation.messages import say
-from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 from studyapp.actions import events, webhooks
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.tasks import Preference, Simulation

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from foundation.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, slot
 from jobs.actions import webhooks
 from studyapp.actions import events
 from studyapp.definition.suspicion_flags import OF_ALL_ITEMS, Flag

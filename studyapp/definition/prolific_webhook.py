@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from foundation.whole_numbers import whole_number
+from foundation.pages.whole_numbers import whole_number
 from studyapp.errors import StudyappError
 
 SIGNATURE = "X-Prolific-Request-Signature"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from foundation.bounded_yaml import Loader, YamlError, read_yaml
+from foundation.imports.bounded_yaml import Loader, YamlError, read_yaml
 from foundation.messages import say
 from studyapp.definition import scales
 from studyapp.errors import StudyappError

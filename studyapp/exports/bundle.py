@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from foundation.errors import BadFile
-from foundation.image_files import has_image, read_image
+from foundation.images.image_files import has_image, read_image
 from studyapp.exports import documents, rows
 from studyapp.exports.codebook import codebook, codebook_page, table_columns
 from studyapp.exports.columns import TABLES

@@ -19,7 +19,7 @@ from analysis.participants.exclusion_rules import (
     parse_rules,
     person_hits,
 )
-from foundation.days import seconds_between
+from foundation.database.days import seconds_between
 from studyapp.definition.freezing import FrozenStudy, has_stages
 from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of

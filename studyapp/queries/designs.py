@@ -10,7 +10,7 @@ from django.db.models import Q
 from accounts.models import Workspace
 from analysis.scores import hotpotqa
 from foundation.errors import NotFound
-from foundation.image_files import has_image
+from foundation.images.image_files import has_image
 from foundation.messages import message_of, say
 from predictions.highlights import check_places, check_question_places, fact_weights, highlights
 from predictions.models import Dataset, Prediction, PredictionRun, Question

@@ -11,7 +11,7 @@ from operator import or_
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
-from foundation.days import seconds_between
+from foundation.database.days import seconds_between
 from studyapp.definition import suspicion_flags
 from studyapp.definition.suspicion_flags import Flag, ItemPage
 from studyapp.models import Item, Mode, Participant, Study, Trial

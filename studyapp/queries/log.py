@@ -7,7 +7,7 @@ from datetime import date
 
 from django.db.models import QuerySet
 
-from foundation.days import day_end, day_start
+from foundation.database.days import day_end, day_start
 from studyapp.models import Event, Study
 
 

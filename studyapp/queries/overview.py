@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.policy import Act
-from foundation.days import EpochSeconds
+from foundation.database.days import EpochSeconds
 from studyapp.models import Condition, EntryLink, JudgedAnswer, Mode, Participant, Report, Study
 from studyapp.queries.correctness import later_decisions, waiting_for
 from studyapp.queries.flags import having_any

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from foundation.days import seconds_between
+from foundation.database.days import seconds_between
 from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from foundation.days import seconds_between
+from foundation.database.days import seconds_between
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import Viewer, next_page, pages_for, present
 from studyapp.definition.questionnaires import Answer, Question

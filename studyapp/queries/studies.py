@@ -8,9 +8,9 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from django.db.models import Q
 
+from foundation.database.prepared_queries import Prepared, slot
 from foundation.errors import NotFound
 from foundation.messages import say
-from foundation.prepared_queries import Prepared, slot
 from studyapp.definition.checks import FrozenAttention
 from studyapp.definition.freezing import FrozenItem, FrozenStudy, hash_canonical
 from studyapp.errors import StudyappError

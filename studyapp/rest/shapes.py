@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue, StringConstraints
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
-from foundation.import_fields import Text
+from foundation.imports.import_fields import Text
 from studyapp.definition.payments import MOST_ROWS, Amount, Group
 from studyapp.queries.progress import ModeName
 from studyapp.simulation.behaviours import BEHAVIOURS

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
-from foundation.whole_numbers import whole_number
+from foundation.pages.whole_numbers import whole_number
 
 # The largest value of a 32-bit integer column: 24 days in milliseconds.
 LARGEST = 2**31 - 1

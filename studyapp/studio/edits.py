@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from foundation.messages import message_of, say
-from foundation.whole_numbers import whole_number
+from foundation.pages.whole_numbers import whole_number
 from studyapp.definition.scales import expand
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyappError

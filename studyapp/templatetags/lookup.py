@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from foundation.paragraphs import paragraphs
+from foundation.pages.paragraphs import paragraphs
 from foundation.translated_messages import translated
 from studyapp.definition.suspicion_flags import Flag
 from studyapp.queries.flag_labels import FLAG_LABELS

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from accounts.policy import Act
 from accounts.rights import can
-from foundation.image_files import image_response
+from foundation.images.image_files import image_response
 from studyapp.models import Study
 from studyapp.queries.studies import image_paths
 from studyapp.views.access import participant_of

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import user_of
 from accounts.current_workspace import chosen_workspace
 from accounts.policy import Act
-from foundation import charts
 from foundation.errors import TouchstoneError
+from foundation.pages import charts
 from foundation.translated_messages import errors_shown
 from studyapp.actions import studies as actions
 from studyapp.actions.running import restore_study

@@ -18,7 +18,7 @@ from accounts.access import existing, user_of
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
-from foundation.spreadsheet import write_csv
+from foundation.pages.spreadsheet import write_csv
 from foundation.translated_messages import errors_shown, translated, translated_error
 from jobs.queries import jobs_of
 from studyapp.actions.payments import settle_unknown, store_order

@@ -15,9 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import NotFound, TouchstoneError
-from foundation.tables import SortedTable
+from foundation.pages.tables import SortedTable
+from foundation.pages.whole_numbers import whole_number
 from foundation.translated_messages import errors_shown, translated_error
-from foundation.whole_numbers import whole_number
 from studyapp.actions import exclusions, privacy
 from studyapp.actions.participants import replace_link as make_new_link
 from studyapp.actions.participants import revoke_links

@@ -6,7 +6,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.policy import Act
-from foundation.whole_numbers import whole_number
+from foundation.pages.whole_numbers import whole_number
 from studyapp.downloads import ResponsesOptions
 from studyapp.exports.responses import (
     ResponsePage,

@@ -16,9 +16,9 @@ from accounts.access import NOT_THERE, existing, user_of
 from accounts.actions.audit import record_export
 from accounts.policy import Act
 from analysis.report.page import SORTING_HASH
-from foundation import charts
 from foundation.errors import TouchstoneError
 from foundation.frozen_model import FrozenModel
+from foundation.pages import charts
 from foundation.translated_messages import errors_shown
 from jobs.models import Job
 from jobs.queries import jobs_of

@@ -15,7 +15,7 @@ from accounts.access import user_of
 from accounts.actions.audit import record_export
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
-from foundation.spreadsheet import csv_download
+from foundation.pages.spreadsheet import csv_download
 from foundation.translated_messages import errors_shown, translated_error
 from studyapp.actions import running as actions
 from studyapp.exports.estimates import running_estimates

@@ -12,7 +12,7 @@ from accounts.access import existing, require, user_of
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from foundation.errors import NoBroker
-from foundation.tables import Table
+from foundation.pages.tables import Table
 from foundation.translated_messages import translated_error
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan

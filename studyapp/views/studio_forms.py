@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.http import HttpRequest
 
 from accounts.access import user_of
-from foundation.whole_numbers import whole_number
+from foundation.pages.whole_numbers import whole_number
 from studyapp.models import Study
 from studyapp.queries.drafts import Edited, edited, known_names
 from studyapp.studio.drafts import Draft, fitted

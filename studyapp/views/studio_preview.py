@@ -17,7 +17,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
 from accounts.policy import Act
-from foundation.paragraphs import paragraphs
+from foundation.pages.paragraphs import paragraphs
 from studyapp.definition.blocks import LEARNING
 from studyapp.definition.comparing import COMPARISON
 from studyapp.definition.freezing import FrozenStudy

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from foundation.event_labels import EventLabels
+from foundation.pages.event_labels import EventLabels
 from studyapp.models import JudgedAnswer, LaunchDecision, Mode, WebhookEvent
 from studyapp.studio.steps import STEPS
 

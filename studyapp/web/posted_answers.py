@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext as _
 
-from foundation.whole_numbers import whole_number
+from foundation.pages.whole_numbers import whole_number
 from studyapp.definition.question_flow import visible
 from studyapp.definition.question_scales import MultipleChoice, NumberScale, RankingScale, TextField
 from studyapp.definition.questionnaires import DECLINED, Answer, Question, parts_of

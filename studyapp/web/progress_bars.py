@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from foundation.charts import Part, parts, percent
+from foundation.pages.charts import Part, parts, percent
 from studyapp.queries.progress import ConditionProgress
 
 PROGRESS_LABELS = {

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from foundation.paragraphs import paragraphs
+from foundation.pages.paragraphs import paragraphs
 from predictions.articles import Sentence, articles, cut_pieces
 from predictions.program_steps import ItemImage
 from predictions.saliency import has_sign

@@ -4,7 +4,7 @@ from django.db.models import F
 from django.db.models.functions import Coalesce, Lower
 from django.utils.translation import gettext_lazy as _
 
-from foundation.tables import Column, Table
+from foundation.pages.tables import Column, Table
 
 STUDIES = Table(
     (

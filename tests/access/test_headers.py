@@ -30,7 +30,7 @@ EXACT = {
 }
 DIRECTIVES = ("default-src 'self'", "object-src 'none'", "base-uri 'none'", "frame-ancestors 'none'")
 # Pages in a frame of the same site: the preview of a study, and the page of a report. Uploaded images have
-# headers of their own (tests/foundation/test_image_files.py).
+# headers of their own (tests/foundation/images/test_image_files.py).
 OTHERS = {"studyapp:studio_preview", "studyapp:staff_preview_page", "studyapp:staff_report", "content"}
 
 

@@ -22,7 +22,7 @@ from annotation.labels import LabelProgram, check_extends, label_yaml, read_labe
 from annotation.operations import Edit, apply, checked, open_nodes, without_hidden
 from annotation.queries.annotations import program_tree
 from annotation.schemas import Box, Document, ItemRecord, Span
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS, span
 from tests.annotation.formats.labelled.plain_items import read, written
 

@@ -82,10 +82,10 @@ def test_plain_http_on_a_public_site():
 @pytest.mark.parametrize(
     ("engine", "broker", "ids"),
     [
-        ("foundation.sqlite", "redis://broker.example.org:6379/0", {"site.W006"}),
-        ("foundation.postgresql", "redis://broker.example.org:6379/0", set()),
-        ("foundation.sqlite", "redis://127.0.0.1:6379/0", set()),
-        ("foundation.sqlite", "redis+socket:///srv/var/broker.sock", set()),
+        ("foundation.database.sqlite", "redis://broker.example.org:6379/0", {"site.W006"}),
+        ("foundation.database.postgresql", "redis://broker.example.org:6379/0", set()),
+        ("foundation.database.sqlite", "redis://127.0.0.1:6379/0", set()),
+        ("foundation.database.sqlite", "redis+socket:///srv/var/broker.sock", set()),
     ],
 )
 def test_sqlite_with_a_broker_on_another_machine(

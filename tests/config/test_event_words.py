@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from annotation import event_labels as of_projects
 from annotation.actions import audit
 from annotation.models import AuditEvent
-from foundation.event_labels import EventLabels
+from foundation.pages.event_labels import EventLabels
 from predictions.actions import events
 from studyapp.models import Event
 from studyapp.web import event_labels as of_studies

@@ -75,7 +75,7 @@ def test_postgres_comes_from_one_url(tmp_path: Path):
     database = settings(tmp_path, DATABASE_URL="postgres://ann:pw@db.example.org:5433/study")["DATABASES"][
         "default"
     ]
-    assert database["ENGINE"] == "foundation.postgresql"
+    assert database["ENGINE"] == "foundation.database.postgresql"
     assert (database["HOST"], database["PORT"], database["NAME"]) == ("db.example.org", 5433, "study")
     assert database["CONN_HEALTH_CHECKS"] is True
 

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from foundation.image_files import image_response, store_image
-from tests.foundation.test_image_files import photo
+from foundation.images.image_files import image_response, store_image
+from tests.foundation.images.test_image_files import photo
 
 pytestmark = pytest.mark.django_db
 

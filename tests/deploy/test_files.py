@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from config import metrics, site_state
+from config.observability import metrics, site_state
 from scripts.make_secrets import main as make_secrets
 from scripts.stack import Stack
 from tests.paths import ROOT

@@ -373,7 +373,7 @@ PAGES = {
     "docs/how-to/generate-scenes-and-games.md": Page(),
     "docs/how-to/import-data.md": Page(
         real_questions,
-        {"--hub": "needs the hub; tests/foundation/test_hub_datasets.py has a stand-in"},
+        {"--hub": "needs the hub; tests/foundation/imports/test_hub_datasets.py has a stand-in"},
     ),
     "docs/how-to/install.md": Page(
         left_out={

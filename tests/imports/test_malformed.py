@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from foundation import image_storage
+from foundation.images import image_storage
 from tests.imports.malformed import check_imports
 from tests.soak import SEED, size
 

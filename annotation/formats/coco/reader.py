@@ -18,9 +18,9 @@ from annotation.formats.references import document_of
 from annotation.formats.source import Source
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, Image, ItemRecord, Object
 from foundation.errors import BadFile
-from foundation.findings import Findings, Part
-from foundation.json_elements import Element
-from foundation.json_stream import read_document
+from foundation.imports.findings import Findings, Part
+from foundation.imports.json_elements import Element
+from foundation.imports.json_stream import read_document
 from foundation.messages import at_field, field_error, message_of, say
 
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge

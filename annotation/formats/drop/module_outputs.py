@@ -15,8 +15,8 @@ from analysis.programs import Program, drop, lists_of, program_of
 from annotation.formats.texts import Tokens, span_of, tokenize
 from annotation.operations import resolved
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
-from foundation.findings import Findings
-from foundation.import_fields import Id, LongText, Text
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, LongText, Text
 from foundation.messages import at_field, field_error, message_of
 
 TWICE = "span given twice in a list, kept once"

@@ -18,9 +18,9 @@ from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
 from annotation.formats.writing import written
 from annotation.schemas import ItemRecord
-from foundation.findings import Findings
-from foundation.import_fields import Text
-from foundation.json_stream import read_members
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Text
+from foundation.imports.json_stream import read_members
 from foundation.messages import field_error
 
 NAME = "drop"  # the part of `extra` for a lossless round trip

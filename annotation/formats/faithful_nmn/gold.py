@@ -14,7 +14,7 @@ from analysis.programs import Program
 from annotation.formats.boxes import Edges, fitted
 from annotation.formats.faithful_nmn.tables import BoxRow, Cell
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import field_error, message_of, say
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})

@@ -19,7 +19,7 @@ from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.formats.source import Source
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import field_error, say
 
 NAME = "faithful_nmn"  # the part of `extra` for a lossless round trip

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from analysis.io.spreadsheet import original_text
 from analysis.programs import Program, parse_lines
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
+from foundation.imports.text_files import opened
 from foundation.messages import at_field, field_error, message_of, say
-from foundation.text_files import opened
 
 BOX_COLUMNS = ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
 PROGRAM_COLUMNS = ["sentence", "annotation", "tokens", "all", "simple_count"]

@@ -23,7 +23,7 @@ from annotation.formats.texts import tokenize
 from annotation.formats.writing import encoded, written
 from annotation.operations import resolved
 from annotation.schemas import Box, Document, ItemRecord
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import field_error
 
 DIGITS = 6  # of drawn fractions: 1/50 pixel in an image of 20,000

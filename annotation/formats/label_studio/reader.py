@@ -29,9 +29,9 @@ from annotation.schemas import (
     Problem,
 )
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.import_fields import all_errors
-from foundation.json_stream import read_values
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import all_errors
+from foundation.imports.json_stream import read_values
 from foundation.messages import at_field, field_error, message_of
 
 NAME = "label_studio"  # the part of `extra` for a lossless round trip

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from annotation.formats.boxes import Edges, fitted
 from annotation.formats.texts import Tokens, code_point, span_of, trimmed
 from annotation.schemas import Box, Image, Span
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import field_error
 
 SLACK = 0.005  # of an image's size: how far rounding in a browser passes the edge

@@ -36,10 +36,10 @@ from annotation.formats.writing import file_name, written_folder
 from annotation.labels import LabelLayer
 from annotation.schemas import Document, ItemRecord, Span
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.json_stream import read_document
+from foundation.imports.findings import Findings
+from foundation.imports.json_stream import read_document
+from foundation.imports.text_files import opened
 from foundation.messages import say, value_error
-from foundation.text_files import opened
 
 TYPES = "types.json"  # the layer and label of each type that we wrote, because types have letters only
 ATTRIBUTE_TYPES = "attributes.json"  # likewise question, its type and the answer, of attributes and notes

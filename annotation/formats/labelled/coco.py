@@ -37,7 +37,7 @@ from annotation.formats.source import Source
 from annotation.formats.writing import encoded, written
 from annotation.labels import LabelLayer, LayerType, Question, nested
 from annotation.schemas import ItemRecord, KeyPoint
-from foundation.json_stream import read_document
+from foundation.imports.json_stream import read_document
 from foundation.messages import field_error, value_error
 
 Row = dict[str, Any]

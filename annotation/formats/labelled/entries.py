@@ -44,7 +44,7 @@ from annotation.schemas import (
     Span,
 )
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from foundation.messages import field_error, say, value_error
 
 # Layers of formats that do not name theirs.

@@ -45,8 +45,8 @@ from annotation.formats.writing import file_name, written, written_folder
 from annotation.labels import MARKS, LabelLayer, LayerType, Question
 from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
+from foundation.imports.text_files import opened
 from foundation.messages import field_error, say, value_error
-from foundation.text_files import opened
 
 CVAT_SHAPES = ("box", "polygon", "ellipse", "points")
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}

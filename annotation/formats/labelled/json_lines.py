@@ -43,8 +43,8 @@ from annotation.formats.source import Source
 from annotation.formats.writing import encoded, written, written_folder
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from foundation.errors import BadFile
+from foundation.imports.text_files import opened
 from foundation.messages import field_error, say
-from foundation.text_files import opened
 
 UNDECIDED = "line that its annotator rejected or ignored, kept without its labels"
 ELSEWHERE = "evidence in a document that the item does not show, left out"

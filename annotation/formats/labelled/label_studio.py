@@ -63,7 +63,7 @@ from annotation.schemas import (
     Suggested,
 )
 from foundation.errors import BadFile
-from foundation.json_stream import read_values
+from foundation.imports.json_stream import read_values
 from foundation.messages import at_field, field_error, say
 
 NAME, OURS = "label_studio", "touchstone"

@@ -17,7 +17,7 @@ from annotation.formats.labelled.documents import (
 from annotation.formats.labelled.entries import ABOUT_A_MARK, RELATIONS
 from annotation.labels import LabelLayer, Question
 from annotation.schemas import Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 
 PEOPLE = "annotation of a person, left out; the gold is kept"
 CHOICES = "chosen label, left out"

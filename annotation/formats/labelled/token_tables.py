@@ -24,8 +24,8 @@ from annotation.formats.texts import code_point
 from annotation.formats.writing import file_name, written, written_folder
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
+from foundation.imports.text_files import opened
 from foundation.messages import field_error, say, value_error
-from foundation.text_files import opened
 
 TABLES = (".conll", ".tsv", ".txt", ".iob", ".bio")  # as `registry.READ_FOLDERS`
 MOST_GAP = 100_000  # UTF-16 units between two sentences, which become line breaks

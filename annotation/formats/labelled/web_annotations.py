@@ -41,9 +41,9 @@ from annotation.formats.labelled.entries import (
 from annotation.formats.source import Source
 from annotation.labels import LabelLayer
 from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
-from foundation.json_stream import read_document
+from foundation.imports.json_stream import read_document
+from foundation.imports.text_files import opened
 from foundation.messages import field_error, value_error
-from foundation.text_files import opened
 
 CONTEXT = [
     "http://www.w3.org/ns/anno.jsonld",

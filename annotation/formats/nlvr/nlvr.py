@@ -20,9 +20,9 @@ from annotation.formats.nlvr.nlvr2 import Label
 from annotation.formats.source import Source
 from annotation.schemas import Box, Document, Image, ItemRecord, Layer
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.import_fields import Id, LongText
-from foundation.json_stream import read_values
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, LongText
+from foundation.imports.json_stream import read_values
 from foundation.messages import field_error, value_error
 
 PROGRAM = "find[object]"

@@ -19,9 +19,9 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.source import Source
 from annotation.schemas import Image, ItemRecord
 from foundation.errors import BadFile
-from foundation.findings import Findings
-from foundation.import_fields import Id, LongText
-from foundation.json_stream import read_values
+from foundation.imports.findings import Findings
+from foundation.imports.import_fields import Id, LongText
+from foundation.imports.json_stream import read_values
 
 
 def _truth(value: Any) -> Any:

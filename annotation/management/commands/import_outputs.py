@@ -8,7 +8,7 @@ from accounts.policy import Act
 from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
 from annotation.queries.bots import project_named
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from jobs.base_command import JobCommand, check_right, slug, system_name
 from jobs.progress_bar import Bar
 

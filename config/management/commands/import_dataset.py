@@ -20,9 +20,9 @@ from annotation.formats.registry import Source
 from annotation.formats.uploads import source_of
 from annotation.models import Item, Project
 from annotation.parsed_items import kind_of, task_of
-from foundation.findings import Findings
-from foundation.hub_datasets import HubDataset, fetch_dataset
-from foundation.zip_files import is_zip
+from foundation.imports.findings import Findings
+from foundation.imports.hub_datasets import HubDataset, fetch_dataset
+from foundation.imports.zip_files import is_zip
 from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
 from jobs.progress_bar import Bar
 from predictions.actions.data import import_questions

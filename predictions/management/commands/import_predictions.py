@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from jobs.base_command import JobCommand, system_name
 from predictions.actions.predictions import import_predictions
 from predictions.formats.predictions import read_predictions

@@ -20,7 +20,7 @@ from analysis.counterfactuals.resolvers import read_resolutions
 from analysis.io.errors import InputError, first_problem
 from analysis.io.whole_files import replace_file
 from foundation.errors import BadFile, NotFound, RunFailed
-from foundation.whole_files import require_folder
+from foundation.imports.whole_files import require_folder
 from jobs.base_command import JobCommand, count, system_name
 from jobs.model_gateway import served_system
 from jobs.progress import Job, wait

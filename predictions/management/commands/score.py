@@ -10,7 +10,7 @@ from typing import Any
 from accounts.models import User
 from analysis.io.whole_files import replace_file
 from foundation.errors import NotFound, RunFailed
-from foundation.whole_files import require_folder
+from foundation.imports.whole_files import require_folder
 from jobs.base_command import JobCommand, count, system_name
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar

@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
-from foundation.spreadsheet import write_csv
+from foundation.pages.spreadsheet import write_csv
 from jobs.base_command import JobCommand, check_right, slug
 from studyapp.exports.payments import ID_COLUMNS, external_id_rows
 from studyapp.queries.studies import study_named

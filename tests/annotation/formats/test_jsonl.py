@@ -14,7 +14,7 @@ from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.formats.records import box_item, box_items, passages, span_item, unhurried
 
 

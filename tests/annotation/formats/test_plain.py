@@ -9,7 +9,7 @@ from annotation.formats.source import Source
 from annotation.labels import read_label_task
 from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 
 PROGRAM = read_label_task("layers: [{type: choice, name: Topic, labels: [a, b]}]").text
 

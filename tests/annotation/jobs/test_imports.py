@@ -22,8 +22,9 @@ from annotation.labels import read_label_task
 from annotation.models import Annotation, AuditEvent, Gold, ImageFile, Item, ItemImport, Project, Role
 from annotation.queries.export import item_records
 from annotation.schemas import Document
-from foundation import errors, image_storage
-from foundation.findings import Refusal
+from foundation import errors
+from foundation.images import image_storage
+from foundation.imports.findings import Refusal
 from jobs.actions.jobs import cancel_job, create_job, run_job, upload_of
 from jobs.actions.previews import apply_preview
 from jobs.job_progress import note_progress

@@ -16,7 +16,7 @@ from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
-from foundation import image_storage
+from foundation.images import image_storage
 from predictions.models import Dataset
 from scripts.processes import ROOT
 from tests.analysis.data import real_data

@@ -16,7 +16,7 @@ from annotation.actions import audit
 from annotation.actions.projects import set_member
 from annotation.labels import read_label_task
 from annotation.models import Delivery, Guideline, Item, OutputFailure, OutputRun, Project, Role, Webhook
-from foundation import image_storage
+from foundation.images import image_storage
 from jobs.actions.jobs import run_job
 from jobs.models import Job
 from tests.annotation.factories import make_annotation, make_items, make_member, make_project, make_user

@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from accounts.models import Role
-from foundation.image_storage import image_folder
+from foundation.images.image_storage import image_folder
 from predictions.models import Dataset, Question
 from tests import workspaces
 from tests.functional.annotation.conftest import Editor

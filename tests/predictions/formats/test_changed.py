@@ -5,7 +5,7 @@ import json
 import pytest
 
 from foundation.errors import BadFile
-from foundation.findings import Findings, Refused
+from foundation.imports.findings import Findings, Refused
 from predictions.actions.data import import_questions
 from predictions.formats.changed import read_changed
 from predictions.models import Question

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foundation.errors import BadFile
-from foundation.findings import Findings, Refused
+from foundation.imports.findings import Findings, Refused
 from predictions.formats.claims import read_claims, read_fever, read_scifact
 from predictions.formats.labels import labels_of
 from tests.paths import DATA

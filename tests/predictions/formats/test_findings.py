@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from foundation.errors import BadFile
-from foundation.findings import MOST_EXAMPLES, MOST_REFUSALS, Findings
-from foundation.zip_files import emptied, unpack_file
+from foundation.imports.findings import MOST_EXAMPLES, MOST_REFUSALS, Findings
+from foundation.imports.zip_files import emptied, unpack_file
 from predictions.formats.hotpot import read_hotpot
 from predictions.formats.predictions import read_predictions
 from predictions.formats.squad import read_quoref, read_squad

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from analysis.scores.hotpotqa import KEYS, plain_facts, score
 from foundation.errors import BadFile
-from foundation.findings import MOST_EXAMPLES, Findings
+from foundation.imports.findings import MOST_EXAMPLES, Findings
 from predictions.formats.predictions import read_predictions
 from predictions.models import Dataset, Prediction
 from predictions.scoring import Scored, Standard

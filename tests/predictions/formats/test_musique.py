@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from predictions.formats.musique import read_musique
 
 ENTRY: dict[str, Any] = {

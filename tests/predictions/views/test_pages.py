@@ -14,7 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from accounts.models import AuditEntry, Role, User
-from foundation.findings import MESSAGES
+from foundation.imports.findings import MESSAGES
 from jobs.actions.jobs import create_job, run_job
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer

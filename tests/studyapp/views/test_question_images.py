@@ -8,8 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from PIL import Image
 
-from foundation.image_files import store_image
-from foundation.image_storage import image_folder
+from foundation.images.image_files import store_image
+from foundation.images.image_storage import image_folder
 from studyapp.errors import StudyRefused
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import DraftRevision

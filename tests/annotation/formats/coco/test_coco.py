@@ -15,7 +15,7 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.source import Source
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile, TouchstoneError
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.factories import make_project
 from tests.annotation.formats.closeness import close, same
 from tests.annotation.formats.records import box_item, box_items, picture, span_item, unhurried

@@ -15,7 +15,7 @@ from annotation.formats.texts import tokenize
 from annotation.operations import executed
 from annotation.schemas import Chosen, Document, ItemRecord, Layer, Span
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.analysis.data import real_data
 from tests.annotation.formats.records import box_item
 

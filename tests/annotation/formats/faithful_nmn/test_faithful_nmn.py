@@ -19,7 +19,7 @@ from annotation.formats.source import Source
 from annotation.operations import resolved
 from annotation.schemas import Box, Chosen, Document, ItemRecord, Layer, Problem
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.analysis.data import real_data
 from tests.annotation.formats.records import box_item
 

@@ -14,7 +14,7 @@ from annotation.formats.label_studio import read_label_studio, reader, results, 
 from annotation.formats.source import Source
 from annotation.schemas import Chosen, Image, ItemRecord, Span
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.factories import make_record
 from tests.annotation.formats.closeness import close, same
 from tests.annotation.formats.records import box_item, box_items, passages, picture, span_item, unhurried

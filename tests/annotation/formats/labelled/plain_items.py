@@ -17,7 +17,7 @@ from annotation.formats.source import Source
 from annotation.formats.texts import span_of, tokenize, trimmed
 from annotation.labels import LabelTask
 from annotation.schemas import Document, ItemRecord, Kind
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.formats.records import passages
 
 LABELS = ("Person", "Größe 2", "a|b[1]", "人", "*", "x_y-z", "O'Neil; <b>")

@@ -14,7 +14,7 @@ import pytest
 from annotation.formats.labelled.documents import boxes
 from annotation.labels import read_label_task
 from annotation.schemas import Document, Kind, Relation
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import read, spans_of
 
 FILES = Path(__file__).parents[3] / "fixtures" / "label-studio-1.23"

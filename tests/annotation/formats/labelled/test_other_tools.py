@@ -16,7 +16,7 @@ from annotation.formats.source import Source
 from annotation.labels import LabelTask
 from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import (
     boxes_of,
     classes_of,

@@ -13,7 +13,7 @@ from annotation.formats.labelled import entries
 from annotation.formats.labelled.losses import LOSES
 from annotation.labels import LabelTask, read_label_task
 from annotation.schemas import Document, ItemRecord
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS
 from tests.annotation.formats.labelled.plain_items import read, written
 from tests.annotation.test_relations import ENTITIES, RELATIONS, SAME, TASK, related, relation

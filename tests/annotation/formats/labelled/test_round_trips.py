@@ -16,7 +16,7 @@ from annotation.formats.labelled.losses import EMPTY, LOSES
 from annotation.formats.registry import PLAIN_WRITERS
 from annotation.labels import LabelTask
 from annotation.schemas import ItemRecord
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import (
     WORDS,
     boxes_of,

@@ -12,7 +12,7 @@ from annotation.formats.labelled import entries, losses
 from annotation.formats.labelled.documents import image_marks
 from annotation.labels import LabelTask
 from annotation.schemas import Ellipse, ItemRecord, KeyPoint, Polygon
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import read, written
 
 LAYERS = [

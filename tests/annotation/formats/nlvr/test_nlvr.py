@@ -12,7 +12,7 @@ from annotation.formats.nlvr import read_nlvr
 from annotation.formats.nlvr.nlvr import NOT_DRAWN, ORDERS
 from annotation.formats.source import Source
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.analysis.data import real_data
 from tests.annotation.formats.records import picture
 

@@ -12,7 +12,7 @@ from annotation.formats.programs import ILL_TYPED, read_programs
 from annotation.formats.source import Source
 from annotation.schemas import Image
 from foundation.errors import BadFile
-from foundation.findings import Findings
+from foundation.imports.findings import Findings
 from tests.analysis.data import real_data
 from tests.annotation.formats.records import picture
 

@@ -1,0 +1,1 @@
+"""The backends of the database, and queries that Django does not offer."""

@@ -1,0 +1,1 @@
+"""Readers of uploaded files: within bounds, with the line of every error."""

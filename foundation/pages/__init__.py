@@ -1,0 +1,1 @@
+"""Parts of pages: tables, charts, paragraphs, and CSV files of them."""

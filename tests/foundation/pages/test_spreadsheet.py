@@ -1,0 +1,93 @@
+"""CSV for spreadsheet programs: no text is run as a formula."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.io.spreadsheet import original_text, plain_cell
+from analysis.io.tabular_files import Column as TextColumn
+from analysis.io.tabular_files import read_table
+from analysis.report.tables import csv_text
+from foundation.pages.spreadsheet import write_csv
+from scripts.processes import ROOT
+from studyapp.exports.columns import Column
+from studyapp.exports.loader import load
+from studyapp.exports.writers import write_table
+
+# Each takes the apostrophes of `plain_cell`: tables for people, bundles, reports, and faithful-nmn's files.
+WRITERS = {
+    "foundation/pages/spreadsheet.py",
+    "studyapp/exports/writers.py",
+    "analysis/report/tables.py",
+    "annotation/formats/faithful_nmn/writer.py",
+}
+PACKAGES = (
+    "accounts",
+    "analysis",
+    "annotation",
+    "config",
+    "foundation",
+    "jobs",
+    "modelserver",
+    "predictions",
+)
+FORMULA = '=HYPERLINK("http://example.org";"x")'
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+49 30", "-cmd", "@SUM(A1)", "\tx", "\r=1", "\n=1", "＝1", "'=1"])
+def test_texts_that_look_like_formulas_get_an_apostrophe(text):
+    assert plain_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "value", ["Kolwen", "a=b", "", " =1", "-0.5", "+3", "don't", -0.5, -3, 0, True, None]
+)
+def test_all_else_stays(value):
+    assert plain_cell(value) == value
+
+
+@given(st.text(alphabet="'=+-@\t\n1.e a＝"))
+def test_every_text_comes_back(text):
+    assert original_text(plain_cell(text)) == text
+
+
+def test_a_file_of_header_and_rows():
+    file = io.StringIO()
+    assert write_csv(file, ["=name", "value"], [("=1", -1), ("a,b", None)]) == 2
+    assert file.getvalue() == "'=name,value\n'=1,-1\n\"a,b\",\n"
+
+
+def test_nothing_else_writes_csv():
+    files = [path for name in (*PACKAGES, "studyapp", "touchstone") for path in (ROOT / name).rglob("*.py")]
+    writes = re.compile(r"csv\.(writer|DictWriter)\(|\.to_csv\(")
+    found = {str(path.relative_to(ROOT)) for path in files if writes.search(path.read_text())}
+    assert found == WRITERS
+    assert all("plain_cell" in (ROOT / name).read_text() for name in found)
+
+
+def test_a_participants_formula_is_a_text_in_a_bundle(tmp_path: Path):
+    columns = [Column("remark", "string", "What they wrote."), Column("score", "number", "Points.")]
+    rows = [{"remark": FORMULA, "score": -1.5}, {"remark": f"'{FORMULA}", "score": None}]
+    path = tmp_path / "trials.csv"
+    write_table(path, columns, rows, public=False)
+    assert path.read_text().splitlines()[1].startswith("\"'=HYPERLINK")
+    read = read_table(path, [TextColumn("remark", "text"), TextColumn("score", "number")]).frame
+    assert list(read["remark"]) == [FORMULA, f"'{FORMULA}"]
+    assert read["score"][0] == -1.5
+    described = [{"name": "remark", "type": "string"}, {"name": "score", "type": "number"}]
+    person = {"participant_id": "p", "mode": "live", "excluded_by": None}
+    of_person = [Column(name, "string", name) for name in person]
+    write_table(tmp_path / "participants.csv", of_person, [person], public=False)
+    tables = {"trials": described, "participants": [{"name": name, "type": "string"} for name in person]}
+    codebook = {"tables": {name: {"columns": columns} for name, columns in tables.items()}}
+    (tmp_path / "codebook.json").write_text(json.dumps(codebook))
+    assert list(load(tmp_path, mode="all", exclusions="kept")["trials"]["remark"]) == [FORMULA, f"'{FORMULA}"]
+
+
+def test_a_name_in_a_report_is_no_formula():
+    assert csv_text(["system"], [[FORMULA]]).startswith("system\n\"'=HYPERLINK")
