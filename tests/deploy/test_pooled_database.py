@@ -84,6 +84,7 @@ def pooled(postgres_server: str) -> Iterator[Site]:
 
 
 @pytest.mark.service
+@pytest.mark.soak
 def test_reads_exports_and_backups_work_on_few_connections(pooled: Site) -> None:
     done = pooled.manage("shell", "--no-imports", "--command", READ_AND_WRITE).splitlines()[-1]
     assert json.loads(done) == {"seen": [20, 20, 20], "locked": True, "free": True}

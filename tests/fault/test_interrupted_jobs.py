@@ -117,6 +117,7 @@ def interrupt(site: Site, kinds: dict[str, int]) -> dict[str, dict[str, Any]]:
         time.sleep(0.01)
 
 
+@pytest.mark.soak
 def test_nothing_is_lost_or_doubled(site: Site, tmp_path: Path) -> None:
     write_json(tmp_path / "films.json", entries(QUESTIONS))
     (tmp_path / "pairs.zip").write_bytes(zipped(pairs(PAIRS)))

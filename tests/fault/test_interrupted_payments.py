@@ -95,6 +95,7 @@ def wait_for_jobs(site: Site, number: int) -> None:
     eventually(lambda: [job[0] for job in outcome(site)[0]] == ["done"] * number)
 
 
+@pytest.mark.soak
 def test_all_bots_are_paid_once() -> None:
     with prolific_api() as api, running_site(extra=SETTINGS | {"PROLIFIC_API_URL": api.url}) as site:
         load_example(site, slug="example", questions=5, items=1)

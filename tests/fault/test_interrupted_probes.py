@@ -61,6 +61,7 @@ def test_a_reading_probe(site: Site):
     assert len(told) == len(set(told)) == N
 
 
+@pytest.mark.soak
 def test_programs_of_a_project(site: Site):
     items: Path = site.folder / "items.jsonl"
     write_jsonl([make_record(f"q{number}") for number in range(N)], items)

@@ -67,6 +67,7 @@ def test_a_killed_model_server_loses_nothing(site: Site, dataset: str):
     assert "The model server does not answer" in outcome[2]
 
 
+@pytest.mark.soak
 def test_predict_again_takes_up_a_run_that_nobody_waited_for(site: Site, dataset: str):
     site.parts.stop_one("worker")
     status, output, error = site.run_prediction(dataset)
@@ -85,6 +86,7 @@ def test_predict_again_takes_up_a_run_that_nobody_waited_for(site: Site, dataset
     assert site.predicted(dataset) == QUESTIONS
 
 
+@pytest.mark.soak
 def test_interrupting_the_wait_leaves_the_run_resumable(site: Site, dataset: str):
     site.parts.stop_one("worker")
     waiting = site.process(*prediction(dataset), "--wait")

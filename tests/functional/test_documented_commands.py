@@ -337,7 +337,7 @@ PAGES = {
     "README.md": Page(
         left_out={"make demo": "tests/functional/test_demo.py", "make test": "", "python": README}
     ),
-    "docs/coming-from/label-studio.md": Page(label_studio),
+    "docs/coming-from/label-studio.md": Page(label_studio, is_long=True),
     "docs/coming-from/notebooks.md": Page(),
     "docs/coming-from/otree-and-jatos.md": Page(example_study),
     "docs/how-to/accounts.md": Page(

@@ -137,7 +137,7 @@ def test_a_double_click_sends_a_form_once(study_site: Site, page: Page):
     assert sum(url.endswith("/item/1/") for url in posts) == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_staff_pages_have_no_accessibility_problems(
     study_site: Site, browser: Browser, axe_script: str, scheme: Any
 ):

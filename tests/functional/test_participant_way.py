@@ -238,7 +238,7 @@ def test_what_was_forgotten_is_asked_for_and_what_was_chosen_is_kept(
     assert groups.first.get_by_role("radio").first.is_checked()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_no_page_has_accessibility_problems(study_site: Site, browser: Browser, axe_script: str, scheme: Any):
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()

@@ -58,7 +58,7 @@ def answer_all(page: Page) -> None:
         follow(page.locator("form[data-timed] button"))
 
 
-@pytest.mark.parametrize("width", [1280, 320])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.soak), 320])
 def test_from_a_platform_and_back(study_site: Site, browser: Browser, axe_script: str, width: int):
     page = browser.new_page(viewport={"width": width, "height": 800}, reduced_motion="reduce")
     page.goto(prolific_link(study_site, f"p{width}"))
@@ -85,7 +85,7 @@ def test_from_a_platform_and_back(study_site: Site, browser: Browser, axe_script
     page.close()
 
 
-@pytest.mark.parametrize("width", [1280, 320])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.soak), 320])
 def test_who_takes_no_part_gets_back_too(study_site: Site, browser: Browser, axe_script: str, width: int):
     page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(prolific_link(study_site, f"n{width}"))
@@ -98,7 +98,7 @@ def test_who_takes_no_part_gets_back_too(study_site: Site, browser: Browser, axe
     page.close()
 
 
-@pytest.mark.parametrize("width", [1280, 320])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.soak), 320])
 def test_the_privacy_page_of_staff(study_site: Site, browser: Browser, axe_script: str, width: int):
     person: dict[str, Any] = {"width": width, "height": 800}
     page = browser.new_page(viewport=person)

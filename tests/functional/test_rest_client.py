@@ -214,6 +214,7 @@ def test_a_wrong_token_and_a_site_that_is_not_there(site: Site) -> None:
         next(client.datasets.list())
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("notebook", PRINTED)
 def test_the_notebook_runs(
     notebook: str,

@@ -310,6 +310,7 @@ class TestAResearcher:
         assert "With the role Analyst you may not withdraw" in refused.text()
 
     @ON_THE_SAMPLE
+    @pytest.mark.soak
     def test_the_pages_of_the_study_are_accessible(self, site: Site, at: Opened, axe_script: str) -> None:
         page = at("ada", LAPTOP)
         page.goto(f"{site.url}{STUDY}participants/")

@@ -28,6 +28,7 @@ def site(empty_site: EmptySite) -> Iterator[Site]:
         yield running
 
 
+@pytest.mark.soak
 def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str):
     width = 320
     page = browser.new_context(viewport={"width": width, "height": 900}).new_page()

@@ -160,7 +160,7 @@ def test_a_second_tab_that_is_too_late_is_told(study_site: Site, browser: Browse
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_the_end_has_one_code_that_can_be_copied(
     study_site: Site, browser: Browser, axe_script: str, scheme: Any
 ):

@@ -52,6 +52,7 @@ def opened(rows: int, allowed: dict[str, float] | None = None) -> dict[str, tupl
     return figures
 
 
+@pytest.mark.soak
 def test_ten_times_the_rows_cost_hardly_more():
     if connection.vendor == "sqlite" and not WHOLE:
         pytest.skip("make soak runs it on SQLite, make test on PostgreSQL")

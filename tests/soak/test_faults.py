@@ -196,6 +196,7 @@ def test_a_job_that_ends_its_worker_is_given_up(runs: RunSite):
     assert runs.run_prediction(dataset, "--wait")[0] == 0
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_migration_that_is_cut_off(database: str, request: pytest.FixtureRequest, tmp_path: Path):
     """Killed at random points and started again, it ends with the tables of one that was left alone."""

@@ -37,8 +37,12 @@ def problems(page: Page, axe_script: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("scheme", "size"),
-    [("light", DESKTOP), ("dark", DESKTOP), ("dark", PHONE), ("light", {"width": 320, "height": 640})],
-    ids=["desktop", "desktop-dark", "phone-dark", "320"],
+    [
+        pytest.param("light", DESKTOP, marks=pytest.mark.soak, id="desktop"),
+        pytest.param("dark", DESKTOP, id="desktop-dark"),
+        pytest.param("dark", PHONE, marks=pytest.mark.soak, id="phone-dark"),
+        pytest.param("light", {"width": 320, "height": 640}, id="320"),
+    ],
 )
 def test_no_accessibility_problems_and_nothing_sticks_out(
     editor: Editor, browser: Browser, axe_script: str, scheme: Any, size: Any

@@ -122,6 +122,7 @@ def test_named_entities_from_the_form_to_gold(site: Site, page: Page) -> None:
     assert [(mark["quote"], mark["label"]) for mark in marks] == [("Ada", "Person"), ("Faust", "Work")]
 
 
+@pytest.mark.soak
 def test_classification_from_yaml_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Tone", "tone", "Label configuration in YAML")
     page.get_by_label("Objects to mark").select_option("spans")
@@ -158,6 +159,7 @@ COCO = {
 }
 
 
+@pytest.mark.soak
 def test_a_coco_file_brings_its_labels_and_leaves_as_cvat(site: Site, page: Page) -> None:
     new_project(page, "Animals", "animals", "Boxes in images")
     press(page, "Create project")
@@ -188,6 +190,7 @@ def test_a_coco_file_brings_its_labels_and_leaves_as_cvat(site: Site, page: Page
     assert "<name>dog</name>" in text
 
 
+@pytest.mark.soak
 def test_a_conll_file_is_marked_and_leaves_as_doccano(site: Site, page: Page) -> None:
     new_project(page, "Words", "words", "Named entities")
     press(page, "Create project")
@@ -209,6 +212,7 @@ def test_a_conll_file_is_marked_and_leaves_as_doccano(site: Site, page: Page) ->
     expect(page.get_by_role("main")).to_contain_text("2 × annotation of a person, left out")
 
 
+@pytest.mark.soak
 def test_a_preference_from_the_form_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Better", "better", "Preference between two answers")
     name = page.get_by_label("Name", exact=True)
@@ -246,6 +250,7 @@ def test_a_preference_from_the_form_to_gold(site: Site, page: Page) -> None:
     assert [each["value"] for each in layers["2"]["objects"]] == ["Correct", "Clear"]
 
 
+@pytest.mark.soak
 def test_relations_from_the_form_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Linked", "linked", "Relations between entities")
     page.get_by_label("Relations have a direction").uncheck()

@@ -148,7 +148,11 @@ def test_changes_of_different_things_come_together_by_themselves(editor: Editor,
 
 @pytest.mark.parametrize(
     ("choice", "left"),
-    [("Mine", {(0.1, 0.5)}), ("Theirs", {(0.4, 0.4)}), ("Keep both", {(0.1, 0.5), (0.4, 0.4)})],
+    [
+        pytest.param("Mine", {(0.1, 0.5)}, marks=pytest.mark.soak),
+        pytest.param("Theirs", {(0.4, 0.4)}, marks=pytest.mark.soak),
+        ("Keep both", {(0.1, 0.5), (0.4, 0.4)}),
+    ],
 )
 def test_changes_of_the_same_thing_are_put_before_the_person(
     editor: Editor, page: Page, other: Page, choice: str, left: set[tuple[float, float]]
