@@ -24,6 +24,7 @@ from studyapp.definition.tasks import Advice
 from studyapp.models import (
     Event,
     ExternalIds,
+    ManualExclusion,
     Participant,
     Payment,
     ReceivedNotice,
@@ -40,7 +41,7 @@ from studyapp.queries.studies import frozen
 from studyapp.rules import states
 from studyapp.rules.survey_pages import answers_of
 
-_GONE = "removed"  # a completed participant has some code
+_GONE = "removed"  # a completed participant has some code, and an exclusion some reason
 _NOTICES_KEPT = timedelta(days=30)
 
 
@@ -97,9 +98,9 @@ def delete_participant(*, participant: Participant, by: User | None, reason: str
 def anonymise_participant(*, participant: Participant, by: User | None, reason: str) -> bool:
     """Cut every tie between a person and the answers, which stay.
 
-    External IDs, codes, the link and typed texts are removed; the participant ID is replaced; all times are
-    shifted together, so that the consent falls on the start of its day (UTC) and every duration stays. A
-    participant in progress cannot continue.
+    External IDs, codes, the link and typed texts are removed, also the reason of an exclusion; the participant
+    ID is replaced; all times are shifted together, so that the consent falls on the start of its day (UTC) and
+    every duration stays. A participant in progress cannot continue.
 
     Returns:
         False, and changes nothing, if this was done before or the participant was deleted.
@@ -163,6 +164,7 @@ def _anonymise(participant: Participant) -> None:
     ExternalIds.objects.filter(participant=participant).delete()
     StudyDelivery.objects.filter(participant=participant).delete()  # they hold the old ID
     Payment.objects.filter(participant=participant).update(transfer="", note="")
+    ManualExclusion.objects.filter(participant=participant).update(reason=_GONE)  # somebody typed it
     Event.objects.filter(participant=participant).update(data={})
     _remove_typed_texts(participant)
     shift = _since_midnight(participant.consented_at)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import Role
 from studyapp.actions import privacy
 from studyapp.actions.correctness import judge, queue_answers
+from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
 from studyapp.exports.bundle import write_bundle
 from studyapp.link_tokens import sign_participant
@@ -21,6 +22,7 @@ from studyapp.models import (
     ExternalIds,
     JudgedAnswer,
     Judgement,
+    ManualExclusion,
     Participant,
     ReceivedNotice,
     StageResponse,
@@ -231,6 +233,12 @@ class TestAnonymising:
         assert "Ada Brenn" in str(participant.survey.__class__.objects.values())
         privacy.anonymise_participant(participant=participant, by=None, reason="asked")
         assert "I am Ada" not in everything()
+
+    def test_what_staff_typed_about_an_exclusion_goes(self, participant):
+        exclude_participant(participant=participant, reason="Eve Marsh wrote to us", by=None)
+        privacy.anonymise_participant(participant=participant, by=None, reason="asked")
+        assert "Eve Marsh" not in everything()
+        assert ManualExclusion.objects.get(participant=participant).reason == "removed"
 
     @pytest.mark.parametrize("typed", ["item", "post_survey"])
     def test_a_choice_of_the_same_name_on_another_page_stays(self, typed):
