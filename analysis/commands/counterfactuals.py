@@ -95,7 +95,11 @@ def write_counterfactuals(
         resolutions=None if clusters is None else read_resolutions(clusters),
     )
     if not drafts.instances:
-        raise InputError(data, "no question gives an instance")
+        reasons: Counter[str] = Counter()
+        for (_step, _extent, reason), n in drafts.skipped.items():
+            reasons[reason] += n
+        why = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
+        raise InputError(data, f"no question gives an instance: {why or 'it has none'}")
     write_text(out, instances_text(drafts.instances))
     counts = Counter((item.step, item.extent, item.distribution) for item in drafts.instances)
     result = {

@@ -8,6 +8,7 @@ divisor].
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,6 +19,7 @@ from ..io.errors import AnalysisError, InputError, first_problem
 from ..io.whole_files import read_json
 from ..stats.bootstrap_sums import Tally, mean_of
 from .boxes import Averaging, BoxScores, f1_tally, parts
+from .matching import PAPER
 from .spans import SpanScores
 
 Json = dict[str, Any]
@@ -41,6 +43,7 @@ class Stored(BaseModel):
     model_config = ConfigDict(frozen=True)
     kind: Literal["boxes", "spans"]
     reference: bool = False
+    thresholds: dict[str, float | None] = asdict(PAPER)
     examples: dict[str, dict[str, BoxParts | tuple[Number, Number]]]
 
     def tally(self, ids: Sequence[str], module: str, averaging: Averaging) -> Tally:
@@ -116,8 +119,9 @@ def same_examples(first: Stored, second: Stored, paths: tuple[Path, Path]) -> li
     Raises:
         InputError: One lacks an example, or they were scored differently.
     """
-    if (first.kind, first.reference) != (second.kind, second.reference):
-        raise InputError(paths[1], f"was not scored as {paths[0]} was", field="kind, reference")
+    for field in ("kind", "reference", "thresholds"):
+        if getattr(first, field) != getattr(second, field):
+            raise InputError(paths[1], f"was not scored as {paths[0]} was", field=field)
     for scores, other, path in ((first, second, paths[1]), (second, first, paths[0])):
         missing = next((id for id in scores.examples if id not in other.examples), None)
         if missing is not None:

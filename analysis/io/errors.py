@@ -40,4 +40,5 @@ class Malformed(ValueError):
 def first_problem(error: ValidationError) -> tuple[str, str]:
     """Return dotted path and message of pydantic's first problem."""
     problem = error.errors()[0]
-    return ".".join(str(part) for part in problem["loc"]), PLAIN.get(problem["type"], problem["msg"])
+    message = PLAIN.get(problem["type"], problem["msg"]).removeprefix("Value error, ")
+    return ".".join(str(part) for part in problem["loc"]), message

@@ -157,6 +157,5 @@ def _parse(path: Path, number: int, line: bytes) -> ReleasedParticipant:
     try:
         return ReleasedParticipant.model_validate_json(line)
     except ValidationError as error:
-        field, message = first_problem(error)
-        problem = message.removeprefix("Value error, ")
+        field, problem = first_problem(error)
         raise InputError(path, problem, where=f"line {number}", field=field) from error

@@ -60,7 +60,10 @@ def _files(folder: Path) -> list[Path]:
     if not (folder / INDEX).exists():
         raise UnreadableWeights(f"{folder}: there is no {PICKLE} in it")
     with naming_source(folder / INDEX):
-        names = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
+        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        if not isinstance(index, dict) or not isinstance(index.get("weight_map"), dict):
+            raise ValueError("weight_map: is missing, or no table of tensors by name")
+        names = sorted(set(index["weight_map"].values()))
         if not all(isinstance(name, str) and Path(name).match(SHARDS) for name in names):
             raise ValueError(f"weight_map: names files other than {SHARDS}")
     return [folder / Path(name).name for name in names]
@@ -81,6 +84,10 @@ def _tensors(path: Path) -> Mapping[str, Tensor]:
             raise UnreadableWeights(
                 f"{path}: its pickle {what}; no code of a pickle is run, so it is not converted"
             ) from None
+        except OSError:
+            raise
+        except Exception as error:  # what a damaged file makes torch raise says nothing
+            raise ValueError("it is damaged, or nothing that torch wrote") from error
         others = not isinstance(content, Mapping) or [
             name
             for name, value in content.items()
@@ -89,6 +96,9 @@ def _tensors(path: Path) -> Mapping[str, Tensor]:
         if others or not content:
             first = f", {others[0]!r} for one" if isinstance(others, list) and others else ""
             raise ValueError(f"holds something else than tensors by name{first}")
+        for name, value in content.items():
+            if value.is_floating_point() and not value.isfinite().all():
+                raise ValueError(f"{name}: a number is not finite")
         return content
 
 

@@ -27,7 +27,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_records(path: Path, parse: Callable[[Any], Record], *, most: int | None = None) -> list[Record]:
-    """Return the parsed records of a file with one JSON value a line.
+    """Return the parsed records of a file with one JSON object a line.
 
     Raises UnreadableData if the file is missing or ``parse`` refuses a line; names the line.
     """
@@ -36,8 +36,13 @@ def read_records(path: Path, parse: Callable[[Any], Record], *, most: int | None
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(islice(file, most), 1):
                 try:
-                    records.append(parse(json.loads(line)))
-                except (ValueError, KeyError, TypeError, OSError, InvalidRequest) as error:
+                    record = json.loads(line)
+                    if not isinstance(record, dict):
+                        raise ValueError("it is no JSON object; each line holds one")
+                    records.append(parse(record))
+                except KeyError as error:
+                    raise UnreadableData(f"{path}, line {number}: {error.args[0]} is missing") from error
+                except (ValueError, TypeError, OSError, InvalidRequest) as error:
                     raise UnreadableData(f"{path}, line {number}: {error}") from error
     except OSError as error:
         raise UnreadableData(f"{path}: {error.strerror}") from error

@@ -117,15 +117,24 @@ def open_model(
 
     It answers questions, if ``kind`` is no other class of transformers. With ``trained``,
     every weight must be in the files; without, those of the answer head may be new. Raises
-    UnreadableWeights, naming the file where one is damaged.
+    UnreadableWeights, naming the file where one is damaged, and for a model that has a decoder.
     """
     _read_object(folder / "config.json")
+    with naming_source(folder / "config.json"):
+        config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+        if config.is_encoder_decoder:
+            raise ValueError(f"{config.model_type} has a decoder; encoders alone are read")
     _check_weights(folder)
     with naming_source(folder, "model"), quiet():
         # The library imports its models, for seconds, when the first class of them is named.
-        model, loading_info = (kind or transformers.AutoModelForQuestionAnswering).from_pretrained(
-            folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
-        )
+        try:
+            model, loading_info = (kind or transformers.AutoModelForQuestionAnswering).from_pretrained(
+                folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+            )
+        except RuntimeError as error:
+            if "ignore_mismatched_sizes" in str(error):
+                raise ValueError("its weights have other shapes than config.json says") from error
+            raise
         inside = "" if model.base_model is model else f"{model.base_model_prefix}."  # a head is outside
         missing = sorted(name for name in loading_info["missing_keys"] if trained or name.startswith(inside))
         if missing:

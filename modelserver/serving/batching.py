@@ -30,7 +30,7 @@ from modelserver.wire.errors import (
     TooLarge,
     Unavailable,
 )
-from modelserver.wire.schema import ItemError, ModuleItem, QAItem, text_problem
+from modelserver.wire.schema import ItemError, ModuleItem, text_problem
 from modelserver.wire.system_protocol import Asked, BatchTask, Outcome, Served, queue_key_of
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def check_each(
 
 
 def _checked(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
-    if isinstance(item, QAItem) and (problem := text_problem(item)):
+    if problem := text_problem(item):
         return ItemError(id=item.id, error="invalid_item", message=problem), 0
     try:
         system.check(item)

@@ -269,11 +269,6 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
     model, tokenizer = open_reader_model(
         options.encoder, texts, options.vocabulary_size, allow_hub=options.allow_hub, device=device
     )
-    if model.config.is_encoder_decoder:
-        kind = model.config.model_type
-        raise UnreadableWeights(
-            f"{options.encoder}: {kind} has a decoder; extractive-qa takes encoders alone"
-        )
     reader = reader_of(options, model, tokenizer)
     examples = learnable(train_set, reader)
     if not examples:

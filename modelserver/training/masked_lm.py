@@ -127,8 +127,8 @@ def masked_lm(*, options: MaskedOptions) -> None:
     """Pretrain an encoder on masked words."""
     device, train_set, dev, texts = begin(options)
     model, tokenizer = open_masked_model(options, texts, device)
-    if model.config.is_encoder_decoder or tokenizer.mask_token_id is None:
-        raise UnreadableWeights(f"{options.encoder}: only an encoder whose tokenizer has a mask can learn so")
+    if tokenizer.mask_token_id is None:
+        raise UnreadableWeights(f"{options.encoder}: its tokenizer has no mask")
     reader = reader_of(options, model, tokenizer)
     examples = [example for example in train_set if readable(example, reader)]
     if not examples:

@@ -6,6 +6,7 @@ code points within that sentence, end exclusive. Probabilities are in [0, 1].
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -26,7 +27,7 @@ from pydantic_core import PydanticCustomError
 SCHEMA_VERSION = 1
 LONGEST_MESSAGE = 2_000  # characters
 LONGEST_REVISION = 50
-LONGEST_QUESTION = 10_000
+LONGEST_QUESTION = 10_000  # and longest program
 LONGEST_TEXT = 1_000_000  # of a title, a sentence or an answer
 MOST_LABELS = 100
 
@@ -112,22 +113,6 @@ class QAItem(Wire):
         if not self.labels:
             fields.pop("labels", None)
         return fields
-
-
-def text_problem(item: QAItem) -> str | None:
-    """Return ``field: message`` for an empty or too long text, or None."""
-    if not item.question:
-        return "question: it is empty"
-    if len(item.question) > LONGEST_QUESTION:
-        return f"question: {len(item.question)} characters; at most {LONGEST_QUESTION} are read"
-    for article, (title, sentences) in enumerate(item.context):
-        for path, text in (
-            (f"{article}.0", title),
-            *((f"{article}.1.{i}", s) for i, s in enumerate(sentences)),
-        ):
-            if len(text) > LONGEST_TEXT:
-                return f"context.{path}: {len(text)} characters; at most {LONGEST_TEXT} are read"
-    return None
 
 
 class AnswerLocation(Wire):
@@ -308,15 +293,39 @@ class ModuleItem(Wire):
 
     A question is about a passage. ``program`` is nested text as `analysis.programs` prints it; None
     leaves it to the system's own parser. ``tokens`` are code points of the passage, ends exclusive;
-    attentions are over these.
+    attentions are over these. `text_problem` bounds the texts.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
-    text: Annotated[str, Field(min_length=1, max_length=10_000)]
-    program: Annotated[str, Field(max_length=10_000)] | None = None
-    passage: Text = ""
+    text: UnboundedText
+    program: UnboundedText | None = None
+    passage: UnboundedText = ""
     tokens: list[tuple[NonNegativeInt, NonNegativeInt]] = []
     images: list[ModuleImage] = []
+
+
+def text_problem(item: QAItem | ModuleItem) -> str | None:
+    """Return ``field: message`` for an empty or too long text, or None."""
+    for field, text, most in _texts(item):
+        if len(text) > most:
+            return f"{field}: {len(text)} characters; at most {most} are read"
+        if not text and field in ("question", "text"):
+            return f"{field}: it is empty"
+    return None
+
+
+def _texts(item: QAItem | ModuleItem) -> Iterator[tuple[str, str, int]]:
+    """Yield field, text and bound of each text of an item."""
+    if isinstance(item, ModuleItem):
+        yield "text", item.text, LONGEST_QUESTION
+        yield "program", item.program or "", LONGEST_QUESTION
+        yield "passage", item.passage, LONGEST_TEXT
+        return
+    yield "question", item.question, LONGEST_QUESTION
+    for article, (title, sentences) in enumerate(item.context):
+        yield f"context.{article}.0", title, LONGEST_TEXT
+        for number, sentence in enumerate(sentences):
+            yield f"context.{article}.1.{number}", sentence, LONGEST_TEXT
 
 
 ModuleValue = bool | int | Annotated[float, Field(allow_inf_nan=False)] | str

@@ -98,9 +98,9 @@ def delete_participant(*, participant: Participant, by: User | None, reason: str
 def anonymise_participant(*, participant: Participant, by: User | None, reason: str) -> bool:
     """Cut every tie between a person and the answers, which stay.
 
-    External IDs, codes, the link and typed texts are removed, also the reason of an exclusion; the participant
-    ID is replaced; all times are shifted together, so that the consent falls on the start of its day (UTC) and
-    every duration stays. A participant in progress cannot continue.
+    External IDs, codes, the link and typed texts are removed, also the reason of an exclusion; the
+    participant ID is replaced; all times are shifted together, so that the consent falls on the start of
+    its day (UTC) and every duration stays. A participant in progress cannot continue.
 
     Returns:
         False, and changes nothing, if this was done before or the participant was deleted.

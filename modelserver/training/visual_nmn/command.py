@@ -276,6 +276,12 @@ def _pretraining(
     return [each for each in examples if each.gold]
 
 
+def require_lxmert(options: SceneOptions) -> None:
+    """Raise UnreadableData if a new encoder would be none whose output the baseline can read."""
+    if options.new_encoder != "lxmert":
+        raise UnreadableData("lxmert answers from the output of an LXMERT: --new-encoder lxmert")
+
+
 def train_one(
     scenes: Scenes,
     config: Config,
@@ -298,8 +304,8 @@ def train_one(
         The log row of the best weights.
     """
     device = options.apply()
-    if config.system == "lxmert" and options.new_encoder != "lxmert":
-        raise UnreadableData("lxmert answers from the output of an LXMERT: --new-encoder lxmert")
+    if config.system == "lxmert":
+        require_lxmert(options)
     torch.manual_seed(recipe.seed)
     features = scenes.train[0].regions[0].features.shape[1]
     model: Encoder

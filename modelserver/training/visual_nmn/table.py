@@ -21,7 +21,13 @@ from modelserver.modular.visual.scoring import scores
 from modelserver.training.loop import Row
 from modelserver.training.options import options_of_command
 from modelserver.training.tables import Table, cell, markdown
-from modelserver.training.visual_nmn.command import UNSUPERVISED, Scenes, ScoredOptions, train_one
+from modelserver.training.visual_nmn.command import (
+    UNSUPERVISED,
+    Scenes,
+    ScoredOptions,
+    require_lxmert,
+    train_one,
+)
 from modelserver.training.visual_nmn.trainer import can_supervise
 from modelserver.wire.errors import UnreadableData
 
@@ -88,6 +94,8 @@ def visual_table(*, options: TableOptions) -> None:
     """
     keys: list[tuple[VariantName]] = [(name,) for name in options.variants]
     table = Table(options, keys)
+    if "lxmert" in options.variants:
+        require_lxmert(options)
     scenes = options.open_scenes(options.test_file)
     if not scenes.test:
         raise UnreadableData(f"{options.train_file}: name items to score on with --test-file")

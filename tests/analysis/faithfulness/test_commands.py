@@ -116,7 +116,9 @@ def test_compare_refuses(folder, capsys):
 
     fewer = {id: one for id, one in found["examples"].items() if id != "e1"}
     assert "b.json, examples: lacks the example 'e1'" in refused({"examples": fewer})
-    assert "was not scored as" in refused({"reference": True})
+    assert "b.json, reference: was not scored as" in refused({"reference": True})
+    other = {**found["thresholds"], "output": 0.3}
+    assert "b.json, thresholds: was not scored as" in refused({"thresholds": other})
     assert "no example has the module 'filter'; there are overall, find" in refused({}, "--module", "filter")
     assert "trials must be at least 1" in refused({}, "--trials", "0")
     assert "is not what `faithfulness` prints" in refused({"examples": {"e0": {"find": {"f1": "?"}}}})

@@ -108,16 +108,17 @@ def test_code_in_a_pickle_does_not_run(pickled, tmp_path, capsys, form):
 @pytest.mark.parametrize(
     "content, message",
     [({"epoch": 3}, "something else than tensors by name, 'epoch' for one"), ([1], "than tensors by name"),
-     ({}, "than tensors by name")],
+     ({}, "than tensors by name"), ({"w": torch.tensor([1.0, float("nan")])}, "w: a number is not finite")],
 )  # fmt: skip
 def test_other_content_is_rejected(pickled, tmp_path, content, message):
     folder = shutil.copytree(pickled[0], tmp_path / "model")
     torch.save(content, folder / "pytorch_model.bin")
     with pytest.raises(encoders.UnreadableWeights, match=message):
         conversion.convert(str(folder), out=tmp_path / "out")
-    (folder / "pytorch_model.bin").write_bytes(b"PK\x03\x04 damaged")
-    with pytest.raises(encoders.UnreadableWeights, match=r"pytorch_model\.bin: "):
-        conversion.convert(str(folder), out=tmp_path / "out")
+    for damaged in (b"PK\x03\x04 damaged", b"text", b""):
+        (folder / "pytorch_model.bin").write_bytes(damaged)
+        with pytest.raises(encoders.UnreadableWeights, match=r"_model\.bin: .*(damaged|no code of a)"):
+            conversion.convert(str(folder), out=tmp_path / "out")
     (folder / "pytorch_model.bin").unlink()
     with pytest.raises(encoders.UnreadableWeights, match=r"there is no pytorch_model\.bin in it"):
         conversion.convert(str(folder), out=tmp_path / "out")

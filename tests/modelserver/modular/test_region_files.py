@@ -138,6 +138,12 @@ def test_a_folder_of_npz_files_gives_regions(tmp_path):
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.array([{}], dtype=object))
     with pytest.raises(UnreadableData, match=r"b\.npz: x: Object arrays cannot be loaded"):
         of_image(found, "b")
+    np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.full(FEATURES.shape, "many"))
+    with pytest.raises(UnreadableData, match=r"b\.npz: features: <U4 are no numbers"):
+        of_image(found, "b")
+    (tmp_path / "b.npz").write_text("boxes")
+    with pytest.raises(UnreadableData, match=r"b\.npz: it is no \.npz file; write one with numpy\.savez"):
+        of_image(found, "b")
 
 
 def arrays(folder, **others):
@@ -176,6 +182,12 @@ def test_names_that_do_not_fit_the_arrays_are_rejected(tmp_path):
     (folder / "names.txt").write_text("a\na\n")
     with pytest.raises(UnreadableData, match="names: 'a' is in it twice"):
         read_regions(folder)
+    whole = (folder / "boxes.npy").read_bytes()
+    (folder / "names.txt").write_text("a\nb\n")
+    for content, message in ((whole[:-8], "it was cut off"), (b"boxes", r"it is no \.npy file")):
+        (folder / "boxes.npy").write_bytes(content)
+        with pytest.raises(UnreadableData, match=rf"boxes\.npy: .*{message}"):
+            read_regions(folder)
     (folder / "names.txt").unlink()
     with pytest.raises(UnreadableData, match=r"names\.txt: No such file"):
         read_regions(folder)
@@ -187,11 +199,14 @@ def test_h5_files_of_both_forms_give_regions(tmp_path):
         file["a/features"], file["a/boxes"] = FEATURES, BOXES
         file["a/img_w"], file["a/img_h"] = 200, 100
         file["b/features"] = FEATURES
+        file["image_features"] = FEATURES
     found = read_regions(tmp_path / "groups.h5")
     assert of_image(found, "a.png").boxes == pytest.approx(SHARES)
     assert name_of(found, "/") is None
     with pytest.raises(UnreadableData, match=r"groups\.h5, image 'b': there is no boxes in it"):
         of_image(found, "b")
+    with pytest.raises(UnreadableData, match=r"image 'image_features': it is an array, not a group"):
+        of_image(found, "image_features")
     with h5py.File(tmp_path / "rows.h5", "w") as file:
         file["features"], file["boxes"], file["names"] = FEATURES[None], SHARES[None], ["a"]
     assert np.array_equal(read_regions(tmp_path / "rows.h5")["a"].features, FEATURES)
@@ -211,9 +226,7 @@ def test_an_lmdb_gives_regions_and_runs_no_pickle(tmp_path):
     assert len(found) == 2
     assert np.array_equal(of_image(found, "a.png").features, FEATURES)
     assert of_image(found, "x" * 1000) is None
-    with pytest.raises(
-        UnreadableData, match=r"image 'b': its value is no \.npz file: a pickle, which can run"
-    ):
+    with pytest.raises(UnreadableData, match=r"image 'b': it is no \.npz file, but a pickle, which can run"):
         of_image(found, "b")
 
 

@@ -26,7 +26,14 @@ from modelserver.wire.errors import (
     TooLarge,
     UnknownSystem,
 )
-from modelserver.wire.schema import ExecuteRequest, Execution, ItemError, ModuleImage, ModuleItem
+from modelserver.wire.schema import (
+    ExecuteRequest,
+    Execution,
+    ItemError,
+    ModuleImage,
+    ModuleItem,
+    text_problem,
+)
 from tests.modelserver.gates import item as question
 
 PROGRAM = "equal(count(filter[black](find[dogs])), count(find[cats]))"
@@ -156,6 +163,24 @@ class TestExecute:
         assert isinstance(d, Execution)
         assert (b.error, c.error) == ("prediction_failed", "invalid_item")
         assert c.message.startswith("program: ")
+
+    @pytest.mark.parametrize(
+        ("bad", "message"),
+        [
+            ({"text": ""}, "text: it is empty"),
+            ({"text": "x" * 10_001}, "text: 10001 characters; at most 10000 are read"),
+            ({"program": "x" * 10_001}, "program: 10001 characters; at most 10000 are read"),
+        ],
+    )
+    def test_a_text_out_of_bounds_is_an_error_of_its_item(self, asking, bad, message):
+        refused = passage("a").model_copy(update=bad)
+        first, second = asking.execute("fake-modular", [refused, passage("b")]).executions
+        assert (first.id, first.error, first.message) == ("a", "invalid_item", message)
+        assert isinstance(second, Execution)
+
+    def test_a_passage_out_of_bounds_is_a_problem(self):
+        item = passage("a").model_copy(update={"passage": "x" * 1_000_001})
+        assert text_problem(item) == "passage: 1000001 characters; at most 1000000 are read"
 
     def test_each_kind_is_asked_for_its_own(self, asking):
         with pytest.raises(InvalidRequest, match="fake is a reader") as refused:

@@ -457,7 +457,7 @@ class TestCommand:
         config = transformers.BartConfig(vocab_size=2000, max_position_embeddings=512, **sizes, **heads)
         transformers.BartForQuestionAnswering(config).save_pretrained(folder)
         assert command(*self.arguments(world, tmp_path / "out", encoder=folder)) == 1
-        assert "bart has a decoder; extractive-qa takes encoders alone" in capsys.readouterr().err
+        assert "config.json: bart has a decoder; encoders alone are read" in capsys.readouterr().err
 
     def test_few_examples_need_dev_data(self, tmp_path, capsys):
         few = tmp_path / "few.json"

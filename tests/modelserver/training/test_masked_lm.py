@@ -146,4 +146,4 @@ def test_what_cannot_learn_so_is_one_sentence(
     transformers.BertForMaskedLM(config).save_pretrained(tmp_path / "bare")
     tokenizer.save_pretrained(tmp_path / "bare")
     assert pretrain(world, tmp_path / "out", "--encoder", str(tmp_path / "bare")) == 1
-    assert "only an encoder whose tokenizer has a mask" in capsys.readouterr().err
+    assert "bare: its tokenizer has no mask" in capsys.readouterr().err

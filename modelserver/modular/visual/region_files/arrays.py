@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
 
@@ -24,6 +25,26 @@ def raw_of(arrays: Mapping[str, Any]) -> Raw:
     if "image_w" in arrays:
         size = float(_named(arrays, "image_w")), float(_named(arrays, "image_h"))
     return Raw(_named(arrays, "boxes", "bbox"), _named(arrays, "features", "x"), size)
+
+
+def check_npz(start: bytes) -> None:
+    """Raise ValueError if what begins so is no ``.npz``: numpy would advise to unpickle it."""
+    if not start.startswith(b"PK"):
+        pickled = ", but a pickle, which can run code" if start.startswith(b"\x80") else ""
+        raise ValueError(f"it is no .npz file{pickled}; write one with numpy.savez")
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """Map an ``.npy`` file into memory."""
+    with path.open("rb") as file:
+        if not file.read(6).startswith(b"\x93NUMPY"):
+            raise ValueError("it is no .npy file; write one with numpy.save")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        if "mmap length" in str(error):
+            raise ValueError("it is shorter than its head says: it was cut off") from error
+        raise
 
 
 def _named(arrays: Mapping[str, Any], *names: str) -> Any:
@@ -51,6 +72,8 @@ class NpzFolder(RegionFile):
 
     def raw(self, name: str) -> Raw:
         """Read an image's file, never unpickling."""
+        with open(self.where(name), "rb") as file:
+            check_npz(file.read(2))
         with np.load(self.where(name), allow_pickle=False) as arrays:
             return raw_of(arrays)
 
@@ -104,6 +127,6 @@ class ArrayFolder(Rows):
             file = path / f"{field}.npy"
             if field in ("features", "boxes") or file.exists():
                 with naming(file):
-                    arrays[field] = np.load(file, mmap_mode="r", allow_pickle=False)
+                    arrays[field] = _mapped(file)
         with naming(path):
             super().__init__(path, names, arrays)

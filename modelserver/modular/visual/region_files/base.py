@@ -75,6 +75,9 @@ class RegionFile(Mapping[str, Regions]):
         boxes, features, size = raw
         if boxes.ndim != 2 or boxes.shape[1] != 4 or features.ndim != 2 or len(features) != len(boxes):
             raise ValueError(f"boxes are {boxes.shape} and features {features.shape}, not (m, 4), (m, size)")
+        for field, array in (("boxes", boxes), ("features", features)):
+            if array.dtype.kind not in "fiu":
+                raise ValueError(f"{field}: {array.dtype} are no numbers")
         if not all(np.isfinite(side) and side > 0 for side in size):
             raise ValueError(f"the image is {size[0]:g} by {size[1]:g} pixels, which is no size")
         if not len(boxes):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from modelserver.modular.visual.region_files.arrays import Rows, raw_of
+from modelserver.modular.visual.region_files.arrays import Rows, check_npz, raw_of
 from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
 from modelserver.wire.errors import UnreadableData
 
@@ -61,6 +61,8 @@ class H5Groups(RegionFile):
     def raw(self, name: str) -> Raw:
         """Read an image's group."""
         group, size = self.file[name], FRACTIONS
+        if not hasattr(group, "keys"):
+            raise ValueError("it is an array, not a group with boxes and features")
         for field in ("boxes", "features"):
             if field not in group:
                 raise KeyError(f"there is no {field} in it")
@@ -91,9 +93,7 @@ class Lmdb(RegionFile):
         """Read an image's value, never unpickling."""
         with self.store.begin() as reading:
             value = reading.get(name.encode())
-        if not value.startswith(b"PK"):
-            pickled = ": a pickle, which can run code" if value[:1] == b"\x80" else ""
-            raise ValueError(f"its value is no .npz file{pickled}; write one with numpy.savez")
+        check_npz(value[:2])
         with np.load(io.BytesIO(value), allow_pickle=False) as arrays:
             return raw_of(arrays)
 
