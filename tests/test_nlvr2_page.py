@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers
 from django.core.management import call_command
 
 import analysis.__main__
@@ -101,11 +102,14 @@ def write_gqa() -> None:
 
 
 def write_lxmert(folder: Path) -> None:
+    """Write a small LXMERT as the released one is: the encoder beside the heads of its pretraining."""
     encoder, tokenizer = new_encoder([SENTENCE, "Are there any red cars?"], hidden=16, features=FEATURES)
     folder.mkdir()
     encoder.config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    torch.save(encoder.state_dict(), folder / "pytorch_model.bin")
+    released = transformers.LxmertForPreTraining(encoder.config)
+    released.lxmert.load_state_dict(encoder.state_dict())
+    torch.save(released.state_dict(), folder / "pytorch_model.bin")
 
 
 def run(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,8 +63,10 @@ class HeuristicSystem(Identified):
         return words(item)
 
     def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest for labels, or a context without a sentence."""
+        """Raise InvalidRequest for labels, a question without words, or a context without a sentence."""
         require_free_answer(item)
+        if not lower_words(item.question):
+            raise InvalidRequest("it contains no words", field="question")
         if not any(sentences for _, sentences in item.context):
             raise InvalidRequest("at least one sentence is needed", field="context")
 
