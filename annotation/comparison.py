@@ -42,8 +42,6 @@ from annotation.schemas import (
     State,
 )
 
-SAME = 0.5  # overlap above which two boxes count as the same object
-
 
 def letters(number: int) -> list[str]:
     """Return the letters A, B, … Z, A2, B2 and so on."""

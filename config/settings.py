@@ -67,7 +67,7 @@ def _secret_key() -> str:
     if not key:
         raise ImproperlyConfigured(
             "SECRET_KEY is not set. Set it in the environment to a long random text, for example from: "
-            "python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+            "python3 -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
     return key
 

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from accounts.models import User, Workspace
 from accounts.policy import Act
@@ -34,6 +36,14 @@ class JobCommand(BaseCommand):
             "--as", dest="actor", metavar="USER", help="act with the rights of this user (default: the shell)"
         )
         return parser
+
+    def check_migrations(self) -> None:
+        """Refuse a database without all migrations: a command would end in the middle."""
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            raise CommandError(
+                "the database is not prepared for this version; run `.venv/bin/python manage.py prepare_site`"
+            )
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run the command; turn known errors into CommandError."""

@@ -15,8 +15,6 @@ from predictions.program_steps import Step, StepBox
 LIKELY = 0.5  # the probability above which a proposal counts as output
 _WORD = re.compile(r"\w+|[^\w\s]")
 
-Tokens = Sequence[tuple[int, int]]
-
 
 def program_text(steps: Sequence[Step]) -> str:
     """Return the program of steps, the last of which is the root."""

@@ -11,16 +11,16 @@ TERMS = (
     "power analysis",
     "inter-annotator agreement",
     "early stopping",
-    "counterbalanc",
+    "counterbalancing",
     "multiple comparisons",
     "learning rate",
     "checkpoint",
     "rate limit",
     "cache",
     "assignment",
-    "interim analys",
+    "interim analysis",
 )
-CODE = ("*.py", ":!tests", ":!benchmarks")
+CODE = ("*.py", ":!tests", ":!benchmarks", ":!scripts")
 DOCS = ("docs/*.md", "README.md")
 
 

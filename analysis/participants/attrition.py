@@ -31,7 +31,7 @@ ALPHA_NOTE = "A large p does not show that attrition is the same; with few losse
 
 
 @dataclass(frozen=True)
-class ArmFlow:
+class ConditionFlow:
     """Flow of one condition; without a flow in the bundle the counts are None.
 
     dropped_at: items submitted to people who did not complete, those still active among them.
@@ -68,7 +68,7 @@ class ParticipantFlow:
     """
 
     consented: int | None
-    arms: tuple[ArmFlow, ...]
+    conditions: tuple[ConditionFlow, ...]
 
 
 @dataclass(frozen=True)
@@ -125,13 +125,13 @@ def participant_flow(
     left = trials["participant_id"][kept].groupby(group_of[kept]).nunique()
     hit = people or {}
     gone = {(group, who) for group, who in zip(group_of, trials["participant_id"], strict=True) if who in hit}
-    arms = []
+    flows = []
     for group, members in groups.items():
         own = {hits: n for (name, hits), n in counted.items() if name == group}
         counts = flow.conditions.get(group) if flow else None
         recorded: dict[str, Any] = {name: getattr(counts, name, None) for name in COUNTS}
-        arms.append(
-            ArmFlow(
+        flows.append(
+            ConditionFlow(
                 title=" and ".join(titles[name] for name in members),
                 **recorded,
                 dropped_at=dict(sorted((int(k), n) for k, n in counts.dropped_at.items())) if counts else {},
@@ -143,7 +143,7 @@ def participant_flow(
                 gone=sum(name == group for name, _who in gone),
             )
         )
-    return ParticipantFlow(flow.consented if flow else None, tuple(arms))
+    return ParticipantFlow(flow.consented if flow else None, tuple(flows))
 
 
 def completion_test(
@@ -159,7 +159,7 @@ def completion_test(
     """
     question = "Assigned but not completed"
     counts: dict[str, tuple[int, int]] = {}
-    for condition in flow.arms:
+    for condition in flow.conditions:
         if condition.assigned is None or condition.completed is None or condition.active is None:
             reason = "the bundle holds no participant flow"
             return AttritionTest(question, None, False, {}, "", reason)
@@ -180,10 +180,10 @@ def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> Attriti
     """
     question = "Not completed, and compared by the items submitted before"
     groups, counts = {}, {}
-    for arm in flow.arms:
-        left = np.repeat(list(arm.dropped_at.keys()), list(arm.dropped_at.values())).astype(float)
-        groups[arm.title] = left
-        counts[arm.title] = len(left), len(left) if arm.assigned is None else arm.assigned
+    for condition in flow.conditions:
+        left = np.repeat(list(condition.dropped_at.keys()), list(condition.dropped_at.values())).astype(float)
+        groups[condition.title] = left
+        counts[condition.title] = len(left), len(left) if condition.assigned is None else condition.assigned
     return _kruskal(question, groups, counts, rng)
 
 

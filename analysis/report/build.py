@@ -366,7 +366,7 @@ def _interval_method(study: Study) -> str:
 def _reproduction_section(study: Study) -> Section:
     options = study.options
     command = (
-        f"python -m analysis report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
+        f"touchstone report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
         f"--mode {study.mode} --study-version {study.version.version}"
     )
     return Section(

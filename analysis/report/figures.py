@@ -280,7 +280,7 @@ def scores_figure(
 def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
     """Return what draws the flow diagram for papers."""
     layout = flow_layout(flow)
-    width = COLUMN if len(flow.arms) < 3 else TEXT
+    width = COLUMN if len(flow.conditions) < 3 else TEXT
     points = 72 * width / layout.width  # of a pixel
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(width, width * layout.height / layout.width))

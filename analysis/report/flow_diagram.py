@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from ..participants.attrition import ArmFlow, ParticipantFlow
+from ..participants.attrition import ConditionFlow, ParticipantFlow
 from .tables import counted
 
 BOX = 210  # width of a box
@@ -75,18 +75,18 @@ def flow_layout(flow: ParticipantFlow) -> Layout:
     Raises:
         ValueError: The flow has no conditions.
     """
-    if not flow.arms:
+    if not flow.conditions:
         raise ValueError("the flow has no conditions")
-    width = 2 * MARGIN + len(flow.arms) * (BOX + GAP) - GAP
+    width = 2 * MARGIN + len(flow.conditions) * (BOX + GAP) - GAP
     boxes: list[Box] = []
     arrows: list[tuple[int, int, int]] = []
-    ends: list[int | None] = [None] * len(flow.arms)  # lower edge of the last box of each column
+    ends: list[int | None] = [None] * len(flow.conditions)  # lower edge of the last box of each column
     y = MARGIN
     if flow.consented is not None:
         boxes.append(Box(MARGIN, y, width - 2 * MARGIN, [f"Consented: {flow.consented}"]))
         y += boxes[0].height
-        ends = [y] * len(flow.arms)
-    for row in _rows(flow.arms):
+        ends = [y] * len(flow.conditions)
+    for row in _rows(flow.conditions):
         y += GAP if y > MARGIN else 0
         lowest = y
         for column, lines in enumerate(row.lines):
@@ -127,28 +127,30 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
 def describe_flow(flow: ParticipantFlow) -> str:
     """The same facts as sentences."""
     text = [f"{counted(flow.consented, 'participant')} consented."] if flow.consented is not None else []
-    for arm in flow.arms:
-        text.append("; ".join(fact for row in _rows([arm]) for facts in row.facts for fact in facts) + ".")
+    for condition in flow.conditions:
+        text.append(
+            "; ".join(fact for row in _rows([condition]) for facts in row.facts for fact in facts) + "."
+        )
     return " ".join(text)
 
 
-def _rows(arms: Sequence[ArmFlow]) -> list[_Row]:
-    steps: tuple[tuple[Callable[[ArmFlow], list[str]], bool], ...] = (
-        (lambda arm: [arm.title, *_count("Assigned", arm.assigned)], False),
-        (lambda arm: _count("Never started", _never_started(arm) or None), True),
-        (lambda arm: _count("Started", arm.started), False),
+def _rows(flows: Sequence[ConditionFlow]) -> list[_Row]:
+    steps: tuple[tuple[Callable[[ConditionFlow], list[str]], bool], ...] = (
+        (lambda flow: [flow.title, *_count("Assigned", flow.assigned)], False),
+        (lambda flow: _count("Never started", _never_started(flow) or None), True),
+        (lambda flow: _count("Started", flow.started), False),
         (_left, True),
-        (lambda arm: [*_count("Completed", arm.completed), f"Submitted trials: {arm.trials}"], False),
+        (lambda flow: [*_count("Completed", flow.completed), f"Submitted trials: {flow.trials}"], False),
         (_excluded, True),
         (
-            lambda arm: [
-                f"Retained trials: {arm.retained}",
-                f"of {counted(arm.contributing, 'participant')}",
+            lambda flow: [
+                f"Retained trials: {flow.retained}",
+                f"of {counted(flow.contributing, 'participant')}",
             ],
             False,
         ),
     )
-    rows = [_Row([facts(arm) for arm in arms], loss) for facts, loss in steps]
+    rows = [_Row([facts(flow) for flow in flows], loss) for facts, loss in steps]
     return [row for row in rows if any(row.facts)]
 
 
@@ -156,32 +158,32 @@ def _count(label: str, count: int | None) -> list[str]:
     return [] if count is None else [f"{label}: {count}"]
 
 
-def _never_started(arm: ArmFlow) -> int:
-    return 0 if arm.assigned is None or arm.started is None else arm.assigned - arm.started
+def _never_started(flow: ConditionFlow) -> int:
+    return 0 if flow.assigned is None or flow.started is None else flow.assigned - flow.started
 
 
-def _left(arm: ArmFlow) -> list[str]:
+def _left(flow: ConditionFlow) -> list[str]:
     """Describe participants who started and did not complete."""
-    if arm.started is None or arm.completed is None or arm.started <= arm.completed:
+    if flow.started is None or flow.completed is None or flow.started <= flow.completed:
         return []
     # Who never started has submitted 0 items, and has a box already.
-    dropped_at = {k: n - (_never_started(arm) if k == 0 else 0) for k, n in arm.dropped_at.items()}
+    dropped_at = {k: n - (_never_started(flow) if k == 0 else 0) for k, n in flow.dropped_at.items()}
     shown = [f"{k}\N{NO-BREAK SPACE}({n})" for k, n in dropped_at.items() if n > 0]
-    facts = [f"Not completed: {arm.started - arm.completed}"]
+    facts = [f"Not completed: {flow.started - flow.completed}"]
     facts += ["after items (people): " + ", ".join(shown)] if shown else []
-    facts += [f"of all assigned, withdrawn: {arm.withdrawn}"] if arm.withdrawn else []
-    facts += [f"of all assigned, still open: {arm.active}"] if arm.active else []
+    facts += [f"of all assigned, withdrawn: {flow.withdrawn}"] if flow.withdrawn else []
+    facts += [f"of all assigned, still open: {flow.active}"] if flow.active else []
     return facts
 
 
-def _excluded(arm: ArmFlow) -> list[str]:
-    if not arm.excluded:
+def _excluded(flow: ConditionFlow) -> list[str]:
+    if not flow.excluded:
         return []
-    people = [f"Excluded participants: {arm.gone}"] if arm.gone else []
-    people += [f"{rule}: {count}" for rule, count in sorted(arm.out.items())]
-    facts = [f"Excluded trials: {arm.excluded}"]
-    facts += [f"{rule}: {count}" for rule, count in arm.hit.items() if count]
-    return facts + (["some by several rules"] if sum(arm.hit.values()) > arm.excluded else []) + people
+    people = [f"Excluded participants: {flow.gone}"] if flow.gone else []
+    people += [f"{rule}: {count}" for rule, count in sorted(flow.out.items())]
+    facts = [f"Excluded trials: {flow.excluded}"]
+    facts += [f"{rule}: {count}" for rule, count in flow.hit.items() if count]
+    return facts + (["some by several rules"] if sum(flow.hit.values()) > flow.excluded else []) + people
 
 
 def _shapes(box: Box) -> list[str]:

@@ -53,7 +53,6 @@ _NAMES = {  # function to the tables and figures that it computes
     "commands.alignment.drop_tests": "counterfactuals generalisation",
 }
 SOURCES = {name: f"analysis.{function}" for function, names in _NAMES.items() for name in names.split()}
-INPUTS = frozenset({"participant_flow", "dropouts", "scores", "versions", "inputs"})
 
 
 def source_of(name: str) -> str:

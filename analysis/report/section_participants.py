@@ -113,7 +113,7 @@ def _flow_figure(study: Study) -> Figure:
         f"{condition.title}: {condition.assigned if condition.assigned is not None else 'unknown'} assigned, "
         f"{condition.contributing} with retained trials, "
         f"{condition.retained} of {condition.trials} trials retained"
-        for condition in flow.arms
+        for condition in flow.conditions
     )
     alternative = f"Participant flow. {spoken}."
     return Figure("participant-flow", caption, alternative, flow_svg(flow), prints=flow_prints(flow))

@@ -72,7 +72,6 @@ class Step:
     values: list[Value]
     gold_value: Value | None
     gold_values: list[Value]
-    gold_count: int | None
     has_output: bool
     same_as: int | None
     pictures: list[Picture]
@@ -118,7 +117,6 @@ def _step(
         values=[_rounded(value) for value in output.get("values", [])],
         gold_value=None if ran is None else ran.values[node.index],
         gold_values=_apart(ran, node.index),
-        gold_count=None if gold is None else len(gold),
         has_output=bool(output),
         same_as=None if first == node.index else first + 1,
         pictures=list(_pictures(shown, pair.proposals, probabilities, gold or []))

@@ -52,7 +52,7 @@ def _pairs(facts: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
 def main() -> None:
     """Predict, score, write, and print the means."""
     parser = argparse.ArgumentParser(description="Predict and score Parquet files with Ray Data.")
-    parser.add_argument("system", help="as `python -m modelserver list` prints it")
+    parser.add_argument("system", help="as `touchstone list` prints it")
     parser.add_argument("questions", help="folder or address of Parquet files")
     parser.add_argument("out", help="folder or address to write Parquet files into")
     parser.add_argument("--actors", type=int, default=1, help="that predict at the same time")

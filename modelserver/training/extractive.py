@@ -61,7 +61,7 @@ class Schedule:
         windows: Windows of an example that a step learns from, at most.
         tokens: Tokens that run at once; bounds the memory.
         check_every: Steps between evaluations on dev.
-        patience: Checks without a better F1 after which training stops early.
+        patience: Checks without a better score on dev after which training stops early.
         seed: Seed of new weights, order and dropout.
     """
 

@@ -304,7 +304,7 @@ def _stored(run: PredictionRun, batch: Sequence[Question]) -> set[int]:
 
 
 def _note(findings: Findings, file: PredictionsFile, batch: Sequence[Question], read: Read) -> None:
-    """Add the mendings of a batch, as `_counted` counts them, with examples."""
+    """Add the mendings of a batch, with examples."""
     for question in batch:
         if question.external_id not in file.ids:
             findings.mend("without_prediction", question.external_id)

@@ -34,10 +34,6 @@ from studyapp.queries.question_pages import questions_on
 from studyapp.queries.studies import frozen
 from studyapp.rules.survey_pages import answers_of
 
-STATES = (
-    *("completed", "active", "stale", "returned"),
-    *("screened_out", "failed_comprehension", "full", "withdrawn"),
-)
 PAGE = 50
 _SHOWN = ("version", "link", "condition", "exclusion")
 
@@ -153,7 +149,7 @@ def _is_fresh(version: StudyVersion) -> Q:
 
 
 def state_of(participant: Participant) -> str:
-    """Return the state of a participant, one of `STATES`."""
+    """Return the state of a participant, such as active, stale or screened_out."""
     if participant.status == Participant.Status.ENDED:
         return participant.outcome
     if participant.status != Participant.Status.ACTIVE:

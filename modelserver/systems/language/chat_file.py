@@ -27,7 +27,6 @@ from modelserver.systems.language.questions import (
 from modelserver.wire.errors import UnusableSystem
 from modelserver.wire.schema import Usage, first_problem
 
-SUFFIXES = (".yaml", ".yml")
 OURS = frozenset({"model", "messages", "response_format", "logprobs", "stream", "n", "tools"})
 Structured = Literal["json_schema", "json_object", "none"]
 

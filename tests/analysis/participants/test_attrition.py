@@ -10,7 +10,7 @@ from scipy import stats
 from analysis.participants import attrition
 from analysis.participants.attrition import (
     SAMPLED,
-    ArmFlow,
+    ConditionFlow,
     ParticipantFlow,
     completion_test,
     excluded_shares,
@@ -27,7 +27,7 @@ from tests.analysis.bundles import planted_study, released_study
 RNG = np.random.default_rng
 
 
-def arm(title="a", **more) -> ArmFlow:
+def part(title="a", **more) -> ConditionFlow:
     values: dict[str, Any] = {
         "title": title,
         "assigned": 20,
@@ -41,11 +41,11 @@ def arm(title="a", **more) -> ArmFlow:
         "retained": 383,
         "contributing": 18,
     }
-    return ArmFlow(**values | more)
+    return ConditionFlow(**values | more)
 
 
-def flow_of(*arms):
-    return ParticipantFlow(45, arms)
+def flow_of(*conditions):
+    return ParticipantFlow(45, conditions)
 
 
 def test_it_works(tmp_path):
@@ -55,13 +55,13 @@ def test_it_works(tmp_path):
     names = study.exclusions.names
     rules = [rule.name for rule in study.bundle.rules]
     found = participant_flow(study.conditions, study.bundle.flow["live"], study.trials, names, rules)
-    first = found.arms[0]
+    first = found.conditions[0]
     assert (found.consented, first.title, first.assigned, first.trials) == (9, "one", 7, 48)
     assert list(first.dropped_at) == [0, 10]
-    assert sum(a.excluded for a in found.arms) == study.exclusions.excluded
-    assert sum(a.hit["known-before"] for a in found.arms) == study.exclusions.by_rule["known-before"]
-    assert sum(a.retained for a in found.arms) == len(study.retained.trials)
-    assert found.arms[1].assigned is None
+    assert sum(a.excluded for a in found.conditions) == study.exclusions.excluded
+    assert sum(a.hit["known-before"] for a in found.conditions) == study.exclusions.by_rule["known-before"]
+    assert sum(a.retained for a in found.conditions) == len(study.retained.trials)
+    assert found.conditions[1].assigned is None
     assert completion_test(found, rng=RNG(1)).reason == "the bundle holds no participant flow"
     with pytest.raises(ValueError, match="entries for"):
         participant_flow(study.conditions, None, study.trials, names[1:], rules)
@@ -107,7 +107,7 @@ def test_alike_conditions_are_seldom_called_different():
 
 
 def test_planted_attrition_is_found():
-    found = completion_test(flow_of(arm("a"), arm("b", completed=2, assigned=20)), rng=RNG(1))
+    found = completion_test(flow_of(part("a"), part("b", completed=2, assigned=20)), rng=RNG(1))
     assert found.exact
     assert found.p is not None
     assert found.p < 0.001
@@ -117,32 +117,35 @@ def test_planted_attrition_is_found():
 
 
 def test_who_is_still_active_may_be_left_out():
-    found = completion_test(flow_of(arm("a"), arm("b", active=5)), rng=RNG(1), ongoing=True)
+    found = completion_test(flow_of(part("a"), part("b", active=5)), rng=RNG(1), ongoing=True)
     assert found.counts == {"a": (3, 18), "b": (0, 15)}
 
 
 @pytest.mark.parametrize(
-    ("arms", "reason"),
+    ("conditions", "reason"),
     [
-        ([arm("a", assigned=15), arm("b", assigned=15)], "nobody was lost"),
-        ([arm("a", completed=0), arm("b", completed=0)], "nobody completed"),
-        ([arm("a"), arm("b", assigned=0, completed=0)], "fewer than two conditions have participants"),
+        ([part("a", assigned=15), part("b", assigned=15)], "nobody was lost"),
+        ([part("a", completed=0), part("b", completed=0)], "nobody completed"),
+        (
+            [part("a"), part("b", assigned=0, completed=0)],
+            "fewer than two conditions have participants",
+        ),
     ],
 )
-def test_nothing_to_test(arms, reason):
-    found = completion_test(flow_of(*arms), rng=RNG(1))
+def test_nothing_to_test(conditions, reason):
+    found = completion_test(flow_of(*conditions), rng=RNG(1))
     assert (found.p, found.reason) == (None, reason)
     assert reason in found.sentence
 
 
 def test_positions():
-    early, late = arm("a", dropped_at={0: 4, 1: 4}), arm("b", dropped_at={20: 5, 22: 3})
+    early, late = part("a", dropped_at={0: 4, 1: 4}), part("b", dropped_at={20: 5, 22: 3})
     found = position_test(flow_of(early, late), rng=RNG(1))
     assert found.p is not None
     assert 0 < found.p < 0.01
-    same = position_test(flow_of(arm("a", dropped_at={3: 2}), arm("b", dropped_at={3: 1})), rng=RNG(1))
+    same = position_test(flow_of(part("a", dropped_at={3: 2}), part("b", dropped_at={3: 1})), rng=RNG(1))
     assert same.reason == "all values are the same"
-    alone = position_test(flow_of(early, arm("b", dropped_at={})), rng=RNG(1))
+    alone = position_test(flow_of(early, part("b", dropped_at={})), rng=RNG(1))
     assert alone.reason == "fewer than two conditions have anybody to compare"
 
 
@@ -162,8 +165,8 @@ def test_the_permutation_p_against_scipy():
 
 def test_shares_of_excluded_trials():
     trials = pd.DataFrame({"participant_id": list("aabbc"), "condition": ["x", "x", "x", "x", "y"]})
-    arms = [Condition(name="y", label="Why"), Condition(name="x"), Condition(name="nobody")]
-    shares = excluded_shares(arms, trials, [("r",), (), (), (), ("r", "s")])
+    conditions = [Condition(name="y", label="Why"), Condition(name="x"), Condition(name="nobody")]
+    shares = excluded_shares(conditions, trials, [("r",), (), (), (), ("r", "s")])
     assert list(shares) == ["Why", "x", "nobody"]
     assert [values.tolist() for values in shares.values()] == [[1.0], [0.5, 0.0], []]
     assert exclusion_test(shares, rng=RNG(1)).counts == {"Why": (1, 1), "x": (1, 2), "nobody": (0, 0)}

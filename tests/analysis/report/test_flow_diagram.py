@@ -6,7 +6,7 @@ import pytest
 
 from analysis.participants.attrition import ParticipantFlow
 from analysis.report.flow_diagram import BOX, describe_flow, flow_svg
-from tests.analysis.participants.test_attrition import arm, flow_of
+from tests.analysis.participants.test_attrition import flow_of, part
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -27,7 +27,7 @@ def boxes(root):
 
 
 def test_it_works():
-    root = parsed(flow_of(arm("Qi-2019"), arm("Select & Forget <new>")), title="Who & what")
+    root = parsed(flow_of(part("Qi-2019"), part("Select & Forget <new>")), title="Who & what")
     found = words(root)
     for line in ("Consented: 45", "Qi-2019", "Select & Forget <new>", "Never started: 1", "Not completed: 4",
                  "Completed: 15", "Excluded trials: 7", "too-fast: 5", "Retained trials: 383"):  # fmt: skip
@@ -39,7 +39,7 @@ def test_it_works():
 
 
 def test_the_description_says_all_that_the_picture_says():
-    flow = flow_of(arm("one"), arm("two", withdrawn=0, active=0))
+    flow = flow_of(part("one"), part("two", withdrawn=0, active=0))
     description = parsed(flow).find(f"{SVG}desc").text
     assert description == describe_flow(flow)
     picture = " ".join(words(parsed(flow)))
@@ -48,13 +48,13 @@ def test_the_description_says_all_that_the_picture_says():
 
 
 def test_people_who_never_started_are_not_counted_twice():
-    text = describe_flow(flow_of(arm(assigned=20, started=18, completed=15, dropped_at={0: 3, 7: 2})))
+    text = describe_flow(flow_of(part(assigned=20, started=18, completed=15, dropped_at={0: 3, 7: 2})))
     assert "Never started: 2; Started: 18; Not completed: 3; after items (people): 0\xa0(1), 7\xa0(2)" in text
 
 
 def test_boxes_do_not_overlap_and_hold_their_text():
     many = dict.fromkeys(range(25), 1)
-    flow = flow_of(*(arm(f"a condition with a long name, number {i}", dropped_at=many) for i in range(5)))
+    flow = flow_of(*(part(f"a condition with a long name, number {i}", dropped_at=many) for i in range(5)))
     root = parsed(flow)
     found = boxes(root)
     for i, (x, y, w, h) in enumerate(found):
@@ -68,11 +68,11 @@ def test_boxes_do_not_overlap_and_hold_their_text():
 
 
 def test_what_is_unknown_or_zero_has_no_box():
-    unknown = arm(assigned=None, started=None, completed=None, active=None, withdrawn=None, dropped_at={})
+    unknown = part(assigned=None, started=None, completed=None, active=None, withdrawn=None, dropped_at={})
     found = words(parsed(ParticipantFlow(None, (unknown,))))
     assert found == ["a", "Submitted trials: 390", "Excluded trials: 7", "too-fast: 5", "known: 4",
                      "some by several rules", "Retained trials: 383", "of 18 participants"]  # fmt: skip
-    clean = arm(
+    clean = part(
         assigned=15, started=15, dropped_at={}, active=0, withdrawn=0, trials=383, hit={"too-fast": 0}
     )
     found = words(parsed(ParticipantFlow(None, (clean,))))
@@ -80,13 +80,13 @@ def test_what_is_unknown_or_zero_has_no_box():
 
 
 def test_several_on_one_page_have_their_own_ids():
-    one, two = (flow_svg(flow_of(arm()), prefix=prefix) for prefix in ("live", "pilot"))
+    one, two = (flow_svg(flow_of(part()), prefix=prefix) for prefix in ("live", "pilot"))
     assert 'id="live-title"' in one
     assert "live" not in two
 
 
 def test_the_same_flow_gives_the_same_text():
-    assert flow_svg(flow_of(arm())) == flow_svg(flow_of(arm()))
+    assert flow_svg(flow_of(part())) == flow_svg(flow_of(part()))
 
 
 def test_no_conditions():

@@ -29,9 +29,10 @@ def test_it_works(name: str):
     assert abs(why.delta) < 0.05 * abs(why.value - why.baseline_value)
 
 
-def test_the_larger_one_compares_and_its_reasons_show():
-    """It answers most comparisons and their opposites, fewer in words never trained, some for a reason."""
-    scores = reason_scores(WEIGHTS / "encoder-small", comparisons(400))
+@pytest.mark.parametrize("name", ENCODERS)
+def test_they_compare_and_their_reasons_show(name: str):
+    """They answer most comparisons and their opposites, fewer in words never trained, some for a reason."""
+    scores = reason_scores(WEIGHTS / name, comparisons(400))
     assert scores["f1"] > 0.7
     assert scores["f1_in"] > 0.6
     assert scores["f1_out"] < scores["f1_in"] - 0.1

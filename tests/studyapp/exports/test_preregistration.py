@@ -46,9 +46,9 @@ def test_the_flow_of_a_running_study(tmp_path):
     modes = found.bundle.flow[found.mode]
     flow = participant_flow(found.conditions, modes, found.trials, found.exclusions.names, rules)
     assert flow.consented == 5
-    assert sum(arm.completed or 0 for arm in flow.arms) == 4
-    assert [arm.dropped_at for arm in flow.arms if arm.dropped_at] == [{1: 1}]
-    assert sum(arm.trials for arm in flow.arms) == 13
+    assert sum(part.completed or 0 for part in flow.conditions) == 4
+    assert [part.dropped_at for part in flow.conditions if part.dropped_at] == [{1: 1}]
+    assert sum(part.trials for part in flow.conditions) == 13
     assert "Not completed: 1" in flow_svg(flow)
     tested = completion_test(flow, rng=np.random.default_rng(1))
     assert tested.p == pytest.approx(1)
