@@ -535,7 +535,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": env.int("CELERY_VISIBILITY_TIMEOUT", default=660),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
-    # Whoever enqueues while the broker is away hears of it at once, and not after kombu's six seconds.
+    # While the broker is away, enqueuing fails at once and not after kombu's six seconds.
     "max_retries": 1,
     "interval_start": 0.1,
     **_REDIS.broker_options(),

@@ -107,7 +107,7 @@ def read_cursor(text: str, *, least: int = 1 - 2**63, below: int = 2**63) -> int
         below: A number above every key.
 
     Raises:
-        Refused: 422 for what is no cursor.
+        Refused: 422 for an invalid cursor.
     """
     if not text:
         return 0

@@ -242,7 +242,9 @@ def from_pilot(
     try:
         if values is None:
             if normal:
-                raise AnalysisError(f"{measure} is no mean over trials: its participants can only be drawn")
+                raise AnalysisError(
+                    f"{measure} is not a mean over trials: its participants can only be drawn"
+                )
             own = [estimates.per_participant[measure][estimates.conditions.index(name)] for name in given]
             drawn = pilot_values(own, items)
             return drawn, items, _described(len(drawn.people), normal=False)
@@ -263,7 +265,7 @@ def _from_preferences(study: Study, *, normal: bool) -> tuple[Population, int, s
     if not criteria:
         raise AnalysisError(f"{path}: the pilot has no win_rate: its participants compared no conditions")
     if normal:
-        raise AnalysisError("win_rate is no mean over trials: its participants can only be drawn")
+        raise AnalysisError("win_rate is not a mean over trials: its participants can only be drawn")
     own = study.retained.estimates.per_participant[win_rate_key(criteria[0])][0]
     items = max(1, round(len(study.trials) / len(study.people) / math.comb(len(study.conditions), 2)))
     try:

@@ -29,10 +29,10 @@ PAIRS_NOTE = (
 def build_page(bias: VisualBias, systems: Systems, facts: Mapping[str, str]) -> Page:
     """Build the page on a dataset, and on systems if there are any."""
     pairs: list[Block] = [Text(majority_sentence(bias)), *bias_tables(bias), _pairs_figure(bias)]
-    sections = [Section("pairs", "What image pairs give away", pairs)]
+    sections = [Section("pairs", "Bias in image pairs", pairs)]
     if systems:
         blocks: list[Block] = [*system_tables(systems), _systems_figure(systems)]
-        sections.append(Section("systems", "Whether systems go by it", blocks))
+        sections.append(Section("systems", "Bias in systems", blocks))
     return Page("Visual bias", "", facts, sections)
 
 

@@ -73,7 +73,7 @@ class Instance(_Plain):
         size = len(self.text)
         for name, spans in (("positive", self.positive), ("negative", self.negative)):
             if wrong := [span for span in spans if not 0 <= span[0] < span[1] <= size]:
-                raise _wrong(f"{name}: {list(wrong[0])} is no part of the {size} characters")
+                raise _wrong(f"{name}: {list(wrong[0])} is not within the {size} characters")
         try:
             _ = self.partition
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Read the batches of a project, and how far they are."""
+"""Read the batches of a project, and their progress."""
 
 from collections.abc import Iterable
 from datetime import date

@@ -32,7 +32,7 @@ def import_or_404(request: HttpRequest, member: Membership, pk: int, kind: str) 
 
 
 def import_context(member: Membership, job: Job) -> dict[str, Any]:
-    """Return what the page of an import shows: its preview, or how far it is."""
+    """Return what the page of an import shows: its preview, or its progress."""
     is_preview = bool(job.options.get("dry_run"))
     return {
         "project": member.project,

@@ -93,7 +93,7 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
 def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Show the preview of an upload, or how far its import is."""
+    """Show the preview of an upload, or the progress of its import."""
     job = import_or_404(request, member, pk, ITEMS)
     name = job.options.get("format", "")
     format_label = UPLOADS[name][1] if name in UPLOADS else name

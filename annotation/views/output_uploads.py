@@ -49,7 +49,7 @@ def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
 def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Show the preview of an upload, or how far its import is."""
+    """Show the preview of an upload, or the progress of its import."""
     job = import_or_404(request, member, pk, OUTPUTS)
     return render(request, "annotation/output_import.html", import_context(member, job))
 

@@ -1,6 +1,6 @@
 /**
  * The state of the editor: what the site has confirmed, what is still to be saved, and where the person is.
- * Views read it and are told what has changed; every change of the document goes through `edit`.
+ * Views read it and hear of every change; every change of the document goes through `edit`.
  *
  * @typedef {import("./types.js").Annotation} Annotation
  * @typedef {import("./types.js").Change} Change

@@ -1,5 +1,5 @@
 /**
- * The tools above the images or the passage: undo, new objects, zoom, what systems have put out, the legend.
+ * The tools above the images or the passage: undo, new objects, zoom, the outputs of systems, the legend.
  *
  * @typedef {import("./store.js").Store} Store
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts

@@ -104,7 +104,7 @@ def test_files_hold_the_same_instances(tmp_path: Path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"positive": [[0, 99]]}, r"line 1: positive: \[0, 99\] is no part of the 33 characters"),
+        ({"positive": [[0, 99]]}, r"line 1: positive: \[0, 99\] is not within the 33 characters"),
         ({"positive": [[0, 3]], "negative": [[0, 3]]}, "negative: the span .0, 3. is also positive"),
         ({"where": "title"}, "column where: Input should be 'question' or 'context'"),
         ({"original": 3}, "column original: Input should be"),
