@@ -26,6 +26,7 @@ PACKAGES = (
     "planning",
     "study",
     "visual_bias",
+    "report",
     "io",
 )
 HEAD = """# Python API

@@ -15,11 +15,12 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
+from ..io.spreadsheet import csv_text
 from ..io.whole_files import json_lines, sha256, write_text
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import STYLE, drawn
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number, p_text
+from ..report.tables import Cell, Column, Table, fields, inputs_table, interval, number, p_text
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json

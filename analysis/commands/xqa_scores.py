@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ..io.errors import AnalysisError, InputError
+from ..io.spreadsheet import csv_text
 from ..io.whole_files import read_json, write_text
-from ..report.tables import csv_text
 from ..scores.hotpotqa import malformed_facts, score, score_each
 from .options import print_json
 

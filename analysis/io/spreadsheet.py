@@ -8,7 +8,10 @@ References:
     1. OWASP, CSV Injection.
 """
 
+import csv
+import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 # The signs also in the full width of East Asian texts, and what programs skip at the start of a cell.
@@ -28,3 +31,18 @@ def plain_cell(value: Any) -> Any:
 def original_text(cell: str) -> str:
     """Return the text that `plain_cell` wrote as this cell."""
     return _ESCAPED.sub(r"\1", cell)
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Format CSV: None is empty, truth values are `true` and `false`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(plain_cell, header))
+    writer.writerows([_csv_value(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _csv_value(value: object) -> object:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else plain_cell(value)

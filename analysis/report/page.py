@@ -14,10 +14,11 @@ import jinja2
 from markupsafe import Markup
 
 from ..io.errors import InputError
+from ..io.spreadsheet import csv_text
 from ..io.whole_files import replace_file
 from .codebook import CsvFile, tables_schema
 from .provenance import source_of
-from .tables import Table, csv_text
+from .tables import Table
 
 MANIFEST = "files.json"
 SCHEMA = "tables/schema.json"

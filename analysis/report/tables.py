@@ -1,12 +1,10 @@
 """Tables of the report: one object gives page, CSV and LaTeX."""
 
-import csv
-import io
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..io.spreadsheet import plain_cell
+from ..io.spreadsheet import csv_text
 from .codebook import CsvFile
 from .latex import latex_table
 
@@ -206,15 +204,6 @@ def inputs_table(hashes: Mapping[str, str]) -> Table:
     return pairs_table("inputs", "Input files", ("File", "SHA-256"), hashes)
 
 
-def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Format CSV: None is empty, truth values are `true` and `false`."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(plain_cell, header))
-    writer.writerows([_csv_value(value) for value in row] for row in rows)
-    return text.getvalue()
-
-
 def number(value: float | None, decimals: int = 2) -> str:
     """Format a number with a true minus sign; an en dash for None."""
     if value is None:
@@ -260,9 +249,3 @@ def p_text(p: float | None) -> str:
     if p is None:
         return "–"
     return "<\u00a00.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _csv_value(value: object) -> object:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else plain_cell(value)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..io.schuff2020_release import CONDITIONS, GROUND_TRUTH, Release, ReleasedParticipant
+from ..io.spreadsheet import csv_text
 from ..io.whole_files import write_text
-from ..report.tables import csv_text
 from .published import load_paper
 
 STUDY = "schuff2020"

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.io.spreadsheet import original_text, plain_cell
+from analysis.io.spreadsheet import csv_text, original_text, plain_cell
 from analysis.io.tabular_files import Column as TextColumn
 from analysis.io.tabular_files import read_table
-from analysis.report.tables import csv_text
 from foundation.pages.spreadsheet import write_csv
 from scripts.processes import ROOT
 from studyapp.exports.columns import Column
@@ -23,7 +22,7 @@ from studyapp.exports.writers import write_table
 WRITERS = {
     "foundation/pages/spreadsheet.py",
     "studyapp/exports/writers.py",
-    "analysis/report/tables.py",
+    "analysis/io/spreadsheet.py",
     "annotation/formats/faithful_nmn/writer.py",
 }
 PACKAGES = (
