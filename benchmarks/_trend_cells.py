@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -20,9 +20,13 @@ from analysis.counterfactuals.alignment import Record, alignments, judge
 from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance
 from analysis.counterfactuals.records import usable
+from analysis.scores.hotpotqa import answer_f1
 from benchmarks.reading import METHODS, records
 from modelserver.__main__ import main as modelserver
-from modelserver.registry import load_system
+from modelserver.inputs.hotpot import parse_gold
+from modelserver.registry import WEIGHTS, load_system
+from modelserver.systems import heuristic
+from modelserver.systems.heuristic import Choice, Selector
 from modelserver.world import ARTICLES, Questions, Split, generate, write_split
 
 Scores = dict[str, float]
@@ -52,7 +56,7 @@ class Sizes:
     encoder_steps: int = 2500
 
 
-TINY = Sizes(80, 2, 30, 12, 8, 4, 2, 1, 2, 2, 30, 2, 40, 2)
+TINY = Sizes(80, 2, 30, 12, 8, 24, 2, 1, 2, 2, 30, 2, 40, 2)
 
 
 def run_cell(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
@@ -91,13 +95,23 @@ def _visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return {"accuracy": row["accuracy"], **faithful}
 
 
-def _labels(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "labels") -> Scores:
-    """Train and score a variant without attention, with further statements."""
+def _from_labels(sizes: Sizes) -> list[str]:
+    """Return the options with which a network without attention learns from further statements."""
     learning = ["--new-encoder", "bilinear", "--statements", str(sizes.statements), "--curriculum", "0.57"]
     learning += ["--count-deviation", "1", "--batch-size", "64", "--learning-rate", "3e-3"]
     learning += ["--partner", "any", "--pair-places"]
-    learning += ["--steps", str(sizes.label_steps), "--check-every", str(max(1, sizes.label_steps // 7))]
-    row = _visual_row(variant, seed, sizes, work, name, learning)
+    return [
+        *learning,
+        "--steps",
+        str(sizes.label_steps),
+        "--check-every",
+        str(max(1, sizes.label_steps // 7)),
+    ]
+
+
+def _labels(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "labels") -> Scores:
+    """Train and score a variant without attention, with further statements."""
+    row = _visual_row(variant, seed, sizes, work, name, _from_labels(sizes))
     scores = {"accuracy": row["accuracy"], "faithfulness": row["faithfulness"]["overall"]["f1"]}
     modules = ("with-relation", "project")
     return scores | {name: row["faithfulness"][name]["f1"] for name in modules if name in row["faithfulness"]}
@@ -108,35 +122,64 @@ def _longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return _labels(variant, seed, replace(sizes, label_steps=2 * sizes.label_steps), work, "longer")
 
 
+def _visual_split(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train as `_longer` does, without the programs of a split, such as length-layer; score both parts."""
+    split, _, variant = name.partition("-")
+    sizes, out = replace(sizes, label_steps=2 * sizes.label_steps), work / "visual-split"
+    options = [*_visual_options(seed, sizes, work), *_from_labels(sizes)]
+    _run("visual-splits", "--out", str(out), "--splits", split, "--variants", variant, *options)
+    row = json.loads((out / "splits.json").read_text())[split][variant]
+    return {
+        f"{score}{end}": row[part][key]
+        for part, end in (("seen", ""), ("unseen", " left out"))
+        for score, key in (("accuracy", "accuracy"), ("faithfulness", "f1"))
+    }
+
+
+def _visual_options(seed: int, sizes: Sizes, work: Path) -> list[str]:
+    """Return the options of both tables of visual networks."""
+    options = ["--train", str(sizes.scenes), "--pretraining-scenes", str(sizes.pretraining_scenes)]
+    options += ["--dev", str(sizes.test_scenes // 2), "--test", str(sizes.test_scenes)]
+    options += ["--scenes", str(work / "scenes"), "--pretraining-steps", str(sizes.pretraining_steps)]
+    return [*options, "--seed", str(seed), "--resume"]
+
+
 def _visual_row(
     variant: str, seed: int, sizes: Sizes, work: Path, name: str, learning: list[str]
 ) -> dict[str, Any]:
     """Return the row of a variant in the table of visual networks."""
-    data = ["--train", str(sizes.scenes), "--pretraining-scenes", str(sizes.pretraining_scenes)]
-    data += [
-        "--dev",
-        str(sizes.test_scenes // 2),
-        "--test",
-        str(sizes.test_scenes),
-        "--scenes",
-        str(work / "scenes"),
-    ]
-    steps = [*learning, "--pretraining-steps", str(sizes.pretraining_steps)]
     out = work / name
-    which = ["--variants", variant, "--seed", str(seed), "--resume"]
-    _run("visual-table", "--out", str(out), *which, *data, *steps)
+    options = [*_visual_options(seed, sizes, work), *learning]
+    _run("visual-table", "--out", str(out), "--variants", variant, *options)
     row: dict[str, Any] = json.loads((out / "table.json").read_text())[variant]
     return row
 
 
-def _text(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _text(variant: str, seed: int, sizes: Sizes, work: Path, *further: str) -> Scores:
     """Train and score a variant of text-nmn on generated games."""
     size = ["--train", str(sizes.games), "--dev", str(sizes.test), "--test", str(sizes.test)]
-    out = work / "text"
+    out = work / "-".join(["text", *further]).replace("--", "")
     _run("text-table", "--out", str(out), "--variants", variant, "--seed", str(seed), "--resume", *size,
-         "--steps", str(sizes.text_steps))  # fmt: skip
+         "--steps", str(sizes.text_steps), *further)  # fmt: skip
     row = json.loads((out / "table.json").read_text())[variant]
     return {"f1": row["f1"], "loss": row["loss"]["overall"]}
+
+
+def _text_split(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train on the largest and the greater, and score on the smallest and the less."""
+    return _text(variant, seed, sizes, work, "--split")
+
+
+def _heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Score a rule by which a sentence is selected, on questions generated under the seed."""
+    gold = parse_gold(generate("test", sizes.test, seed), "world")
+    choice = Choice(cast(Selector, selector))
+    system = heuristic.load(
+        WEIGHTS / "heuristic", torch.device("cpu"), name="heuristic", description="", choice=choice
+    )
+    answers = [prediction.answer for prediction in system.predict([each.item for each in gold])]
+    pairs = zip(gold, answers, strict=True)
+    return {"f1": float(np.mean([answer_f1(each.answer, answer).f1 for each, answer in pairs]))}
 
 
 def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
@@ -207,6 +250,9 @@ KINDS: dict[str, Callable[[str, int, Sizes, Path], Scores]] = {
     "visual": _visual,
     "labels": _labels,
     "longer": _longer,
+    "visual-split": _visual_split,
     "text": _text,
+    "text-split": _text_split,
     "reasons": _reasons,
+    "heuristics": _heuristics,
 }

@@ -80,6 +80,7 @@ _ANSWERS, _DIRECT = "text/answers", "text/answers-without-extract"
 _PROGRAMS, _SUPERVISED = "text/programs", "text/programs-arguments"
 _SMALL, _MEDIUM, _LARGE = "reasons/small", "reasons/medium", "reasons/large"
 _IG, _OCCLUSION = "alignment integrated-gradients", "alignment occlusion"
+_OVERLAP = ("heuristics/overlap", "f1")
 _BOTH_IG, _BOTH_OCCLUSION = "aligned integrated-gradients", "aligned occlusion"
 
 TRENDS = (
@@ -195,6 +196,26 @@ TRENDS = (
         "added: large: alignment by occlusion falls outside training words",
         (_LARGE, _OCCLUSION),
         (_LARGE, f"{_OCCLUSION} out"),
+    ),
+    Trend(
+        "N20",
+        "added: longer programs left out, Layer-count: accuracy on them above Graph-count + both",
+        ("visual-split/length-layer", "accuracy left out"),
+        ("visual-split/length-graph-decont-pretraining", "accuracy left out"),
+    ),
+    Trend(
+        "N20",
+        "added: the smallest left out, supervised numbers and dates: F1 on it higher",
+        ("text-split/programs-arguments", "f1"),
+        ("text-split/programs", "f1"),
+    ),
+    *(
+        Trend("R22", f"added: rule of {words}: F1 lower than most shared words", _OVERLAP, (name, "f1"))
+        for name, words in (
+            ("heuristics/lcs", "the longest subsequence"),
+            ("heuristics/position", "the first sentence"),
+            ("heuristics/encoder", "the nearest vector"),
+        )
     ),
     Trend("R22", "added: large above medium: higher F1", (_LARGE, "f1"), (_MEDIUM, "f1")),
     Trend("R22", "added: medium above small: higher F1", (_MEDIUM, "f1"), (_SMALL, "f1")),

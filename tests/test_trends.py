@@ -51,10 +51,13 @@ def test_a_seed_under_which_sizes_were_chosen_does_not_count(monkeypatch: pytest
 def test_the_cells_are_systems_that_exist():
     names = cells(TRENDS)
     assert len(set(names)) == len(names)
-    of = {kind: {name.partition("/")[2] for name in names if name.startswith(kind)} for kind in trends.KINDS}
+    of = {
+        kind: {name.partition("/")[2] for name in names if name.startswith(f"{kind}/")}
+        for kind in trends.KINDS
+    }
     assert all(of.values())
     assert of["visual"] | of["labels"] | of["longer"] <= set(VARIANTS)
-    assert of["text"] <= set(TABLE)
+    assert of["text"] | of["text-split"] <= set(TABLE)
     assert cells(TRENDS, ["visual/graph", "text"]) == [
         name for name in names if name == "visual/graph" or name.startswith("text/")
     ]
@@ -66,19 +69,19 @@ def test_the_docs_show_the_table_of_what_has_run() -> None:
     assert table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
 
 
-def test_three_seeds_take_less_than_eight_hours_on_one_core() -> None:
-    """By the median seconds of each cell; the docs say about seven hours."""
+def test_three_seeds_take_about_eight_hours_of_one_core() -> None:
+    """By the median seconds of each cell that has run, as the docs say."""
     lines = map(json.loads, (ROOT / "benchmarks/trends.jsonl").read_text().splitlines())
     seconds: dict[str, list[float]] = {}
     for line in lines:
         seconds.setdefault(line["cell"], []).append(line["seconds"])
     hours = sum(
         statistics.median(seconds[name]) / 3600
-        for name in cells(TRENDS)
+        for name in set(cells(TRENDS)) & set(seconds)
         for seed in (1, 2, 3)
         if trends.CHOSEN_UNDER.get(name.partition("/")[0]) != seed
     )
-    assert 6.5 < hours < 7.5
+    assert 7.5 < hours < 8.5
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
@@ -87,6 +90,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 
 TINY_CELLS = {
+    "heuristics/overlap": {"f1"},
+    "text-split/programs": {"f1", "loss"},
+    "visual-split/length-layer": {"accuracy", "accuracy left out", "faithfulness", "faithfulness left out"},
     "visual/graph": {"accuracy", "faithfulness"},
     "reasons/small": {"f1", "f1_in", "f1_out", "alignment occlusion", "alignment occlusion out"},
 }
