@@ -26,7 +26,7 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {error}")
 
 
 if __name__ == "__main__":
