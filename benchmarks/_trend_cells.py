@@ -96,7 +96,7 @@ def _visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
 
 
 def _from_labels(sizes: Sizes) -> list[str]:
-    """Return the options with which a network without attention learns from further statements."""
+    """Return the options of learning from the labels of statements."""
     learning = ["--new-encoder", "bilinear", "--statements", str(sizes.statements), "--curriculum", "0.57"]
     learning += ["--count-deviation", "1", "--batch-size", "64", "--learning-rate", "3e-3"]
     learning += ["--partner", "any", "--pair-places"]
@@ -123,7 +123,10 @@ def _longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
 
 
 def _visual_split(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
-    """Train as `_longer` does, without the programs of a split, such as length-layer; score both parts."""
+    """Train as `_longer` does, without the programs of a split; score both.
+
+    ``name`` is split and variant, such as length-layer.
+    """
     split, _, variant = name.partition("-")
     sizes, out = replace(sizes, label_steps=2 * sizes.label_steps), work / "visual-split"
     options = [*_visual_options(seed, sizes, work), *_from_labels(sizes)]
@@ -166,12 +169,12 @@ def _text(variant: str, seed: int, sizes: Sizes, work: Path, *further: str) -> S
 
 
 def _text_split(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
-    """Train on the largest and the greater, and score on the smallest and the less."""
+    """Train on the largest and the greater, score on their opposites."""
     return _text(variant, seed, sizes, work, "--split")
 
 
 def _heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Scores:
-    """Score a rule by which a sentence is selected, on questions generated under the seed."""
+    """Score a rule that selects a sentence; the seed is of the questions."""
     gold = parse_gold(generate("test", sizes.test, seed), "world")
     choice = Choice(cast(Selector, selector))
     system = heuristic.load(

@@ -38,7 +38,7 @@ class JobCommand(BaseCommand):
         return parser
 
     def check_migrations(self) -> None:
-        """Refuse a database without all migrations: a command would end in the middle."""
+        """Refuse a database that lacks migrations, before any work."""
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             raise CommandError(

@@ -63,7 +63,7 @@ class HeuristicSystem(Identified):
         return words(item)
 
     def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest for labels, a question without words, or a context without a sentence."""
+        """Raise InvalidRequest for labels, or texts that lack words."""
         require_free_answer(item)
         if not lower_words(item.question):
             raise InvalidRequest("it contains no words", field="question")

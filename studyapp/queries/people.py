@@ -149,7 +149,7 @@ def _is_fresh(version: StudyVersion) -> Q:
 
 
 def state_of(participant: Participant) -> str:
-    """Return the state of a participant, such as active, stale or screened_out."""
+    """Return the state of a participant, such as stale or screened_out."""
     if participant.status == Participant.Status.ENDED:
         return participant.outcome
     if participant.status != Participant.Status.ACTIVE:

@@ -277,7 +277,7 @@ def _pretraining(
 
 
 def require_lxmert(options: SceneOptions) -> None:
-    """Raise UnreadableData if a new encoder would be none whose output the baseline can read."""
+    """Raise UnreadableData if a new encoder would be no LXMERT."""
     if options.new_encoder != "lxmert":
         raise UnreadableData("lxmert answers from the output of an LXMERT: --new-encoder lxmert")
 

@@ -28,7 +28,10 @@ def raw_of(arrays: Mapping[str, Any]) -> Raw:
 
 
 def check_npz(start: bytes) -> None:
-    """Raise ValueError if what begins so is no ``.npz``: numpy would advise to unpickle it."""
+    """Raise ValueError if a file that begins so is no ``.npz``.
+
+    NumPy's own message advises to unpickle it.
+    """
     if not start.startswith(b"PK"):
         pickled = ", but a pickle, which can run code" if start.startswith(b"\x80") else ""
         raise ValueError(f"it is no .npz file{pickled}; write one with numpy.savez")
