@@ -1,4 +1,4 @@
-"""Assignment of participants to conditions, and counterbalancing of orders.
+"""Assignment of participants to conditions; counterbalancing of orders.
 
 Pure: no Django.
 
