@@ -1,14 +1,14 @@
 """The base of commands: a known error is one message and exit status 1."""
 
 import argparse
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DatabaseError
 
 from accounts.models import User, Workspace
 from accounts.policy import Act
@@ -37,20 +37,18 @@ class JobCommand(BaseCommand):
         )
         return parser
 
-    def check_migrations(self) -> None:
-        """Refuse a database that lacks migrations, before any work."""
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            raise CommandError(
-                "the database is not prepared for this version; run `.venv/bin/python manage.py prepare_site`"
-            )
-
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run the command; turn known errors into CommandError."""
         try:
             return super().execute(*args, **options)
         except (TouchstoneError, ModelServerError) as error:
             raise CommandError(str(error)) from error
+        except DatabaseError as error:
+            if not re.search(r"no such (table|column)|does not exist", str(error)):
+                raise
+            raise CommandError(
+                "the database is not prepared for this version; run `.venv/bin/python manage.py prepare_site`"
+            ) from error
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
