@@ -100,13 +100,8 @@ def _from_labels(sizes: Sizes) -> list[str]:
     learning = ["--new-encoder", "bilinear", "--statements", str(sizes.statements), "--curriculum", "0.57"]
     learning += ["--count-deviation", "1", "--batch-size", "64", "--learning-rate", "3e-3"]
     learning += ["--partner", "any", "--pair-places"]
-    return [
-        *learning,
-        "--steps",
-        str(sizes.label_steps),
-        "--check-every",
-        str(max(1, sizes.label_steps // 7)),
-    ]
+    learning += ["--steps", str(sizes.label_steps)]
+    return [*learning, "--check-every", str(max(1, sizes.label_steps // 7))]
 
 
 def _labels(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "labels") -> Scores:
@@ -158,10 +153,10 @@ def _visual_row(
     return row
 
 
-def _text(variant: str, seed: int, sizes: Sizes, work: Path, *further: str) -> Scores:
+def _text(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "text", *further: str) -> Scores:
     """Train and score a variant of text-nmn on generated games."""
     size = ["--train", str(sizes.games), "--dev", str(sizes.test), "--test", str(sizes.test)]
-    out = work / "-".join(["text", *further]).replace("--", "")
+    out = work / name
     _run("text-table", "--out", str(out), "--variants", variant, "--seed", str(seed), "--resume", *size,
          "--steps", str(sizes.text_steps), *further)  # fmt: skip
     row = json.loads((out / "table.json").read_text())[variant]
@@ -170,7 +165,7 @@ def _text(variant: str, seed: int, sizes: Sizes, work: Path, *further: str) -> S
 
 def _text_split(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train on the largest and the greater, score on their opposites."""
-    return _text(variant, seed, sizes, work, "--split")
+    return _text(variant, seed, sizes, work, "text-split", "--split")
 
 
 def _heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Scores:

@@ -44,7 +44,7 @@ class JobCommand(BaseCommand):
         except (TouchstoneError, ModelServerError) as error:
             raise CommandError(str(error)) from error
         except DatabaseError as error:
-            if not re.search(r"no such (table|column)|does not exist", str(error)):
+            if not re.search(r"no such (table|column)|(relation|column) .+ does not exist", str(error)):
                 raise
             raise CommandError(
                 "the database is not prepared for this version; run `.venv/bin/python manage.py prepare_site`"
