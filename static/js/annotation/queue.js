@@ -34,6 +34,7 @@ export function createQueue(store, site, unsaved, ask) {
   let running = null;
   let failures = 0;
   let kept = true;
+  let isLeaving = false;
   const channel = "BroadcastChannel" in window ? new BroadcastChannel(`annotation:${store.annotation.id}`) : null;
 
   /** @param {StatusKind} kind @param {string} [detail] @param {string} [refused] */
@@ -70,7 +71,7 @@ export function createQueue(store, site, unsaved, ask) {
       failures = 0;
       if (leadsOn(store.revision, answer)) {
         store.confirm(answer);
-        for (const { id } of answer.saved) unsaved.drop(id);
+        for (const { id } of answer.saved) forget(id);
       } else await takeIn(); // these had arrived before, and others have saved since
       channel?.postMessage(answer.revision);
       return true;
@@ -114,7 +115,7 @@ export function createQueue(store, site, unsaved, ask) {
   async function joinWith(theirs, since) {
     const entries = since.map(entryOf);
     const saved = new Set(entries.map((entry) => entry.id));
-    for (const id of saved) unsaved.drop(id);
+    for (const id of saved) forget(id);
     const mine = store.pending.filter((operation) => !saved.has(operation.id));
     const others = entries.filter((entry) => !store.pending.some((operation) => operation.id === entry.id));
     // A revision that no operation made is one of changed labels, which come with the page.
@@ -139,6 +140,15 @@ export function createQueue(store, site, unsaved, ask) {
     for (const operation of store.pending) unsaved.keep(operation);
     if (others.length) queue.onOthers(others.length, found.length);
     if (isRelabelled) store.askToReload();
+  }
+
+  /**
+   * Drop what the site has. When the page is being left, the next one may have been made before the site had it,
+   * and takes it up: the site applies an id once.
+   * @param {string} id
+   */
+  function forget(id) {
+    if (!isLeaving) unsaved.drop(id);
   }
 
   /** Get what the site holds now, and go on from there. */
@@ -202,6 +212,7 @@ export function createQueue(store, site, unsaved, ask) {
       document.addEventListener("visibilitychange", () => (document.hidden ? leave() : look()));
       if (channel) channel.onmessage = ({ data }) => data > store.revision && look();
       addEventListener("beforeunload", (event) => {
+        isLeaving = true;
         if (store.pending.length && !kept) event.preventDefault();
       });
     },

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from annotation.actions import data
 from annotation.schemas import ItemRecord
@@ -78,6 +79,23 @@ def test_one_click_marks_one_word_and_the_browser_keeps_it_so(editor: Editor, pa
     expect(page.locator(".object-row[aria-current]")).to_contain_text("kicked")
     saved(page)
     assert quotes(editor, goals) == ["kicked", "23-yard"]
+
+
+def test_a_page_that_was_made_before_a_mark_was_saved_has_it(editor: Editor, page: Page, goals: int):
+    def make_before(route: Route) -> None:
+        earlier = route.fetch()
+        while quotes(editor, goals) != ["kicked"]:
+            time.sleep(0.05)
+        time.sleep(0.5)  # by then the page that is left has the answer
+        route.fulfill(response=earlier)
+
+    page.mouse.dblclick(*token(page, KICKED))
+    page.route(page.url, make_before, times=1)
+    reload(page)
+    expect(page.locator(".object-row")).to_contain_text("kicked")
+    saved(page)
+    assert quotes(editor, goals) == ["kicked"]
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('annotation:'))") == []
 
 
 def test_a_finger_marks_a_word_with_one_tap(editor: Editor, browser: Browser):
