@@ -18,7 +18,7 @@ from annotation.formats.source import Source
 from modelserver.modular.visual.folder import new_encoder
 from modelserver.training.visual_nmn.command import SceneOptions
 from scripts.processes import ROOT
-from tests.modelserver.modular.region_rows import regions_row
+from tests.modelserver.modular.visual.region_rows import regions_row
 from tests.page_commands import Command, commands_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

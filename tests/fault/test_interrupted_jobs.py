@@ -18,7 +18,7 @@ import pytest
 
 from scripts.example import load_example
 from scripts.site import Site, running_site
-from tests.annotation.jobs.pairs import pairs, zipped
+from tests.annotation.pairs import pairs, zipped
 from tests.functional.pages import ADD_OWNER
 from tests.studyapp.questions import entries, write_json
 

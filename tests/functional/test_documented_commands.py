@@ -345,7 +345,7 @@ PAGES = {
             "createsuperuser": "asks for a password",
             "export_account": "needs an account; tests/accounts/test_account_data.py",
             "delete_account": "needs an account; tests/accounts/test_account_data.py",
-            "remove_second_factor": "needs somebody with one; tests/accounts/test_second_factor.py",
+            "remove_second_factor": "needs somebody with one; tests/accounts/login/test_second_factor.py",
         }
     ),
     "docs/how-to/annotate-import-export.md": Page(scenes),

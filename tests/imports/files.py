@@ -19,7 +19,7 @@ from tests.annotation.formats.drop.test_drop import COMPARED, LONGEST, passage
 from tests.annotation.formats.nlvr.test_nlvr import example as drawing
 from tests.annotation.formats.records import box_item
 from tests.annotation.formats.test_counterfactuals import OLDER, instance
-from tests.annotation.jobs.pairs import example, lines, pairs, pictures, zipped
+from tests.annotation.pairs import example, lines, pairs, pictures, zipped
 from tests.studyapp.questions import entries
 
 LINES = {"jsonl", "nlvr", "nlvr2", "reasons", "outputs", "claims", "musique", "esnli", "changed"}

@@ -21,7 +21,7 @@ from predictions.queries.estimates import job_seconds, predicting_seconds
 from predictions.tasks import enqueue_missing
 from predictions.views import runs
 from tests.modelserver.saliency.planted import systems
-from tests.predictions.commands.test_probe_reading import ROWS
+from tests.predictions.management.commands.test_probe_reading import ROWS
 from tests.studyapp.factories import make_dataset, make_run, make_user
 from tests.studyapp.serving import eager, made_dataset
 

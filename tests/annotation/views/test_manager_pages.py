@@ -20,7 +20,7 @@ from foundation.images import image_storage
 from jobs.actions.jobs import run_job
 from jobs.models import Job
 from tests.annotation.factories import make_annotation, make_items, make_member, make_project, make_user
-from tests.annotation.jobs.pairs import example, lines, pairs, zipped
+from tests.annotation.pairs import example, lines, pairs, zipped
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from annotation.models import Annotation, AuditEvent, OutputRun, Project, Role, 
 from jobs.actions.jobs import run_job
 from jobs.models import Job
 from tests.annotation.factories import make_annotation, make_items, make_member, make_project
-from tests.annotation.jobs.pairs import lines
+from tests.annotation.pairs import lines
 from tests.annotation.rest.test_annotations import client_of
 from tests.studyapp.serving import no_model_server
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from tests.annotation.jobs.pairs import picture, zipped
+from tests.annotation.pairs import picture, zipped
 from tests.functional.annotation.steps import at, drag, near
 from tests.functional.annotation.test_plain_tasks import look
 from tests.functional.pages import follow

@@ -18,7 +18,7 @@ from predictions.saliency import has_sign, method_name, question_weights, weight
 from studyapp.queries.studies import frozen as frozen_study
 from studyapp.web.stimulus_html import stimulus_html
 from tests.modelserver.saliency.planted import Planted, rule, systems
-from tests.predictions.commands.test_probe_reading import ROWS
+from tests.predictions.management.commands.test_probe_reading import ROWS
 from tests.studyapp.factories import make_definition, make_study_of
 from tests.studyapp.serving import eager, made_dataset
 

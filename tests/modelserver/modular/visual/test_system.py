@@ -18,7 +18,7 @@ from modelserver.modular.visual.system import REGIONS, VisualSystem, load
 from modelserver.registry import load_modular_system
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.wire.schema import ModuleImage, ModuleItem
-from tests.modelserver.modular.region_rows import regions_row
+from tests.modelserver.modular.visual.region_rows import regions_row
 
 CPU = torch.device("cpu")
 PROGRAM = "equal(count(in-left-image(filter[red](find[squares]))), 2)"

@@ -10,7 +10,7 @@ import pytest
 from modelserver.modular.visual.region_files import name_of, of_image, read_regions, stores, tables
 from modelserver.modular.visual.region_files.arrays import ArrayFolder
 from modelserver.wire.errors import UnreadableData
-from tests.modelserver.modular.region_rows import array, regions_row
+from tests.modelserver.modular.visual.region_rows import array, regions_row
 
 BOXES = np.array([[20, 10, 60, 50], [100, 50, 200, 100]], np.float32)  # in an image of 200 by 100
 SHARES = BOXES / [200, 100, 200, 100]

@@ -30,7 +30,7 @@ from jobs.actions.previews import apply_preview
 from jobs.job_progress import note_progress
 from jobs.models import Job
 from tests.annotation.factories import make_member, make_project, make_record, make_user, span
-from tests.annotation.jobs.pairs import example, lines, pairs, picture, pictures, zipped
+from tests.annotation.pairs import example, lines, pairs, picture, pictures, zipped
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -30,7 +30,7 @@ from tests.annotation.factories import (
     make_user,
     operation,
 )
-from tests.annotation.jobs.pairs import zipped
+from tests.annotation.pairs import zipped
 from tests.workspaces import give
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
