@@ -440,7 +440,7 @@ TEMPLATES: dict[str, list[dict[str, Any]]] = {
     "preference": [
         {"type": "choice", "name": "Preference", "labels": ["A", "B", "Both alike"]},
         {"type": "choices", "name": "Reasons", "labels": ["Correct", "Complete", "Clear", "Well supported"],
-         "required": False, "hint": "What the better one has ahead of the other.",
+         "required": False, "hint": "Strengths of the better one.",
          "show_if": {"layer": "Preference", "labels": ["A", "B"]}},
         {"type": "text", "name": "Comment", "required": False},
     ],

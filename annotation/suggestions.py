@@ -43,7 +43,7 @@ class Fit(FrozenModel):
 def default_fit(task: LabelTask | None) -> Fit:
     """Return how answers fit a plain task, or programs without one.
 
-    Facts are the rationale of an answer, and where only spans are asked for, the answer is the span.
+    Facts are the rationale of an answer, and if only spans are asked for, the answer is the span.
     """
     if task is None:
         return Fit(marks="answer")

@@ -28,7 +28,7 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True)
 class Rate:
-    """How often something happened. undefined: studies that gave none."""
+    """Frequency of an event. undefined: studies that gave none."""
 
     label: str
     size: Size

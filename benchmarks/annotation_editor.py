@@ -228,7 +228,7 @@ def _saved(page: Page) -> None:
 
 
 def edits(site: Site) -> dict[str, int]:
-    """How many edits the site has stored, by kind."""
+    """Count the edits that the site has stored, by kind."""
     return json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
 
 
@@ -277,7 +277,7 @@ def measure(browser: Browser, site: Site, seconds: float) -> list[dict[str, Any]
         results.append(summary(kind, act, stage(pages[kind], seconds)))
         print(line(results[-1]), flush=True)
     if (stored := edits(site)) != {"boxes": 2, "spans": 1}:
-        raise SystemExit(f"What was drawn did not become the edits that it should: {stored}")
+        raise SystemExit(f"The drawn marks did not become the edits that they should: {stored}")
     return results
 
 

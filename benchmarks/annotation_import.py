@@ -7,7 +7,7 @@ then written out as JSON lines. Beside it what the database alone needs for the 
 statement a table, from a list in memory, past Django. Peak memory is that of the importing process with a
 tenth of the items and with all of them: the same but for their ids, which the reader keeps to find doubles.
 
-Bars: 10,000 plain items a second, 10,000 items out in 2 s. Both in processor time, for the machine is shared.
+Bars: 10,000 plain items a second, 10,000 items out in 2 s. Both in processor time: the machine is shared.
 """
 
 from __future__ import annotations

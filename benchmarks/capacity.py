@@ -32,12 +32,12 @@ WEB_USE, DATABASE_USE = 0.7, 0.5  # on average in the busiest time; the database
 
 @dataclass(frozen=True)
 class Size:
-    """How many participants come, and when.
+    """The number of participants, and when they come.
 
     Attributes:
         name: Its name in the table.
         participants: Participants a day.
-        peak: How many times the mean of the day come in its busiest time.
+        peak: Participants of the busiest time as a multiple of the mean of the day.
         studies: Studies that are open at once.
     """
 
@@ -66,7 +66,7 @@ class Kind:
 
     Attributes:
         name: Its name in the table of unit costs.
-        times: How often a participant sends it.
+        times: Number of times that a participant sends it.
         costs: Milliseconds of web process and database of measured requests.
     """
 

@@ -173,7 +173,7 @@ def cover(
     seed: int = 1,
     resamples: int = RESAMPLES,
 ) -> list[Rate]:
-    """How often each interval of the study holds its truth."""
+    """Return the share of studies in which each interval holds its truth."""
     rng = np.random.default_rng([seed, *size])
     estimates = [study(rng, size, resamples) for _ in range(studies)]
     rates = []
@@ -219,7 +219,7 @@ def _excluded(rng: np.random.Generator, size: Size) -> dict[str, Array]:
 
 
 def reject(size: Size, studies: int, *, seed: int = 2, alpha: float = 0.05) -> list[Rate]:
-    """How often each test rejects at `alpha`."""
+    """Return the share of studies in which each test rejects at `alpha`."""
     rng = np.random.default_rng([seed, *size])
     frame = pd.DataFrame([nulls(rng, size) for _ in range(studies)]).astype(float)
     return [

@@ -5,7 +5,7 @@ Run ``python -m benchmarks.reading [DATA ...]``.
 DATA has the form of HotpotQA or of SQuAD; without one, questions of the generated world are asked. Says
 how many instances there are and why others have none, then prints the alignment of each system and method
 with n and 95 % intervals, and writes the records where ``--out`` says. The contexts are the paragraphs of the
-supporting facts, or whole where these are not known.
+supporting facts, or whole if these are not known.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def main() -> int:
         systems = [load_system("qi2019"), load_system("select-and-forget"), encoder(Path(folder), examples)]
         for system in systems:
             assert isinstance(system, RecurrentSystem | ExtractiveSystem)
-            # One that selects facts has nothing to explain where it selected none.
+            # One that selects facts has nothing to explain if it selected none.
             with_facts = [one for one in items if system.predict([one])[0].facts][: arguments.items]
             for method in METHODS:
                 seconds, ratio = compared(system, with_facts, method, arguments.rounds)

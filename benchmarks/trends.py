@@ -53,7 +53,7 @@ class Result:
 
     Attributes:
         difference: Mean over seeds, None without any.
-        interval: Of the mean; None below 2 seeds.
+        interval: Of the mean; None for fewer than 2 seeds.
         seeds: Number of seeds.
     """
 

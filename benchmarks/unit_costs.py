@@ -46,7 +46,7 @@ class Costs:
 
     Attributes:
         requests: Milliseconds of processor time of each request: of the site, and of PostgreSQL.
-        participants: How many participants there were.
+        participants: Number of participants.
         bytes_each: Bytes of the rows of a participant with their indexes.
         written_ahead_each: Bytes that PostgreSQL writes ahead (WAL) for a participant.
     """

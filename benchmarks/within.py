@@ -5,7 +5,7 @@ Run ``python -m benchmarks.within``.
 Simulated studies in which everybody sees both conditions, half of the items in each: conditions in turned
 orders, items rotated over them. People differ in their level and in what a condition does to them, items in
 how hard they are, and people get faster. Printed are how often 95 % intervals hold the truth and how often
-tests at 5 % reject where nothing differs; the bars are those of `benchmarks.coverage`.
+tests at 5 % reject if nothing differs; the bars are those of `benchmarks.coverage`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from analysis.study.comparisons import compare
 from ._crossed_studies import Interval, Rate, Size, missed, rows
 
 SIZES = (Size(6, 12), Size(12, 16), Size(24, 24))
-EFFECT = 0.5  # planted where an interval should hold it
+EFFECT = 0.5  # planted in the studies whose intervals should hold it
 CONDITIONS = ("a", "b")
 MEASURED = [measure for measure in MEASURES if measure.key in ("agreement", "time_geometric")]
 

@@ -5,7 +5,7 @@ import time
 
 from django.db import InterfaceError, OperationalError
 
-# What SQLite calls OperationalError, too: a table that is not there is a mistake of ours.
+# SQLite calls more than these OperationalError: a table that is not there is a mistake of ours.
 _SQLITE = ("locked", "busy", "unable to open", "disk i/o error", "readonly", "disk is full")
 
 

@@ -40,7 +40,7 @@ class UTF8Forms(MiddlewareMixin):
 
 
 class MethodPages(MiddlewareMixin):
-    """Answer with a page where an address takes forms only.
+    """Answer with a page if an address takes forms only.
 
     A login that was asked for by a form leads back to such an address.
     """

@@ -255,7 +255,7 @@ LEAKED_PASSWORDS_URL = env.str("LEAKED_PASSWORDS_URL", default="")
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "accounts:login"
-# How long a link for a new password works: the one of the mail, and the one-time link of an owner.
+# Seconds for which a link for a new password works: the one of the mail, and the one-time link of an owner.
 PASSWORD_RESET_TIMEOUT = env.int("PASSWORD_RESET_TIMEOUT", default=86_400)
 
 # The lock-out counts by the address that the rate limit takes, and by the name in lower case, as the login
@@ -296,8 +296,8 @@ ACCOUNT_AUTHENTICATED_LOGIN_REDIRECTS = False
 ACCOUNT_SESSION_REMEMBER = True
 # allauth's own writes a row when it checks a link, which a GET does.
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105
-# django-axes and `studyapp.web.rate_limit` limit logins with a password, without a broker too. What is left
-# of `login_failed` are wrong codes of the second factor.
+# django-axes and `studyapp.web.rate_limit` limit logins with a password, without a broker too. Therefore
+# `login_failed` counts only wrong codes of the second factor.
 ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": "5/5m/key"}
 ACCOUNT_FORMS = {
     "add_email": "accounts.login.forms.AddEmail",
@@ -519,10 +519,10 @@ PROLIFIC_JWKS_URL = env.str(
 # Approves and pays participants; without it the page of payments offers files only.
 PROLIFIC_API_TOKEN = _secret("PROLIFIC_API_TOKEN")
 PROLIFIC_API_URL = env.str("PROLIFIC_API_URL", default="https://api.prolific.com")
-# How long a payment without an answer may take to appear on Prolific before a person has to look.
+# Seconds that a payment without an answer may take to appear on Prolific before a person has to look.
 PROLIFIC_SETTLE_SECONDS = env.int("PROLIFIC_SETTLE_SECONDS", default=300)
 
-# How long the cookie and the personal link of a participant work.
+# Days for which the cookie and the personal link of a participant work.
 PARTICIPANT_LINK_DAYS = env.int("PARTICIPANT_LINK_DAYS", default=90)
 
 # A slice is redelivered when its worker dies. The visibility timeout is longer than the hard limit of a
@@ -555,8 +555,8 @@ WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
 # The Hugging Face hub, or a mirror, from which datasets are fetched by name. Without it none are.
 HUB_URL = env("HUB_URL", default="")
-# How often studies are checked for the end of their retention. The beat stores no schedule on disk, so the
-# period starts again with each restart; an hour is short enough not to matter.
+# Seconds between two checks of studies for the end of their retention. The beat stores no schedule on disk,
+# so the period starts again with each restart; an hour is short enough not to matter.
 RETENTION_SECONDS = env.int("RETENTION_SECONDS", default=3600)
 # The tasks of the upkeep, and the seconds between two of their runs.
 _UPKEEP_TASKS = {

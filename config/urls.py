@@ -12,7 +12,7 @@ from config.views import Schema, ScriptTexts, api_docs, choose_density, choose_t
 handler400 = "config.failures.bad_request"
 handler500 = "config.failures.server_error"
 urlpatterns: list[URLPattern | URLResolver] = [
-    # What is asked for most comes first: each request tries the patterns in turn.
+    # The most requested addresses come first: each request tries the patterns in turn.
     path("", include("studyapp.urls")),
     path("annotate/", include("annotation.urls")),
     # The next two hold the same login and logout: ours under the names that our pages use, and before those

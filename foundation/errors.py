@@ -1,7 +1,7 @@
 """The errors of all apps. The message of each is a sentence for a person.
 
 TouchstoneError
-├── BadFile          a file is missing or malformed; names the file, and the line where known
+├── BadFile          a file is missing or malformed; names the file, and the line if known
 ├── Refused          (foundation.imports.findings) an import refuses parts of a file
 ├── RunFailed        a run over many items cannot continue until somebody acts
 ├── NoBroker         the work queue cannot be reached

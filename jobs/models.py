@@ -17,7 +17,7 @@ class SlicedRun(models.Model):
 
     Attributes:
         error: Why the run failed or paused.
-        sweeps: How often lost slices were enqueued again since the last progress.
+        sweeps: Number of times that lost slices were enqueued again since the last progress.
         progressed_at: When the run was started or last stored a result.
     """
 
@@ -51,7 +51,7 @@ class SliceLease(models.Model):
     Attributes:
         task, arguments: The name of the task, and what it was called with.
         lease: The lease that the worker renews (`jobs.leases`).
-        takeovers: How often workers were lost with this slice before.
+        takeovers: Number of workers that were lost with this slice before.
     """
 
     task = models.CharField(max_length=100)
@@ -77,7 +77,7 @@ class Job(models.Model):
         result: The counts and remarks of a finished job.
         error, error_message: Why it failed, in English, and what pages need to translate that, if possible.
         file, file_name: The file that it made, relative to the folder, and its name for people.
-        attempts: How often a worker began it; one that ends its worker again and again is given up.
+        attempts: Number of times a worker began it; one that ends its worker again and again is given up.
         lease: The lease of the worker that does it (`jobs.leases`); none while nobody does.
     """
 

@@ -171,7 +171,7 @@ class RunKind(Generic[Run, Unit]):
             enqueue: Enqueues what a run lacks and returns the number of slices.
         """
         now = timezone.now()
-        # What progressed in the future did so before the clock was set back.
+        # A run that progressed in the future did so before the clock was set back.
         recent = (now - timedelta(seconds=settings.RUN_SWEEP_SECONDS), now)
         running = self.model._default_manager.filter(status=Status.RUNNING).exclude(
             progressed_at__range=recent

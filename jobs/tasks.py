@@ -72,7 +72,7 @@ def sweep_jobs() -> None:
     lost = jobs.release_lost(is_active=lambda job_id: (run_job.name, job_id) in active_calls())
     if not count_queued():  # else the message of a pending job may be among those that wait
         now = timezone.now()
-        # What was created in the future is of before the clock was set back.
+        # A job created in the future is of before the clock was set back.
         recent = (now - timedelta(minutes=1), now)
         pending = Job.objects.filter(status=Job.Status.PENDING).exclude(created_at__range=recent)
         lost = sorted({*lost, *pending.values_list("pk", flat=True)})

@@ -1,6 +1,6 @@
 """The distinct reduced contexts of a prediction. Pure.
 
-Source: Schuff et al. 2020, §4.2, and for facts alone DeYoung et al. 2020, §4. Which facts go first
+Source: Schuff et al. 2020, §4.2, and for facts alone DeYoung et al. 2020, §4. The order of the facts
 is defined in ``analysis.scores.farm_loca``.
 """
 

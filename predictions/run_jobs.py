@@ -67,7 +67,7 @@ def compute_saliency(job: Job, report: Report) -> JobResult:
     except ModelServerError as error:
         raise RunFailed(
             say(
-                "%(problem)s. What is computed is stored; start it again to continue.",
+                "%(problem)s. The weights so far are stored; start it again to continue.",
                 problem=known_message(str(error)),
             )
         ) from error

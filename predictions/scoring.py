@@ -17,9 +17,9 @@ LOCA_KEYS = ("loca", "loca_inside", "loca_outside")
 PROPAGATION_KEYS = ("em_all_facts", "em_no_facts")
 ERASURE_KEYS = DIFFERENCES
 KEYS = hotpotqa.KEYS + FARM_KEYS + LOCA_KEYS + PROPAGATION_KEYS + ERASURE_KEYS
-# What one question adds to the scores: its standard scores, whether its answer is a span and where it lies (0
-# or 1), whether it changes when facts are taken away (0 or 1), and by how much its probability falls then.
-# Error propagation is not over all questions.
+# The contribution of one question to the scores: its standard scores, whether its answer is a span and where
+# it lies (0 or 1), whether it changes when facts are taken away (0 or 1), and the fall of its probability
+# then. Error propagation is not over all questions.
 PLACE_PARTS = ("span_answer", "inside", "outside")
 CHANGE_PARTS = tuple(f"{name}_{k}" for name in ("c_rel", "c_irr") for k in farm_loca.REMOVALS)
 PARTS = hotpotqa.KEYS + PLACE_PARTS + CHANGE_PARTS + ERASURE_KEYS

@@ -59,7 +59,7 @@ class Fork:
             if self.returncode is None:
                 if not select.select([self._news], [], [], timeout)[0]:
                     raise subprocess.TimeoutExpired(self.args, timeout or 0)
-                # Nothing is said where the process that forked it was ended, and with it all forks.
+                # Nothing arrives if the process that forked it has ended, and with it all forks.
                 self.returncode = json.loads(self._news.recv(LONGEST) or b'{"status": -9}')["status"]
                 self._news.close()
             return self.returncode

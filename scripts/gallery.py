@@ -55,7 +55,7 @@ ADVICE = ROOT / "docs/examples/advice-study.yaml"
 KNOWN = {  # what a person has to know to get through the checks: the label to choose, by question
     "Are you 18 or older?": "Yes",
     "May you look something up?": "No",
-    "What do you judge?": "Whether the answer is correct",
+    "What do you judge?": "Whether the answer is correct",  # words: allow - a choice of the example study
 }
 NEW_ITEM = {
     "external_id": "new-game",

@@ -13,8 +13,8 @@ OPTIONS = ["--strip-extras", "--no-emit-index-url", "--no-emit-find-links", "--n
 LOCAL_VERSION = re.compile(r"^(torch==[^+\s]+)\+\S+", re.MULTILINE)
 
 
-# What is compiled from what, with which options. The hashes are those of the same versions; setuptools, which
-# torch names, has one too.
+# Each compiled file with its source and its options. The hashes are those of the same versions; setuptools,
+# which torch names, has one too.
 FILES = {
     "requirements.txt": ("requirements.in", []),
     "requirements-dev.txt": ("requirements-dev.in", []),

@@ -53,14 +53,14 @@ def main(kind: str) -> None:
             + ("See docs/how-to/install.md." if kind == "hashed" else "Run the command again.")
         )
     # The command touchstone of this checkout; what it needs is there already.
-    # What builds it is installed already where hashes are required, and fetched without one elsewhere.
+    # Its build tools are installed already if hashes are required; otherwise pip fetches them.
     build = ["--no-build-isolation"] if kind == "hashed" else []
     if subprocess.call([*pip, "--no-deps", *build, "--editable", "."], cwd=ROOT):
         stop(
             "pip could not install the command touchstone; its message is above. Run the same command again."
         )
     install_front_end(kind)
-    # What is there by its hashes is all that make asks for; it would install again without them.
+    # make asks for these stamps alone; without them it would install again.
     name = ".dev" if kind == "dev" else ".run"
     with open(os.path.join(VENV, name), "w", encoding="utf-8") as stamp:
         stamp.write("installed from " + ", ".join(REQUIREMENTS[kind]) + "\n")

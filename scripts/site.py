@@ -199,7 +199,7 @@ def running_site(
     Web server and worker are forks of one process that has their modules, and the model server has one
     process, for a third of the work; ``as_deployed`` starts all as people do, for what is measured.
     """
-    # What the environment of a test run sets for itself is not for the site.
+    # The environment of a test run is not for the site.
     settings = {
         "DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ADMIN": "false", "DJANGO_ALLOW_ASYNC_UNSAFE": ""
     }  # fmt: skip

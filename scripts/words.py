@@ -3,8 +3,9 @@
 The rules: a docstring begins with one line of at most 72 characters, no
 sentence opens with a riddle ("Who comes late is told"), the field's terms
 are used in place of private ones, and no name that lives longer than a
-comprehension says nothing about what it holds. `FORBIDDEN` is the list;
-a line that has to break a rule ends with ``words: allow`` and the reason.
+comprehension says nothing about what it holds. `FORBIDDEN` is the list. It
+reads comments and strings of code and styles, pages and docs; a line that
+has to break a rule ends with ``words: allow`` and the reason.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ LONGEST_SUMMARY = 72
 ALLOWED = "words: allow"
 NAMES = frozenset({"found", "known", "made", "one", "place", "said", "told"})
 RIDDLE = re.compile(
-    r"(?:^|(?<=[.!:] ))(Who|Whoever|Whose|What|Whatever|Whether|Where)\b(?!\s+(?:is|are|was) the\b)"
-    r"(?P<rest>[^?]*?)(?P<end>[.!?](?:\s|$)|$)"
+    r"(?:^|(?<=[.!:] ))(Who|Whoever|Whose|What|Whatever|Whether|Where|Which|How(?! to\b))\b"
+    r"(?!\s+(?:is|are|was) the\b)(?P<rest>[^?]*?)(?P<end>[.!?](?:\s|$)|$)"
 )
 FORBIDDEN = {
     r"\banew\b": "again",
@@ -39,9 +40,14 @@ FORBIDDEN = {
     r"\bagreement between people\b": "inter-annotator agreement",
     r"\bin words\b": "message, label",
     r"\b(?:interim )?looks? (?:at|before) (?:the|a) (?:running study|end)\b": "interim analysis",
-    r"\bDo it\b": "name the act",
+    r"(?:^|[>\"])do it\b": "name the act",
 }
-PATTERNS = [(re.compile(pattern), better) for pattern, better in FORBIDDEN.items()]
+PATTERNS = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in FORBIDDEN.items()]
+# A comment or string of JavaScript or CSS.
+QUOTED = re.compile(
+    r"/\*.*?\*/|(?<!:)//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.DOTALL
+)
+SCRIPTS = (".js", ".css")
 TEXTS = (".md", ".html")
 LEFT_OUT = ("scripts/words.py", "CHANGELOG.md", "docs/reference/study-definition.md")
 
@@ -72,7 +78,7 @@ def tracked(arguments: list[str]) -> list[str]:
     return [
         path
         for path in listed
-        if path.endswith((".py", *TEXTS)) and "/migrations/" not in path and path not in LEFT_OUT
+        if path.endswith((".py", *SCRIPTS, *TEXTS)) and "/migrations/" not in path and path not in LEFT_OUT
         if not path.startswith("tests/") and (ROOT / path).exists()
     ]
 
@@ -81,23 +87,35 @@ def findings_in(path: str) -> Iterator[Finding]:
     """Yield what breaks a rule in a file, in no order."""
     text = (ROOT / path).read_text("utf-8")
     lines = text.splitlines()
-    rows = list(_python(path, text) if path.endswith(".py") else _prose(path, lines))
-    yield from (row for row in rows if ALLOWED not in lines[min(row.line, len(lines)) - 1])
+    read = _python if path.endswith(".py") else _script if path.endswith(SCRIPTS) else _prose
+    yield from (row for row in read(path, text) if ALLOWED not in lines[min(row.line, len(lines)) - 1])
 
 
 def _python(path: str, text: str) -> Iterator[Finding]:
     tree = ast.parse(text)
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
         yield from _names(path, node)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _docstring(path, node)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            yield from _wrong_words(path, node.lineno, node.value)
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in parts:
+            yield from _sentences(path, node.lineno, _literal(node))
     with (ROOT / path).open("rb") as file:
         for token in tokenize.tokenize(file.readline):
             if token.type == tokenize.COMMENT:
-                sentence = token.string.lstrip("#: ")
-                yield from _wrong_words(path, token.start[0], sentence)
+                yield from _sentences(path, token.start[0], token.string.lstrip("#: "))
+
+
+def _literal(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+    return node.value if isinstance(node.value, str) else ""
+
+
+def _script(path: str, text: str) -> Iterator[Finding]:
+    for match in QUOTED.finditer(text):
+        words = re.sub(r"\n\s*\*", "\n", match.group(0)).strip("/*\"'` \n")
+        yield from _sentences(path, text.count("\n", 0, match.start()) + 1, words)
 
 
 def _names(path: str, node: ast.AST) -> Iterator[Finding]:
@@ -129,20 +147,15 @@ def _targets(node: ast.AST) -> list[ast.AST]:
 def _docstring(
     path: str, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 ) -> Iterator[Finding]:
-    text = ast.get_docstring(node)
-    if not text:
-        return
-    line = node.body[0].lineno
-    summary = text.split("\n", 1)[0]
+    summary = (ast.get_docstring(node) or "").split("\n", 1)[0]
     if len(summary) > LONGEST_SUMMARY:
-        yield Finding(path, line, f"the first line has {len(summary)} characters, over {LONGEST_SUMMARY}")
-    for paragraph in re.split(r"\n\s*\n", text):
-        yield from _riddles(path, line, " ".join(paragraph.split()))
+        message = f"the first line has {len(summary)} characters, over {LONGEST_SUMMARY}"
+        yield Finding(path, node.body[0].lineno, message)
 
 
-def _prose(path: str, lines: list[str]) -> Iterator[Finding]:
+def _prose(path: str, text: str) -> Iterator[Finding]:
     in_code = False
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):
             in_code = not in_code
         if in_code:
@@ -151,8 +164,15 @@ def _prose(path: str, lines: list[str]) -> Iterator[Finding]:
         if path.endswith(".md"):
             yield from _riddles(path, number, line.lstrip("#>-*| 0123456789."))
         else:
-            for text in re.findall(r"(?:trans(?:late)? \"([^\"]+)\")|>([^<>{}]+)<", line):
-                yield from _riddles(path, number, "".join(text).strip())
+            for groups in re.findall(r"(?:trans(?:late)? \"([^\"]+)\")|>([^<>{}]+)<", line):
+                yield from _riddles(path, number, "".join(groups).strip())
+
+
+def _sentences(path: str, line: int, text: str) -> Iterator[Finding]:
+    for paragraph in re.split(r"\n\s*\n", text):
+        sentences = " ".join(paragraph.split())
+        yield from _wrong_words(path, line, sentences)
+        yield from _riddles(path, line, sentences)
 
 
 def _wrong_words(path: str, line: int, text: str) -> Iterator[Finding]:

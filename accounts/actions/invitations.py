@@ -117,5 +117,7 @@ def accept_invitation(*, invitation: Invitation, by: User) -> None:
     else:
         shared = object_of(invitation)
         if shared is None:
-            raise InvitationEnded(_("What you were invited to no longer exists. Ask for another invitation."))
+            raise InvitationEnded(
+                _("The target of this invitation no longer exists. Ask for another invitation.")
+            )
         sharing(invitation.kind).share(object=shared, user=by, role=role, by=invitation.created_by)

@@ -116,7 +116,7 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=100,
-        help_text=gettext_lazy("What uses the token, for example “nightly export”."),
+        help_text=gettext_lazy("Purpose of the token, for example “nightly export”."),
     )
     scope = forms.ChoiceField(label=gettext_lazy("Scope"), choices=Scope.choices)
     days = forms.TypedChoiceField(

@@ -10,7 +10,7 @@ from accounts.models import AuditEntry, Membership, User, Workspace
 from foundation.database.days import day_end, day_start
 
 PAGE = 100
-# What happens to an account belongs to no workspace.
+# Events of accounts belong to no workspace.
 ACCOUNT_KINDS = frozenset(
     {
         "account_activated",

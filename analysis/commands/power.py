@@ -201,7 +201,7 @@ def print_sample_size(
 
 
 def _show(design: Design, out: Path | None, *, as_json: bool) -> None:
-    """Print the design; write the page with its curve where one is asked for."""
+    """Print the design; write the page with its curve if one is asked for."""
     page = write_page(build_power_page(design), out)[0] if out is not None else None
     if as_json:
         print_json(_as_values(design))

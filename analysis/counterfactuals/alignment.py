@@ -30,7 +30,7 @@ Interval = tuple[float, float]
 class Record(BaseModel):
     """One instance under one saliency method.
 
-    positive, negative: saliency of the tokens that ought to count and that ought not to; both left out where
+    positive, negative: saliency of the tokens that ought to count and that ought not to; both left out if
     there is no saliency. The names group the records. context: what the system read. distribution: whether
     the counterfactual's words are among those of training. The F1 are of the answers. near_synonym: the swap
     hardly changes the meaning. verdict: of people who checked it.
@@ -97,8 +97,8 @@ class Alignment:
 
     n: instances with saliency. answered: both questions answered exactly. higher: positive partition
     significantly higher. aligned: both. untested: too few tokens for a test; they are not aligned.
-    score: aligned / n. among_answered: aligned / answered, None where none is. Wilson's 95 % intervals.
-    control: share of random partitions found higher, over the tested instances, None where there are none.
+    score: aligned / n. among_answered: aligned / answered, None if none is. Wilson's 95 % intervals.
+    control: share of random partitions found higher, over the tested instances, None if there are none.
     """
 
     group: Group

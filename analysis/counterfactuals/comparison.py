@@ -44,7 +44,7 @@ _SUFFIX = re.compile(r"\s*\([^()]*\)$")
 class Counterfactual:
     """A question with its comparing words swapped.
 
-    answer: the gold answer of the swapped question; None where the data do not tell it. near_synonym: the
+    answer: the gold answer of the swapped question; None if the data do not tell it. near_synonym: the
     listed swap hardly changes the meaning, so that the swapped gold answer is doubtful.
     """
 

@@ -109,7 +109,7 @@ class BoxScores:
         per_example: per example and type, counts of its nodes and images are added, and precision, recall
         and F1 averaged over the examples that have the type (Table 1). cumulative: all counts are added
         (Table 4). per_occurrence: averaged over nodes and images (Table 5). negative_iou: as per_example,
-        with a put-out box counted as bad only where its best overlap is below 1e-8 (Table 6).
+        with a predicted box counted as bad only if its best overlap is below 1e-8 (Table 6).
         """
         totals = self._parts(averaging, upper=upper).sum(axis=0)
         values = _values(averaging, totals)

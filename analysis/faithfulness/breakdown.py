@@ -24,7 +24,7 @@ class Part:
 
     Attributes:
         module: Their module type.
-        argument: Their words; empty where they differ.
+        argument: Their words; empty if they differ.
         n: Nodes.
         boxes: Gold boxes.
         area: Mean area of these, as a share of the image; None without any.

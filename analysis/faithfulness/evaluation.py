@@ -158,7 +158,7 @@ def compare_systems(
 
 
 def score_box_items(items: Sequence[ItemOutputs]) -> BoxScores:
-    """Score boxes. Raises MatchError where gold and outputs do not fit."""
+    """Score boxes. Raises MatchError if gold and outputs do not fit."""
     gold = [
         GoldExample(
             item.id,
@@ -184,7 +184,7 @@ def score_box_items(items: Sequence[ItemOutputs]) -> BoxScores:
 
 
 def score_span_items(items: Sequence[ItemOutputs]) -> SpanScores:
-    """Score attentions. Raises MatchError where gold and outputs do not fit."""
+    """Score attentions. Raises MatchError if gold and outputs do not fit."""
     gold, outputs = [], {}
     for item in items:
         attentions = []

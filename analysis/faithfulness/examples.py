@@ -117,7 +117,7 @@ def arrange(
     outputs: by id; those without gold, and nodes without gold, are left out. partial: leave out gold
     examples without output, too.
 
-    Raises MatchError where an output is missing or of another module, number of images or length.
+    Raises MatchError if an output is missing or of another module, number of images or length.
     """
     kept = [one for one in gold if not partial or one.id in outputs]
     shown = [_output_of(one, outputs) for one in kept]

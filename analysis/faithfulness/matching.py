@@ -1,6 +1,6 @@
 """Counts of matched boxes, for all nodes and images of a data set at once.
 
-A box's best overlap exceeds a threshold where any of its overlaps does, so no maximum is taken: the pairs
+A box's best overlap exceeds a threshold if any of its overlaps does, so no maximum is taken: the pairs
 over a threshold mark their boxes.
 """
 
@@ -70,7 +70,7 @@ def prf(counts: Array, bad: int = BAD) -> Array:
 
     bad: the column of the boxes that are wrong.
 
-    Nothing that counts makes precision 1, no gold makes recall 1, and F1 is 0 where both are 0.
+    Nothing that counts makes precision 1, no gold makes recall 1, and F1 is 0 if both are 0.
     """
     good, hit, gold = counts[..., GOOD], counts[..., HIT], counts[..., GOLD]
     output = good + counts[..., bad]

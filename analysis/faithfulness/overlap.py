@@ -1,4 +1,4 @@
-"""Which boxes of two lists overlap, and by how much: many pairs at once."""
+"""Overlap of the boxes of two lists: many pairs at once."""
 
 from collections.abc import Iterator
 
@@ -61,7 +61,7 @@ def _areas(ours: Array, theirs: Array) -> tuple[Array, Array]:
     """Return the area that boxes share, and the sum of their areas.
 
     5 × rows × 1 with 5 × rows × count give rows × count. The shared area is not
-    above 0 where there is none.
+    above 0 if there is none.
     """
     left, top, right, bottom, area = ours
     left_, top_, right_, bottom_, area_ = theirs

@@ -49,7 +49,7 @@ class Stored(BaseModel):
     def tally(self, ids: Sequence[str], module: str, averaging: Averaging) -> Tally:
         """Sum a score over the examples, in the order of `ids`.
 
-        Raises AnalysisError where no example has the module.
+        Raises AnalysisError if no example has the module.
         """
         own = [self.examples[id].get(module) for id in ids]
         if all(one is None for one in own):

@@ -149,7 +149,7 @@ class _Pairs:
     item, unit: of the pair. drawn: objects of both together. sums: what a measure adds, numerator and
     denominator, by its name. tables: both yes, only the first, only the second, both no, by what is asked.
     who: of each pair, the number of the two people in `people`. agreed: whether they say the same. below:
-    whether they agree at all children; False also where there is none to agree at.
+    whether they agree at all children; also False if there is none to agree at.
     """
 
     item: Index
@@ -278,7 +278,7 @@ def _scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterator[_S
     nodes = [items[item].nodes[order] for item, order in node_keys]
     module = np.array([node.module for node in nodes], dtype=object)
     depth = np.array([node.depth for node in nodes], dtype=np.int64)
-    value = np.empty(len(nodes), dtype=object)  # a value of each unit, None where people draw
+    value = np.empty(len(nodes), dtype=object)  # a value of each unit, None if people draw
     for unit, given in zip(layers.layer_unit, layers.valued, strict=True):
         value[unit] = given if given is not None else value[unit]
     truth = np.array([isinstance(each, bool) for each in value], dtype=bool)

@@ -36,7 +36,7 @@ def cohen(tables: Array, item: Index, pair: Index, items: int, reason: str) -> T
         item: Of each comparison.
         pair: Of people, of each comparison.
         items: Number of items.
-        reason: Given where no pair of people has a kappa.
+        reason: Given if no pair of people has a kappa.
     """
     names, counts = np.unique(pair, return_counts=True)
     kept = np.sort(names[np.argsort(-counts, kind="stable")][:MOST_PAIRS])
@@ -82,7 +82,7 @@ def alpha(values: Array, unit: Index, unit_item: Index, items: int, metric: Metr
         unit_item: Item of each unit.
         items: Number of items.
         metric: Distance of two values; "ratio" needs values of 0 and more.
-        reason: Given where alpha is undefined.
+        reason: Given if alpha is undefined.
 
     Raises:
         ValueError: The metric is unknown.

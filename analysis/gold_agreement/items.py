@@ -17,7 +17,7 @@ Kind = Literal["boxes", "spans"]
 Sides = tuple[float, float, float, float]  # left, top, right, bottom
 # Image and sides; of polygons, ellipses and key points also their outline.
 Box = tuple[int, Sides] | tuple[int, Sides, Outline]
-Span = tuple[int, int]  # tokens (code points where it says so), end exclusive
+Span = tuple[int, int]  # tokens (code points if it says so), end exclusive
 Value = bool | int | float | str
 
 

@@ -2,7 +2,7 @@
 
 ValueError
 └── AnalysisError           the analysis cannot go on; the message is one sentence fit for a person
-    └── InputError          a file is wrong; names the file and, where known, line and field
+    └── InputError          a file is wrong; names the file and, if known, line and field
 """
 
 from pathlib import Path

@@ -34,7 +34,7 @@ class Trials:
     All arrays have one entry per trial.
 
     participant, item: codes from 0. condition: index into `conditions`, the first of which is the reference.
-    position: place in the participant's order, None where it is not known. dropped: rows without an outcome.
+    position: place in the participant's order, None if it is not known. dropped: rows without an outcome.
     """
 
     outcome: Array
@@ -283,7 +283,7 @@ def refused(trials: Trials, method: str, scale: str, reason: str, *, level: floa
 def participant_freedom(trials: Trials) -> int:
     """Count the degrees of freedom of a difference of conditions.
 
-    Participants minus conditions where each saw one; where some saw several, one less than the participants
+    Participants minus conditions if each saw one; if some saw several, one less than the participants
     of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
     """
     if trials.repeated:

@@ -97,7 +97,7 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
 
 
 def _declared(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
-    """Return the groups that conditions name; empty where any names none."""
+    """Return the groups that conditions name; empty if any names none."""
     if not all(condition.group for condition in conditions):
         return {}
     names = dict.fromkeys(condition.group or "" for condition in conditions)

@@ -75,7 +75,7 @@ class ParticipantFlow:
 class AttritionTest:
     """A test that conditions lose people alike.
 
-    p: two-sided; None where there is nothing to test, then `reason` says why. exact: whether all tables were
+    p: two-sided; None if there is nothing to test, then `reason` says why. exact: whether all tables were
     enumerated; else permutations were sampled with the +1 correction. counts: condition to (lost, n).
     """
 

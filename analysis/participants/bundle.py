@@ -44,7 +44,7 @@ _WHO = (
 _CLOCKS = tuple(Column(name, "integer", low=0) for name in CLOCK_COLUMNS.values())
 _TRIALS = (
     *_WHO[:3],
-    Column("condition", "text", required=True),  # empty where a trial shows two
+    Column("condition", "text", required=True),  # empty if a trial shows two
     Column("item_id", "text", required=True, filled=True),
     Column("position", "integer", low=1),
     Column("submitted_at", "text"),
@@ -54,7 +54,7 @@ _TRIALS = (
     Column("excluded_by", "text"),
 )
 _ITEMS = (*_WHO[2:], Column("item_id", "text", required=True, filled=True), Column("exact_match", "boolean"))
-# Empty where a participant sees several conditions.
+# Empty if a participant sees several conditions.
 _PERSON = (*_WHO[:3], Column("condition", "text", required=True))
 _PARTICIPANTS = (
     *_PERSON,
@@ -104,7 +104,7 @@ class _Codebook(BaseModel):
 
 
 class ConditionFlow(BaseModel):
-    """How many participants of a condition got how far."""
+    """Counts of a condition's participants by the stage they reached."""
 
     assigned: int = 0
     started: int = 0

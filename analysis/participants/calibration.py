@@ -29,7 +29,7 @@ NOT_A_PROBABILITY = "the certainty scale is no probability, so there is nothing 
 class Level:
     """One level of certainty.
 
-    right: share of right ratings at the level, participants first; without a value where nobody judged at
+    right: share of right ratings at the level, participants first; without a value if nobody judged at
     the level. share: of a participant's judged trials at the level. trials: judged trials at the level.
     """
 

@@ -63,7 +63,7 @@ def item_columns(version: Version) -> dict[str, str]:
 
 
 def _named(questions: Sequence[Question]) -> dict[str, str]:
-    """Role (or key, where there is no role) of each question to its column."""
+    """Role (or key, if there is no role) of each question to its column."""
     return {question.role or question.key: question.key for question in questions}
 
 

@@ -40,10 +40,10 @@ UNDEFINED = (
 class Estimate:
     """One measure in one condition.
 
-    value: mean over participants of their own values; None where it cannot be given, then `reason` says why.
+    value: mean over participants of their own values; None if it cannot be given, then `reason` says why.
     interval: 95 % interval of the two-way bootstrap, its percentiles widened for few participants (see
-        `analysis.stats.bootstrap.few_units_level`); None below two or where too many replicates are
-        undefined.
+        `analysis.stats.bootstrap.few_units_level`); None for fewer than two participants, or
+        if too many replicates are undefined.
     interval_method: "percentile" or "bca". interval_reason: why it is not the method that was asked for.
     pooled: the same formula over all trials at once. trials: trials that enter; None for the post survey.
     participants: participants with a defined value; undefined: participants without.

@@ -30,7 +30,7 @@ CLOCK_LABELS: dict[Clock, str] = {
     "client_visible": "the browser's clock, time with the page visible",
 }
 DUPLICATE_COLUMNS = {"all": "duplicate_answers", "text": "duplicate_text"}
-# What rules about participants read of one, beside `flags` and `items_submitted`.
+# Rules about participants read these, beside `flags` and `items_submitted`.
 PERSON_COLUMNS = ("attention_failed", "comprehension_tries", "alike_items", *DUPLICATE_COLUMNS.values())
 LEAST_ALIKE = 5  # items: with fewer, a share of items with the same answers says little
 
@@ -401,7 +401,7 @@ def apply_rules(
 
     rules: as in rules.json, or already parsed.
     trials: submitted trials only; each with `condition`, `item_id`, the clock columns in milliseconds and
-        the answers by question key, and `participant_id` where a rule is about participants. A missing time
+        the answers by question key, and `participant_id` if a rule is about participants. A missing time
         or answer (None, NaN or no key) never excludes.
     people: by participant_id what rules about participants read (`PERSON_COLUMNS`). `items_submitted` and
         `trials_excluded` are counted from `trials` unless they are given.

@@ -28,7 +28,7 @@ PAIRS = "share of pairs of participants with the same rating, no interval"
 class ItemValue:
     """One measure of one item in one condition.
 
-    value: None where undefined; `reason` then says why. interval: None where n is below 2, or where values
+    value: None if undefined; `reason` then says why. interval: None if n is below 2, or if values
     that should vary are all the same. n: trials that enter; missing: retained trials that could not enter.
     """
 

@@ -33,7 +33,7 @@ NO_VARIATION = "all ratings that can be paired are the same, so chance agreement
 class Alpha:
     """Krippendorff's alpha: 1 is perfect agreement, 0 that of chance.
 
-    Below 0 there is systematic disagreement. value: None where undefined; `reason`
+    Below 0 there is systematic disagreement. value: None if undefined; `reason`
     then says why. interval: 95 % percentile interval of a bootstrap over items,
     None if more than one replicate in twenty is undefined or for fewer than two
     items. raters, items, ratings: those that can be paired (items with two ratings
@@ -55,7 +55,8 @@ class Alpha:
 class Agreement:
     """Agreement on one question in one condition.
 
-    by_item: item to the share of pairs of participants who gave the same answer, None below two answers.
+    by_item: item to the share of pairs of participants who gave the same answer; None for fewer than two
+        answers.
     """
 
     question: str

@@ -35,7 +35,7 @@ class Measure:
 
     needs: what the data must hold: roles of questions, `system_correct`, `time`.
     counted: the sum that counts the trials which enter, "" for the post survey.
-    wanted: the direction that is better for people; None where neither is.
+    wanted: the direction that is better for people; None if neither is.
     geometric: participants are averaged on the log scale.
     headline: shown in the report's narrow tables; all measures are in its files.
     conditional: of the trials of one kind, of which a participant may have one or none.

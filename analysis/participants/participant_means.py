@@ -55,8 +55,9 @@ class Part:
 class ParticipantMean:
     """A mean over participants.
 
-    value: None where nobody has one, then `reason` says why. interval: None below two participants, without
-    replicates, or where more than one in twenty is undefined. participants: with a value; undefined: without.
+    value: None if nobody has one, then `reason` says why. interval: None for fewer than two participants,
+    without replicates, or if more than one in twenty is undefined. participants: with a value; undefined:
+    without.
     """
 
     value: float | None
@@ -127,7 +128,7 @@ def mean_of(values: Array) -> Statistic:
 def slope_of(x: Array, y: Array) -> Statistic:
     """Fit each participant's least-squares slope of y on x.
 
-    x, y: participants × items; a trial counts where both are known. NaN where x does not vary.
+    x, y: participants × items; a trial counts if both are known. NaN if x does not vary.
     """
     both = ~np.isnan(x) & ~np.isnan(y)
     counts = both.astype(float)

@@ -54,7 +54,7 @@ class Question(BaseModel):
 
     @property
     def column(self) -> Column:
-        """How its answers are read: booleans as 1 and 0."""
+        """The column of its answers: booleans as 1 and 0."""
         if isinstance(self.scale, Points):
             return Column(self.key, "integer", required=True, low=1, high=self.scale.points)
         if isinstance(self.scale, Bounds):
@@ -65,8 +65,8 @@ class Question(BaseModel):
 class Condition(BaseModel):
     """One condition of the study; `system` is None for ground truth.
 
-    group: its participants saw all conditions of the group; None where the bundle does not say.
-    explanation: the style of explanation; None where the bundle does not say.
+    group: its participants saw all conditions of the group; None if the bundle does not say.
+    explanation: the style of explanation; None if the bundle does not say.
     represents: it stands for its system in rankings of systems.
     advice: False for the control condition of a study of advice, which shows none.
     """
@@ -130,7 +130,7 @@ class ScaleScore(BaseModel):
 
     @property
     def columns(self) -> list[Column]:
-        """How the score and its items are read."""
+        """The columns of the score and its items."""
         low, high = self.range
         score = Column(self.column, "number", required=True, low=low - 1e-9, high=high + 1e-9)
         return [score, *(Column(item.key, "number", required=True) for item in self.items)]

@@ -77,7 +77,7 @@ def build_grids(
     trials: retained trials. participants: everybody who counts, with or without a retained trial, a row for
     each of their conditions, in the order of the grids.
     clock: column with the time in milliseconds. item_columns, post_columns: name of an answer to its column.
-    items: those of the trials where left out; needed where there is no trial.
+    items: those of the trials if left out; needed if there is no trial.
     unasked: names of the answers that a condition does not ask for.
     """
     items = tuple(sorted(trials["item_id"].unique()) if items is None else items)
@@ -90,7 +90,7 @@ def build_grids(
         columns = pd.Index(items).get_indexer(pd.Index(own["item_id"]))
         spread = partial(_spread, (len(people), len(items)), (rows, columns))
         post = {}
-        # What is asked once, after all conditions, is about none of them.
+        # Questions asked once, after all conditions, are about none of them.
         if post_survey is not None and condition not in shared:
             answers = post_survey.set_index("participant_id").reindex(list(people))
             post = {name: answers[column].to_numpy(float) for name, column in post_columns.items()}

@@ -64,7 +64,7 @@ class Plan(_Declared):
     Attributes:
         hypotheses: Sentences.
         target: Subject of the confirmatory comparisons: these items, or items like these.
-        baseline: Condition with which the others are compared where no family is declared.
+        baseline: Condition with which the others are compared if no family is declared.
         family: Measure, first and second condition of each confirmatory comparison; Holm's correction covers
             them together.
         margins: Bounds within which conditions count as equivalent, by measure.

@@ -174,7 +174,7 @@ class Power:
     each: contrast (positions of two conditions, or twice that of a pair against the reference) to the rate of
     studies that find it, after Holm. any, all:
     rates over the contrasts with a planted effect, None without one. false_alarm: rate of studies that claim
-    any contrast without one; None where all have one.
+    any contrast without one; None if all have one.
     """
 
     participants: int
@@ -193,7 +193,7 @@ class Power:
 class SmallestDesign:
     """The fewest participants per condition that reach the target.
 
-    participants: None where `most` do not; reason then says so. tried: every design that was simulated,
+    participants: None if `most` do not; reason then says so. tried: every design that was simulated,
     by size. The rate at `participants` has a simulation error: a neighbour may be the true smallest.
     """
 

@@ -39,7 +39,7 @@ from .registration_forms import FORMS
 FILE = "study_version.json"
 
 
-_TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, where they do not judge an answer
+_TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, if they do not judge an answer
     "advice": (
         "Each item has two pages. On the first, participants give their own answer and their confidence (1 "
         "to 5); it is stored and cannot be changed. On the second they see the system's answer, with its "
@@ -50,12 +50,12 @@ _TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, where they
         "The items come in three blocks: before, learning, and after. Participants predict what the system "
         "answers, from options in a seeded order or as right or wrong. In the learning block they see its "
         "answer after each prediction, with its explanation where the condition has one. Correct and wrong "
-        "answers of the system are balanced in each block. Which item comes in which block is drawn for each "
+        "answers of the system are balanced in each block. The block of each item is drawn for each "
         "participant.",
         "",
     ),
     "preference": (
-        "Each item shows two conditions side by side. Which of the two is on the left is balanced, and every "
+        "Each item shows two conditions side by side. The sides of the two are balanced, and every "
         "pair of conditions is compared as often. On each criterion, participants say which side is better; "
         "they may say that both are alike where ties are allowed.",
         "",
@@ -119,8 +119,8 @@ class _Document(BaseModel):
 class FrozenVersion:
     """One frozen version as the text needs it.
 
-    rules: the exclusion rules; None where the version does not hold them. verified: whether the definition
-    gives the hash; None where there is no definition to hash.
+    rules: the exclusion rules; None if the version does not hold them. verified: whether the definition
+    gives the hash; None if there is no definition to hash.
     """
 
     study: str

@@ -20,7 +20,7 @@ FORMS: dict[str, Form] = {
             ("", ("identity",)),
             ("Hypotheses", ("hypotheses",)),
             ("Design", ("design",)),
-            ("What participants are asked", ("questions",)),
+            ("Questions to participants", ("questions",)),
             ("Correctness of the answers", ("correctness",)),
             ("Sample size and stopping", ("sample",)),
             ("Exclusions", ("exclusions",)),

@@ -92,7 +92,7 @@ class QuestionType:
 
     @property
     def words(self) -> int:
-        """How many of its modules take words."""
+        """The number of its modules that take words."""
         return len(_PLACE.findall(self.program))
 
 

@@ -26,7 +26,7 @@ class FoundBox(NamedTuple):
 class FoundSpan(NamedTuple):
     """A stretch of the passage, end exclusive.
 
-    value: the number or the date (ISO 8601, may lack day or month) that it stands for, where the module
+    value: the number or the date (ISO 8601, may lack day or month) that it stands for, if the module
     finds those; None to read it from the quote. sources: the places of the objects that it is linked to.
     """
 
@@ -43,11 +43,11 @@ class Execution:
 
     values: of a node that gives a number or truth, that; of boxes and spans, how
     many there are; of numbers and dates in the text, the one that they all state.
-    None where unknown, or where the runs differ. runs: the value in each run. A
+    None if unknown, or if the runs differ. runs: the value in each run. A
     node runs once, but below the modules that take each image alone it runs for
     the left and for the right image (below `in-one-other-image`: left, then right,
     as the one). objects: the output of a node that gives objects, over all its
-    runs; None for others and where unknown.
+    runs; None for others and if unknown.
     """
 
     values: tuple[Value | None, ...]

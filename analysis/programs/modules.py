@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["boxes", "spans"]
-# What a node gives. Boxes, spans, numbers and dates are objects that have a place (that of a number is its
+# The output of a node. Boxes, spans, numbers and dates are objects that have a place (that of a number is its
 # digits in the text); "number" and "truth" are values without one.
 # "answers" are those of people to a plain task, which no module takes.
 Type = Literal["boxes", "spans", "numbers", "dates", "number", "truth", "answers"]
-# What a person does at a node: draw any object; choose among those of the first child; link each new one to
+# The task of a person at a node: draw any object; choose among those of the first child; link each new one to
 # an object of the child; answer a question of a plain task; or nothing, because it is computed.
 # "answer" and "relate" are of plain tasks, see `annotation.labels`.
 Role = Literal["draw", "choose", "link", "answer", "relate", "compute"]

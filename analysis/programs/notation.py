@@ -1,4 +1,4 @@
-r"""How a single module is written: its name, and its argument in `[ ]`.
+r"""Notation of a single module: its name, and its argument in `[ ]`.
 
 Inside the brackets a backslash takes the next character as it is, so `\[`, `\]` and `\\` are those
 characters; `\n`, `\r` and `\t` are a line break, a carriage return and a tab. White space around an argument

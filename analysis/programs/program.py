@@ -67,7 +67,7 @@ class Program:
 
     @property
     def depth(self) -> int:
-        """How many modules stand on the longest way from the root down."""
+        """The number of modules on the longest way from the root down."""
         return 1 + max(node.depth for node in self.nodes)
 
     @cached_property

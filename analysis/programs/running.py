@@ -27,7 +27,7 @@ def run(
     like them; an empty sequence says that there is nothing, a missing node that nobody has looked. At a node
     that can be computed (`in-left-image`, `intersect`, `discard`, `find-max-num`, `num-compare`, …) objects
     that are given hold; else it is computed. `find` and the others without objects are unknown.
-    values: representative node to a value that somebody gave, used where the objects do not give one.
+    values: representative node to a value that somebody gave, used if the objects do not give one.
     as_drawn: count boxes that lie in an image which a module below (such as `in-left-image`) kept out.
     Raises ValueError for a node that is no representative.
     """
@@ -42,7 +42,7 @@ def run(
 def execute(
     program: Program, outputs: Mapping[int, Sequence[Any]], values: Mapping[int, Value] | None = None
 ) -> tuple[Value | None, ...]:
-    """Return the value of every node, None where unknown; see `run`."""
+    """Return the value of every node, None if unknown; see `run`."""
     return run(program, outputs, values).values
 
 

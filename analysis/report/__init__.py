@@ -11,7 +11,10 @@ __all__ = ["Page", "build_report", "write_page"]
 
 
 def __getattr__(name: str) -> object:
-    """Import `build_report` on first use: the site needs `page` alone, without matplotlib and scipy.stats."""
+    """Import `build_report` on first use.
+
+    The site needs `page` alone, without matplotlib and scipy.stats.
+    """
     if name == "build_report":
         from .build import build_report
 

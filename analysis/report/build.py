@@ -277,7 +277,7 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         "as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
-    how = Details("How each part was computed", [Points(sentences)])
+    how = Details("Computation of each part", [Points(sentences)])
     return Section("methods", "Methods", [Text("Paragraph for a paper:"), paragraph, how])
 
 

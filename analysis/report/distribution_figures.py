@@ -50,7 +50,7 @@ BOX_HATCHES = ("", "////", "....", "xxxx", "----", "||||", "++++")
 
 @dataclass(frozen=True)
 class Shares:
-    """How often each level of a scale was chosen in one condition.
+    """Frequency of each level of a scale in one condition.
 
     shares: one per level, a mean over the participants who answered of their own shares. answers: given.
     """
@@ -64,7 +64,7 @@ class Shares:
 def level_shares(grid: Grid, question: Question) -> Shares | None:
     """Shares of the levels of a question with points, participants first.
 
-    None where nobody of the condition answered it. An answer of the post survey counts like one trial.
+    None if nobody of the condition answered it. An answer of the post survey counts like one trial.
     """
     assert isinstance(question.scale, Points)
     name = question.role or question.key

@@ -76,7 +76,7 @@ DIFFERENCES = (  # 0 is marked
 
 @dataclass(frozen=True)
 class Look:
-    """How a condition is drawn, in every figure."""
+    """The look of a condition in every figure."""
 
     title: str
     colour: str

@@ -166,7 +166,7 @@ def _left(flow: ConditionFlow) -> list[str]:
     """Describe participants who started and did not complete."""
     if flow.started is None or flow.completed is None or flow.started <= flow.completed:
         return []
-    # Who never started has submitted 0 items, and has a box already.
+    # Participants who never started have submitted 0 items, and have a box already.
     dropped_at = {k: n - (_never_started(flow) if k == 0 else 0) for k, n in flow.dropped_at.items()}
     shown = [f"{k}\N{NO-BREAK SPACE}({n})" for k, n in dropped_at.items() if n > 0]
     facts = [f"Not completed: {flow.started - flow.completed}"]

@@ -74,7 +74,7 @@ def r_script(
 
     Times get a linear mixed model of their logarithm, yes-no questions and whether the rating was right a
     logistic one, ratings a cumulative logit one; participants and items are crossed random effects in all,
-    and items and participants within conditions where any was seen in, or saw, several.
+    and items and participants within conditions if any was seen in, or saw, several.
     """
     render = partial(
         _TEMPLATE.render,

@@ -140,7 +140,7 @@ def _strengths_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Ta
 
 
 class _Pair(NamedTuple):
-    """How two conditions fared against each other on a criterion."""
+    """The comparisons of two conditions on a criterion."""
 
     criterion: str
     first: str

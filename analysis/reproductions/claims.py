@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 from .published import Grid, Value
 
 Data = TypeVar("Data")
-# What ours is computed from: released files, or other numbers that the paper prints.
+# Our value is computed from one of these: released files, or other numbers that the paper prints.
 Basis = Literal["release", "paper", "both"]
 Verdict = Literal["same", "differs", "not reproducible", "not in the paper"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

@@ -20,7 +20,7 @@ NOTE = (
     f"questions as well, {' and '.join(DROPPED_QUESTIONS)}, would discard 121, and that "
     "pair alone also fits the published over-estimations: likely, but not proven. The file has one duration "
     "per response, measured by the browser; it has neither the questions' texts, nor what was shown, nor "
-    "whether the systems were right. What it calls enough_details is taken for the statement that the "
+    "whether the systems were right. Its enough_details is taken for the statement that the "
     "explanations contained relevant information."
 )
 _AGREE = {

@@ -108,7 +108,7 @@ def score_question(
 ) -> dict[str, float]:
     """Compute all twelve scores of one question, keyed as `KEYS`.
 
-    `answer` or `facts` is None where the system gave none: its four scores and the joint ones are then 0.
+    `answer` or `facts` is None if the system gave none: its four scores and the joint ones are then 0.
     """
     return dict(zip(KEYS, _values(gold_answer, gold_facts, answer, facts), strict=True))
 

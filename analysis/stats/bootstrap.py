@@ -31,7 +31,7 @@ class Interval:
         low: Lower end.
         high: Upper end.
         level: Such as 0.95.
-        method: "percentile" also where BCa was asked for and is undefined.
+        method: "percentile" even if BCa was asked for and is undefined.
         reason: Why BCa is undefined; empty otherwise.
     """
 
@@ -49,7 +49,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Weights:
-    """How often each item and participant counts in some replicates.
+    """Counts of each item and participant in some replicates.
 
     items: items × replicates, common to all conditions. participants: one array per condition, participants
     × replicates; the same one for all conditions of a group.
@@ -176,7 +176,7 @@ def bootstrap_interval(
         left_out: Per sample the statistic without each unit, shape (units,); not
             needed for the percentile interval.
         level: Wanted coverage.
-        method: "bca" falls back to "percentile", with a reason, where undefined.
+        method: "bca" falls back to "percentile", with a reason, if undefined.
 
     Returns:
         The interval; None when more than one replicate in twenty is undefined,

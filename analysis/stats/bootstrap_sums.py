@@ -29,7 +29,7 @@ class Tally:
         formula: Maps sums of shape (…, columns) to values of shape (…), NaN where
             undefined.
         n: Number of cases, for readers.
-        reason: Why the statistic is undefined where it is.
+        reason: Why the statistic is undefined, if it is.
     """
 
     sums: Array
@@ -47,9 +47,9 @@ class Tally:
 class Quantity:
     """A statistic with its uncertainty.
 
-    value: None where undefined; `reason` then says why. interval: from a bootstrap over units, None where
-    not asked for, below two units, or where more than one replicate in twenty is undefined. replicates:
-    shape (resamples,), NaN where undefined.
+    value: None if undefined; `reason` then says why. interval: from a bootstrap over units, None if
+    not asked for, for fewer than two units, or if more than one replicate in twenty is undefined.
+    replicates: shape (resamples,), NaN where undefined.
     """
 
     value: float | None

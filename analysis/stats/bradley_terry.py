@@ -37,7 +37,7 @@ class Strengths:
     Attributes:
         logs: Natural logarithms of the strengths, their mean 0: one per alternative. NaN without an estimate.
         ties: Davidson's ν: a tie between equals has the chance ν / (2 + ν). 0 without ties.
-        intervals: Of each log strength; None where too many replicates have no estimate.
+        intervals: Of each log strength; None if too many replicates have no estimate.
         reason: Why there is no estimate; empty otherwise.
         replicates: Log strengths, replicates × alternatives.
     """
@@ -172,7 +172,7 @@ def _newton_step(at: Array, counts: Array, design: Array, has_ties: NDArray[np.b
 def _shortened(step: Array, at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
     """Halve the steps until the likelihood falls in no set.
 
-    Whole Newton steps overshoot where one outcome is rare.
+    Whole Newton steps overshoot if one outcome is rare.
     """
     before = _log_likelihood(at, counts, design, has_ties)
     size = np.ones((len(at), 1))

@@ -33,9 +33,9 @@ REMEMBERED_VALUES = 128  # of rows that are transformed once; replicates have mo
 class Correlation:
     """A correlation coefficient over n systems.
 
-    value: None where undefined; `reason` then says why. interval: 95 %, see `region_interval`.
+    value: None if undefined; `reason` then says why. interval: 95 %, see `region_interval`.
     positive: share of the replicates with a coefficient above 0, the direction probability.
-    p: two-sided, from permutations of the systems, None below `LEAST_FOR_P` systems.
+    p: two-sided, from permutations of the systems, None for fewer than `LEAST_FOR_P` systems.
     p_method: "exact" for all orders, "sampled" for random ones with the +1 correction.
     smallest_p: the smallest p that n systems without ties could ever reach.
     """

@@ -42,7 +42,7 @@ class Equivalence(Finding):
         p_above_lower: Of the test against the lower bound.
         p_below_upper: Of the test against the upper bound.
         interval: At level 1 − 2α; it lies within the margin exactly if p is at most α.
-        equivalent: True if p is at most α; None where refused.
+        equivalent: True if p is at most α; None if refused.
     """
 
     margin: tuple[float, float] = (float("nan"), float("nan"))

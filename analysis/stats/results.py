@@ -22,7 +22,7 @@ EQUAL_SPREAD = "The participants' values spread alike in both conditions."
 ORDER_ONLY = "Only the order of values counts, not their distances."
 NORMAL_MEANS = "There are enough participants for the means of their values to be nearly normal."
 
-# What a statement is about: these items with other participants, or other items too.
+# The scope of a statement: these items with other participants, or other items too.
 Target = Literal["these_items", "items_like_these"]
 TARGETS: tuple[Target, Target] = ("items_like_these", "these_items")
 
@@ -42,7 +42,7 @@ class Finding:
         interval: Confidence interval at `level`.
         level: Such as 0.95.
         p: Two-sided unless `method` says otherwise, never 0.
-        freedom: Degrees of freedom, where `interval` and p are of a t distribution.
+        freedom: Degrees of freedom, if `interval` and p are of a t distribution.
         assumptions: A sentence each.
         reason: Why an estimate was refused (its fields are then None), or why the
             interval is not of the method that was asked for.
@@ -105,7 +105,7 @@ def too_few(groups: Sequence[Array]) -> str:
 def constant(groups: Sequence[Array], *, each: bool = False) -> str:
     """Explain why values that do not vary say nothing, "" if they vary.
 
-    each: refuse only where the values vary in neither condition, not only where all are one value.
+    each: refuse only if the values vary in neither condition, not only if all are one value.
     """
     if each:
         if all(same(group) for group in groups):

@@ -56,9 +56,9 @@ class Study:
 
     people: participants who count: of the mode and version, with a trial or a survey, not withdrawn.
     allocation: which conditions they saw.
-    clock: whose time the measures use, None where no clock has a value.
+    clock: whose time the measures use, None if no clock has a value.
     systems: one condition for each system, in order (see `systems.representatives`).
-    trials: submitted; `condition` is the left one where a trial shows two.
+    trials: submitted; `condition` is the left one if a trial shows two.
     retained: the trials that no rule hits, of participants whom no rule about participants hits; it may be
         empty.
     grids: builds the grids of a set of retained trials, one per condition.
@@ -112,7 +112,7 @@ def analyse(
     own; its own questions belong to its own scores. advance: told of finished replicates; there are
     2 × `resamples` of them.
 
-    Raises AnalysisError where nothing was submitted in the mode and version, and where the questions do not
+    Raises AnalysisError if nothing was submitted in the mode and version, or if the questions do not
     give the scores.
     """
     mode = options.mode or choose_mode(bundle)

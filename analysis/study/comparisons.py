@@ -413,7 +413,7 @@ def _values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) ->
 
 
 def _missing(estimates: Estimates, measure: str, conditions: Iterable[str]) -> str:
-    """Why a condition has no value, "" where both have one."""
+    """Why a condition has no value, "" if both have one."""
     for condition in conditions:
         entry = estimates.get(measure, condition)
         if entry.value is None:

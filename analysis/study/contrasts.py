@@ -7,7 +7,7 @@ from ..participants.study_version import Condition, Kind
 
 Contrast = tuple[str, str, str]  # measure, first and second condition
 
-# What is compared where nothing was declared. Few, for Holm's correction counts them all.
+# Compared if nothing was declared. Few, because Holm's correction counts them all.
 EXPLORED: dict[Kind, tuple[str, ...]] = {
     "verification": (
         *("agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty"),

@@ -59,7 +59,7 @@ class Quantity:
 class Relation:
     """One human measure and one model score over the systems that have both.
 
-    rank is None and `reason` set where fewer than two systems have both. desirable is "" where any system
+    rank is None and `reason` set if fewer than two systems have both. desirable is "" if any system
     lacks a value: the ranking is then not one of the systems to choose from. shares: of the replicates, those
     with the same and the reversed ranking; None without replicates. is_score_drawn: whether the score varied
     in them, because its questions are known for all systems.

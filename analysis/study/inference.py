@@ -32,7 +32,7 @@ from .contrasts import (
 )
 from .systems import style_pairs
 
-MOST_FOR_PAIRS = 3  # conditions; more are compared with a baseline, for all pairs would be too many
+MOST_FOR_PAIRS = 3  # conditions; more are compared with a baseline, because all pairs would be too many
 MOST_TRIALS = 100_000  # that the models read; larger studies have the R script
 MOST_BAYES_TRIALS = 20_000  # that the Bayesian models read: they take the longest by far
 MOST_DRAWN = 100_000_000  # values permuted for one comparison; larger studies take fewer permutations
@@ -46,7 +46,7 @@ class Inference:
     Attributes:
         plan: The plan, with the number of permutations that were drawn.
         declared: A plan named the family; otherwise it is exploratory.
-        baseline: Condition with which the others are compared; "" where the plan names a family, and where
+        baseline: Condition with which the others are compared; "" if the plan names a family, and if
             all pairs are compared.
         from_unexplained: Conditions with explanations are compared with those without.
         has_control: A condition shows no advice, and is compared with those that do.
@@ -118,7 +118,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     except ValueError as error:
         raise AnalysisError(f"the plan does not fit the study: {error}") from None
     within_systems = [(key, *pair) for key in measures for pair in style_pairs(study.conditions)]
-    if study.task is not TASKS["verification"]:  # where most styles are compared in the family
+    if study.task is not TASKS["verification"]:  # there, the family compares most styles
         within_systems = [each for each in within_systems if each not in family]
     styles = compare_family(
         estimates, within_systems, rng=rng, permutations=used.permutations, level=1 - used.alpha
@@ -231,7 +231,7 @@ def _frame(study: Study) -> pd.DataFrame:
 
 
 def _trials(frame: pd.DataFrame, outcome: str, names: Sequence[str]) -> Trials | None:
-    """The trials with the outcome, None where there is none at all."""
+    """The trials with the outcome, None if there is none at all."""
     answered = frame[frame[outcome].notna()]
     if answered.empty:
         return None

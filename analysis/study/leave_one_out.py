@@ -1,6 +1,6 @@
 """Relations with each system left out: rank relation and correlations.
 
-With n systems each refit has n − 1. Below four systems that leaves two, where every coefficient is +1 or −1
+With n systems each refit has n − 1. With three systems that leaves two, where every coefficient is +1 or −1
 and only says which one is ahead: instability is then a result, stability is not.
 """
 
@@ -59,7 +59,7 @@ def leave_one_out(
 
     systems: names; measures and scores have one value for each, NaN where unknown.
 
-    Raises ValueError where a quantity has another number of values than there are systems.
+    Raises ValueError if a quantity has another number of values than there are systems.
     """
     for quantity in (*measures, *scores):
         if len(quantity.values) != len(systems):

@@ -41,7 +41,7 @@ class Universe:
     rules: names of the rules that apply. summary: of completion times, "" for other measures.
     trials: retained trials of the systems. values: the human measure by system, NaN where undefined; then
     sign, tied and the coefficients are None. sign: "+" same ranking, "-" reversed, "" neither. A coefficient
-    is None where either side is constant.
+    is None if either side is constant.
     """
 
     rules: tuple[str, ...]

@@ -17,7 +17,7 @@ from .analysis import Study
 class Share:
     """A mean over participants, with its 95 % t interval.
 
-    value: None without participants who have one; interval: None below two.
+    value: None without participants who have one; interval: None for fewer than two.
     """
 
     value: float | None

@@ -84,13 +84,13 @@ class VisualBias:
         return self._ids("unbalanced")
 
     def pairs_of(self, part: Part) -> Truth:
-        """Which pairs are of the part."""
+        """Return true for the pairs of the part."""
         if part == "all":
             return np.ones(len(self.sizes), dtype=bool)
         return ~self._same if part == "balanced" else self._same & (self.sizes > 1)
 
     def examples_of(self, part: Part) -> Truth:
-        """Which examples are of the part."""
+        """Return true for the examples of the part."""
         return self.pairs_of(part)[self.pair]
 
     @property
@@ -106,7 +106,7 @@ def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
 
     rows: objects with identifier, left_url, right_url and label (true or false, or these words in any case);
     other fields are not looked at. Raises AnalysisError, naming row (from 1) and field, for a malformed row
-    or an identifier that comes twice, and where there is no row.
+    or an identifier that comes twice, and if there is no row.
 
     Examples:
         >>> urls = {"left_url": "a.jpg", "right_url": "b.jpg"}
@@ -119,7 +119,7 @@ def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
 
 
 def group(examples: list[Example]) -> VisualBias:
-    """Groups examples by image pair. Raises AnalysisError where there is none."""
+    """Groups examples by image pair. Raises AnalysisError if there is none."""
     if not examples:
         raise AnalysisError("there is no example")
     indices: dict[tuple[str, str], int] = {}

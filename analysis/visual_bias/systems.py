@@ -1,7 +1,7 @@
 """Accuracy of systems on all, balanced and unbalanced examples.
 
 Examples of one image pair depend on each other: a system that goes by the images is right about both or,
-where labels differ, about one. The bootstrap and the permutations therefore take pairs, and a pair's examples
+if labels differ, about one. The bootstrap and the permutations therefore take pairs, and a pair's examples
 stay together. Pairs also share sentences, which is not taken into account.
 """
 
@@ -27,8 +27,8 @@ ROUNDING = 1e-9  # statistics this close to the observed one count as equal
 class Delta:
     """Accuracy on a first part minus that on a second.
 
-    difference: with its interval; None where a part has no example. p: two-sided, of `trials` permutations;
-    None where there is no difference, or nothing to permute.
+    difference: with its interval; None if a part has no example. p: two-sided, of `trials` permutations;
+    None if there is no difference, or nothing to permute.
     """
 
     first: Part
@@ -92,12 +92,12 @@ def permutation_p(counts: Index, first: Truth, *, trials: int, rng: np.random.Ge
     all examples is the same as that it equals that on the rest, which is what is tested.
 
     The statistic is the difference of accuracies over its standard error, clusters being pairs. Divided by
-    it, the permutation test keeps its level also where pairs of both parts differ in how much they vary
+    it, the permutation test keeps its level even if pairs of both parts differ in how much they vary
     (Janssen 1997; Chung and Romano 2013), as they do here: a system that goes by images is right about
     exactly half of each balanced pair. p is (b + 1)/(trials + 1), never 0 (Phipson and Smyth 2010).
 
-    Pairs with equal counts are interchangeable. How many of each kind a permutation moves to the first part
-    is multivariate hypergeometric, so that no single permutation need be made.
+    Pairs with equal counts are interchangeable. The number of each kind that a permutation moves to the
+    first part is multivariate hypergeometric, so that no single permutation need be made.
 
     Returns:
         The two-sided p; None if all pairs or none are chosen.
@@ -119,7 +119,7 @@ def permutation_p(counts: Index, first: Truth, *, trials: int, rng: np.random.Ge
 def _statistic(kinds: Index, available: Index, chosen: Index) -> Array:
     """|difference of accuracies| / standard error of trials × kinds chosen.
 
-    Without error, 0 where there is no difference either, else infinite.
+    Without error, 0 if there is no difference either, else infinite.
     """
     right, examples = kinds.T.astype(float)
     columns = np.stack([right, examples, right**2, right * examples, examples**2], axis=1)
@@ -142,7 +142,7 @@ def _variance(sums: Array) -> Array:
 
 
 def _right(bias: VisualBias, predictions: Mapping[str, bool]) -> Index:
-    """How many examples of each pair the system is right about."""
+    """Count the examples of each pair that the system is right about."""
     missing = [name for name in bias.ids if name not in predictions]
     if missing:
         raise AnalysisError(

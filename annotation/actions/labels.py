@@ -27,7 +27,7 @@ BATCH = 500  # rows that are read and written at once
 
 
 class Uses(NamedTuple):
-    """How often a label occurs."""
+    """Counts of a label's uses."""
 
     annotations: int
     gold: int

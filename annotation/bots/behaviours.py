@@ -9,7 +9,7 @@ from foundation import behaviour_mix
 
 
 class Behaviour(NamedTuple):
-    """How a simulated annotator works. All but ``batch`` are probabilities.
+    """A simulated annotator's behaviour. All but ``batch`` are probabilities.
 
     Attributes:
         misses: Overlooks an object of the gold.

@@ -17,7 +17,7 @@ def fitted(edges: Edges, *, slack: float, findings: Findings, path: str) -> Edge
 
     Args:
         edges: Left, top, right, bottom as fractions of the image.
-        slack: How far, as a fraction, a box may pass an edge.
+        slack: Fraction by which a box may pass an edge.
         findings: Collects repairs.
         path: Names the box in the findings.
 

@@ -61,7 +61,7 @@ class Step:
     """A node: its output, the gold, both values, and the score if any.
 
     ``same_as`` is the number of an equal step whose output it shares. ``table`` lists proposals or tokens
-    by falling probability or attention. ``values`` are those for the left and the right image where a node
+    by falling probability or attention. ``values`` are those for the left and the right image if a node
     has no single one. ``score`` is F1 for boxes, and a loss in nats for spans.
     """
 
@@ -133,7 +133,7 @@ def _step(
 
 
 def _apart(ran: Execution | None, index: int) -> list[Value]:
-    """Return the values of a node's runs where they differ, all being known."""
+    """Return the values of a node's runs if they differ, all being known."""
     if ran is None or ran.values[index] is not None:
         return []
     values = [value for value in ran.runs[index] if value is not None]

@@ -1,1 +1,1 @@
-"""How an operator sees the site: health, metrics, logs, traces, errors."""
+"""Observability for operators: health, metrics, logs, traces, errors."""

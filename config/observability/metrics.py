@@ -28,7 +28,7 @@ from config.observability.routes import method_of, route_of
 from config.observability.site_state import SiteState
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-# What proxies add: the address of their connection is not that of the caller.
+# Proxies add these headers: the address of their connection is not that of the caller.
 OF_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
 

@@ -99,7 +99,7 @@ def tab(context: Context, content: str, view: str, *args: Any, pages: str = "") 
 
 @register.simple_tag
 def address_of(view: str) -> str:
-    """Return the address of a view, empty where this site does not have it."""
+    """Return the address of a view, empty if this site does not have it."""
     try:
         return reverse(view)
     except NoReverseMatch:

@@ -223,8 +223,8 @@ def purge_files() -> int:
 def _purge_unnamed() -> int:
     """Delete old files and folders that no job names; return their number."""
     oldest = time.time() - KEPT.total_seconds()
-    # What a worker or an upload writes now is young. It is listed before the jobs are read, which name it
-    # sooner than it gets old.
+    # A file that a worker or an upload writes now is young. It is listed before the jobs are read, which name
+    # it sooner than it gets old.
     entries = folder().iterdir() if folder().is_dir() else ()
     old = [entry for entry in entries if _changed_at(entry) < oldest]
     rows = Job.objects.exclude(upload="", file="").values_list("upload", "file")

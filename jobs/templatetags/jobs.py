@@ -42,7 +42,7 @@ KINDS = {
 
 
 class Progress(NamedTuple):
-    """How far a job is; the total is None while it is unknown."""
+    """The progress of a job; the total is None while it is unknown."""
 
     done: int
     total: int | None

@@ -54,7 +54,7 @@ class WebhookPages:
     Attributes:
         of: "study" or "project".
         frame: The template that these pages extend.
-        names: How the names of their addresses begin, such as ``annotation:``.
+        names: Prefix of the names of their addresses, such as ``annotation:``.
         guard: Lets people through who may change the study or project, and passes it to the view.
         hooks: Returns its webhooks with their counts.
         kinds: The labels of its events.

@@ -121,8 +121,8 @@ def predict_parquet(
         weights: Folder of weights; the shipped ones by default.
         device: cpu, cuda, cuda:1 …
         threads: CPU threads; torch chooses by default.
-        part: Which share of the files to do, from 1.
-        parts: How many shares there are.
+        part: Number of the share of the files to predict, from 1.
+        parts: Number of shares.
     """
     if not 1 <= part <= parts:
         raise UnreadableData(f"part {part} of {parts} does not exist")

@@ -124,7 +124,7 @@ def prediction(
     """Build the typed prediction of one item.
 
     ``relevance`` [F] is the probability of each fact. A fact without words cannot be relevant: its
-    probability is 0. A span answer without any span, where the answer heads saw nothing, is the empty
+    probability is 0. If the answer heads saw nothing, a span answer has no span: it is the empty
     text with no location.
     """
     has_words = np.bincount(located.fact[located.fact != NO_FACT], minlength=len(located.facts)) > 0

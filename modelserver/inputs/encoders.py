@@ -101,7 +101,7 @@ def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
             raise ValueError("it gives no offsets, so that answers cannot be found in the text")
         if tokenizer.pad_token_id is None:
             raise ValueError("it has no padding token")
-        if len(tokenizer) <= len(tokenizer.all_special_ids):  # made up by the library where files are missing
+        if len(tokenizer) <= len(tokenizer.all_special_ids):  # made up by the library if files are missing
             raise ValueError("it has no words: neither tokenizer.json nor a vocabulary is there")
     return tokenizer
 
@@ -117,7 +117,7 @@ def open_model(
 
     It answers questions, if ``kind`` is no other class of transformers. With ``trained``,
     every weight must be in the files; without, those of the answer head may be new. Raises
-    UnreadableWeights, naming the file where one is damaged, and for a model that has a decoder.
+    UnreadableWeights, naming the file if one is damaged, and for a model that has a decoder.
     """
     _read_object(folder / "config.json")
     with naming_source(folder / "config.json"):

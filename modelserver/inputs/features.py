@@ -193,7 +193,7 @@ class Features(Located):
     """One item as numbers.
 
     M question tokens, K context tokens, F facts, U distinct spellings. ``forms`` holds the characters of
-    each spelling; ``*_form`` say which spelling a token has; ``*_key`` are equal exactly where two words
+    each spelling; ``*_form`` say which spelling a token has; ``*_key`` are equal exactly if two words
     are equal but for case (up to a 32-bit digest).
     """
 
@@ -233,7 +233,7 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
     forms: dict[str, int] = {}
     question_form = _ints([forms.setdefault(text, len(forms)) for text in _TOKEN.findall(item.question)])
     form = _ints([forms.setdefault(text, len(forms)) for text in texts])
-    # What the spelling alone decides is found out once for each.
+    # Features that the spelling alone decides are computed once for each.
     word = _ints([vocabulary.id(text.lower()) for text in forms])
     keys, numbers_of, characters = zip(*map(_spelling, forms), strict=True) if forms else ((), (), ())
     key, number_of = _ints(keys), np.array(numbers_of, np.float32).reshape(-1, NUMBER_FEATURES)

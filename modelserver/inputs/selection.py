@@ -22,7 +22,7 @@ Reasoning = Literal["comparison"]
 
 @dataclass(frozen=True)
 class Selection:
-    """Which questions are taken, and what of their contexts.
+    """Selection of questions, and of parts of their contexts.
 
     Attributes:
         context: All of it, the supporting facts, or their paragraphs.

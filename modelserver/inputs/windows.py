@@ -26,7 +26,7 @@ Text = tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """How an encoder reads long texts in windows, and answers.
+    """Settings by which an encoder reads long texts in windows, and answers.
 
     All but ``threshold`` count its own tokens. ``window`` is the number of tokens read at once, question
     and special tokens included. Neighbouring windows share ``overlap`` tokens of the context, more than a

@@ -65,8 +65,8 @@ class Explainable(Protocol):
     ) -> Tensor:
         """Return the explained number of each subject with these rows, [J].
 
-        The same subject may occur several times. ``hidden`` names the rows that must look unknown, also
-        where a model compares words by other means than their rows; None changes no such comparison. The
+        The same subject may occur several times. ``hidden`` names the rows that must look unknown, even
+        if a model compares words by other means than their rows; None changes no such comparison. The
         result must follow from ``rows`` by torch operations that have gradients.
         """
         ...

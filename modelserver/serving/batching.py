@@ -232,7 +232,7 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """How many items are queued, not counting those being computed."""
+        """The number of queued items, not counting those being computed."""
         return sum(map(len, self._queues.values()))
 
     def computing(self, system: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Hardware:
     """A device by torch's name, and how systems compute there.
 
-    ``half`` computes in bfloat16 where torch holds that safe; the weights stay as they are, and since the
+    ``half`` computes in bfloat16 if torch holds that safe; the weights stay as they are, and since the
     answers do not, the revision says so. ``compiled`` translates encoders for the device.
     """
 

@@ -177,5 +177,5 @@ def _share(*parts: object) -> float:
 
 
 def _near(weights: Sequence[float], position: int) -> float:
-    """How much of an attention is near a position, falling with the distance."""
+    """Sum an attention with weights that fall with the distance."""
     return sum(weight / (1 + abs(position - other)) for other, weight in enumerate(weights) if weight)

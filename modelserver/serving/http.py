@@ -62,7 +62,7 @@ HTTP_CODES = {
     408: "deadline_exceeded",
     413: "too_large",
 }
-SOON = 1.0  # seconds after which to come back, where nothing better is known
+SOON = 1.0  # seconds after which to come back, if nothing better is known
 LISTEN_AFTER = 0.5  # seconds of work after which it pays to find out whether the caller still waits
 
 

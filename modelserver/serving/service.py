@@ -56,7 +56,7 @@ RESPONSES: dict[type[ItemsRequest], tuple[type[ItemsResponse], str]] = {
     ExecuteRequest: (ExecuteResponse, "executions"),
 }
 QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
-# What the metrics say of an item that was done.
+# The label of a done item in the metrics.
 DONE = {QAPrediction: "predicted", Explanation: "explained", Execution: "executed"}
 REMOTE_CALLS = 8  # concurrent batches to one remote server
 

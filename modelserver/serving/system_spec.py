@@ -1,4 +1,4 @@
-"""How a system to serve is named on the command line (``--systems``).
+"""Names of systems to serve on the command line (``--systems``).
 
 =============================  ========================================================================
 NAME                           a system of this package with its shipped weights

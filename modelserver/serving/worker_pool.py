@@ -38,8 +38,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # For glibc: to keep the memory of a batch for the next one. Given back each time, as by default, it comes as
 # new pages, which the system has to clear.
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(256 * 2**20)}
-# How often a process that ended is asked again. What else it did may have ended it: a batch in which one item
-# does so has it ended several times until that item is known.
+# Attempts at a process that ends meanwhile, the first included. Its other work may have ended it: a batch in
+# which one item does so has it ended several times until that item is known.
 LOAD_ATTEMPTS, CHECK_ATTEMPTS = 3, 5
 END_SECONDS = 5.0  # within which a process that closed its connections must have ended
 

@@ -36,7 +36,7 @@ ENCODER = "encoder"  # folder of the encoder, beside the other files
 
 @dataclass(frozen=True)
 class Choice:
-    """How the sentence is chosen, and what predicts the type of the answer."""
+    """The choice of the sentence, and the predictor of the answer's type."""
 
     selector: Selector = "overlap"
     predictor: Predictor = "words"

@@ -77,7 +77,7 @@ class OwnSystem:
         return cost
 
     def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest where the class's own check raises ValueError."""
+        """Raise InvalidRequest if the class's own check raises ValueError."""
         look = getattr(self._inner, "check", None)
         if look is None:
             return

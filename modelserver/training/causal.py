@@ -198,7 +198,7 @@ class Batch(NamedTuple):
 
     Attributes:
         tokens: [texts, length].
-        weights: How much each token counts in the loss, [texts, length].
+        weights: Weight of each token in the loss, [texts, length].
         mask: 1 where there is a token, [texts, length].
     """
 

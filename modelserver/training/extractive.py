@@ -51,7 +51,7 @@ Format = Literal["hotpotqa", "quoref", "squad"]
 
 @options_of_command
 class Schedule:
-    """How it learns from examples, however many, with any encoder.
+    """The schedule of learning from any number of examples, with any encoder.
 
     Attributes:
         batch: Examples in a step.

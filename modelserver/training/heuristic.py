@@ -213,7 +213,7 @@ def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dic
 
 @options_of_command
 class TypesOptions(Compute, Recipe):
-    """How both predictors of answer types are trained.
+    """Options of the training of both predictors of answer types.
 
     Attributes:
         encoder: Folder of the encoder to start from; a new small one by

@@ -144,7 +144,7 @@ class Data:
 
 @options_of_command
 class Selecting:
-    """Which questions to learn from and to choose weights on.
+    """The questions to learn from and to choose weights on.
 
     Attributes:
         context: Part of their contexts: all, the supporting facts, or the

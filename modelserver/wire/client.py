@@ -71,10 +71,10 @@ class Call(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Retry:
-    """How long to go on after a broken connection or a 503.
+    """Limits of further attempts after a broken connection or a 503.
 
     Times are in seconds. The pause before attempt n is uniform between 0 and ``base * 2**n``, at most
-    ``longest``; where the server named a time, it is that time plus such a jitter. ``total`` bounds all
+    ``longest``; if the server named a time, it is that time plus such a jitter. ``total`` bounds all
     pauses of one call together; with 0 nothing is tried again.
     """
 

@@ -154,7 +154,7 @@ class FactProbability(Wire):
 
 
 class QuestionWeight(Wire):
-    """How much a token of the question supported the answer.
+    """The support of a token of the question for the answer.
 
     Larger is more; 0 or less is not at all. ``start`` and ``end`` are code points, end exclusive.
     """
@@ -171,7 +171,7 @@ class QuestionWeight(Wire):
 
 
 class TokenWeight(QuestionWeight):
-    """How much a token of a fact supported the answer.
+    """The support of a token of a fact for the answer.
 
     ``start`` and ``end`` count in the sentence.
     """
@@ -197,7 +197,7 @@ class QAPrediction(Wire):
     ``facts`` are those predicted relevant, most relevant first. ``fact_probabilities`` hold every
     fact of the context in its order, or None when the system gives none. ``threshold`` is what a
     probability must exceed to count as relevant. ``explanation_weights`` are of the context's tokens and
-    ``question_weights`` of the question's, where known.
+    ``question_weights`` of the question's, if known.
 
     ``rationale`` is the explanation that a language model wrote, and ``unknown_citations`` are the
     sentence numbers it cited that no sentence has. ``answer_logprob`` is the logarithm of the probability

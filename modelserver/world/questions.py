@@ -26,7 +26,7 @@ class Question:
     needs: tuple[tuple[Entity, str], ...]
 
 
-# How an article leads to another entity: {title} and the other words are those of the article's entity.
+# Links from an article to another entity: {title} and the other words are those of the article's entity.
 BRIDGES = parse_sentences(
     """
     [film]
@@ -51,7 +51,7 @@ BRIDGES = parse_sentences(
     """
 )
 
-# What is asked of the entity that a bridge leads to; the key is both the sentence and the answer.
+# Questions about the entity that a bridge leads to; the key is both the sentence and the answer.
 ASKED = parse_sentences(
     """
     [person]
@@ -94,7 +94,7 @@ ASKED = parse_sentences(
 # A sentence that states a word under another key.
 STATED_BY = {"character": "star"}
 
-# What two entities are compared by, and how the one with the larger value is asked for, or with the smaller.
+# Values that compare two entities, and the question for the one with the larger value, or with the smaller.
 LARGER = parse_sentences(
     """
     [person]
@@ -132,7 +132,7 @@ SMALLER = parse_sentences(
     """
 )
 
-# What two entities may have in common, asked so that the answer is yes or no.
+# Properties that two entities may have in common, asked so that the answer is yes or no.
 SHARED = parse_sentences(
     """
     [person]

@@ -56,7 +56,7 @@ def read_claims(
 ) -> Iterator[QuestionRecord]:
     """Yield the claims of a file that holds their articles.
 
-    A claim has ``uid`` or ``id``, ``claim``, ``label``, ``context`` as in HotpotQA and, where the evidence is
+    A claim has ``uid`` or ``id``, ``claim``, ``label``, ``context`` as in HotpotQA and, if the evidence is
     known, ``supporting_facts``.
 
     Args:

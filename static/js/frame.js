@@ -34,7 +34,7 @@
     row.scrollLeft = Math.max(0, tab.offsetLeft - row.offsetLeft - 40);
   }
 
-  // What went well is said in a corner, and goes by itself unless somebody is reading it; errors stay in place.
+  // Messages of success appear in a corner, and go unless somebody is reading them; errors stay in place.
   for (const message of document.querySelectorAll(".note[data-message]")) {
     const close = document.createElement("button");
     close.className = "toast-close";
@@ -63,7 +63,7 @@
     }
     table.classList.add("table");
   };
-  // The head of a table can stay in sight only where its box does not scroll sideways.
+  // The head of a table can stay in sight only if its box does not scroll sideways.
   const fits = new ResizeObserver((entries) => {
     for (const { target: box } of entries) {
       box.classList.remove("table-fits");

@@ -1,5 +1,5 @@
 // Questions that depend on another one of the page: shown as soon as its answer asks for them. Without JavaScript
-// they are all shown, each with the condition in words; the server drops what was not asked for.
+// they are all shown, each with its condition as text; the server drops what was not asked for.
 
 /** Return the answers that are chosen or written for a question now. */
 function answersTo(form, key) {
@@ -27,7 +27,7 @@ function showWhatIsAsked(form, dependents) {
   }
 }
 
-/** Answering takes “I prefer not to say” back where it is a box beside other fields. */
+/** Answering takes “I prefer not to say” back if it is a box beside other fields. */
 function takeBack({ target }) {
   const box = target.closest(".question")?.querySelector(".decline input[type=checkbox]");
   if (box && target !== box && box.checked) box.checked = false;

@@ -42,7 +42,7 @@ def queue_answers(
         from_people: Participants gave them, not systems.
 
     Returns:
-        How many answers are new in the queue.
+        The number of answers that are new in the queue.
     """
     rows = {(question, digest(answer)): answer for question, answer in answers}
     before = JudgedAnswer.objects.count()

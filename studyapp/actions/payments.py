@@ -297,7 +297,7 @@ class Payer:
         payments = list(payments)
         note = _without_ids(note, payments)
         for payment in payments:
-            # What another worker has confirmed stays so.
+            # A payment that another worker has confirmed stays so.
             rows = Payment.objects.filter(pk=payment.pk).exclude(state=State.CONFIRMED)
             if rows.update(state=state, note=note):
                 self._settled += 1

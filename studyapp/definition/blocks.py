@@ -1,7 +1,7 @@
 """The blocks of a simulation, and the definitions that they fit.
 
 Pure: no Django. Each participant predicts in a test, in a learning block that shows the answers, and in a
-second test (Hase and Bansal 2020, ACL). Which items come in which block is drawn for each participant, so
+second test (Hase and Bansal 2020, ACL). The block of each item is drawn for each participant, so
 that no block is easier by its items.
 """
 

@@ -43,7 +43,7 @@ class FrozenItem(Growing):
     ``context`` is ``[[title, [sentence, ...]], ...]``.
 
     ``images`` are shown above it, the left one first; the question is then a sentence about them.
-    ``options`` are the answers that participants choose among where they answer themselves; without any they
+    ``options`` are the answers that participants choose among if they answer themselves; without any they
     type or mark theirs. ``changed`` is the changed version, in the task counterfactual.
     """
 
@@ -75,7 +75,7 @@ class Shown(Growing):
     ``rationale`` is the explanation that the system wrote; None if the condition shows none.
     ``changed_answer`` is what the system answers to the changed version, which nobody is shown, and
     ``changed_correct`` whether that is correct, None if that is unknown; ``options`` are the answers that
-    participants choose from. ``correct`` is whether the answer is correct, where participants predict it.
+    participants choose from. ``correct`` is whether the answer is correct, if participants predict it.
     """
 
     answer: str | None

@@ -17,7 +17,7 @@ from foundation.errors import BadFile
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
 
-# How a submission ended. Visitors without consent are not stored; "late" finished after a return.
+# The end of a submission. Visitors without consent are not stored; "late" finished after a return.
 Group = Literal[
     "done", "late", "screened_out", "failed_comprehension", "full", "returned", "active", "withdrawn"
 ]

@@ -263,7 +263,7 @@ class RankingScale(Choices):
 
     @property
     def ranks(self) -> int:
-        """How many choices get a rank."""
+        """The number of choices that get a rank."""
         return self.top or len(self.choices)
 
 

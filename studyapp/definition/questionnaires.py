@@ -63,7 +63,7 @@ class Column(NamedTuple):
     is_free_text: bool = False
 
 
-# What a form sends in place of an answer; no choice has this value, because values have no hyphen.
+# A form sends this in place of an answer; no choice has this value, because values have no hyphen.
 DECLINED = "prefer-not-to-say"
 
 

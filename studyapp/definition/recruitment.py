@@ -28,7 +28,7 @@ class Platform(NamedTuple):
     """A platform: the parameters it fills in and its completion address.
 
     ``person``, ``study`` and ``session`` name parameters ("" if there is none). ``back`` is the address
-    that ends a submission with ``{code}``, "" where each project has one of its own. ``preview`` is a
+    that ends a submission with ``{code}``, "" if each project has one of its own. ``preview`` is a
     parameter and the value that it has in the platform's preview.
     """
 

@@ -42,7 +42,7 @@ TEXTS = {
     "predicted_correct": "Will the system’s answer be correct now?",
     CANNOT_TELL: "I cannot tell from this",
 }
-# Where nothing was changed.
+# For items that are not changed.
 SIMULATION_TEXTS = {
     "predicted_answer": "What will the system answer?",
     "predicted_correct": "Will the system’s answer be correct?",

@@ -56,8 +56,8 @@ class Participant(Conduct):
     ``returned_at`` is the time at which the recruitment platform reported a returned submission;
     participants who finish after that are kept. ``withdrawal_code`` is NULL for imported and anonymised
     participants. ``device`` is that of the consent; empty without JavaScript. Cookies and personal links of
-    another ``link_generation`` have been revoked. ``next_trials`` holds the next trial, if one is left, where
-    it was read together with the participant; else it is None.
+    another ``link_generation`` have been revoked. ``next_trials`` holds the next trial, if any, after
+    a read of both; else it is None.
     """
 
     class Status(models.TextChoices):

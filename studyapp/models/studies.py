@@ -14,7 +14,7 @@ from predictions.models.predictions import PredictionRun, System
 
 
 class Mode(models.TextChoices):
-    """How a participant came.
+    """The way in which a participant came.
 
     Only live rows count in the assignment of live participants.
     """

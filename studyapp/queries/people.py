@@ -77,7 +77,7 @@ class Person:
 class PeoplePage:
     """A part of the table.
 
-    ``after`` is the key to continue with; None at the end, and where pages have numbers.
+    ``after`` is the key to continue with; None at the end, and if pages have numbers.
     """
 
     rows: list[Person]

@@ -58,7 +58,7 @@ def draw_balanced(
 def lay_out_blocks(right: Sequence[bool], sizes: Mapping[str, int], *, seed: int) -> list[tuple[int, str]]:
     """Return a participant's items in order, with their blocks.
 
-    Which items come in which block is the participant's own, as is the order in a block. In every block the
+    Each participant has their own blocks of items, and their own order in a block. In every block the
     system is right in half.
 
     Args:

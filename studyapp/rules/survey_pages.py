@@ -9,7 +9,7 @@ from typing import Any
 
 from studyapp.rules.page_timing import LARGEST, PageTiming
 
-# What a page before the last leaves in its row.
+# The record that a page before the last leaves in its row.
 PageRecord = dict[str, Any]
 
 

@@ -13,7 +13,7 @@ def has_run_out(seconds: float | None, limit: int | None, *, sent_at_the_end: bo
     """Return whether the time of a page ran out.
 
     Args:
-        seconds: How long the page was shown until it arrived; None if that is unknown.
+        seconds: Time for which the page was shown until it arrived; None if that is unknown.
         limit: The limit in seconds; None without one.
         sent_at_the_end: The browser sent the page because the time was over.
     """

@@ -14,7 +14,7 @@ from studyapp.definition.questionnaires import Answer, Question
 
 
 class Behaviour(NamedTuple):
-    """How a kind of bot answers.
+    """The behaviour of a kind of bot.
 
     Probabilities are of one answer; agreement is on a scale from 0 to 1.
 
@@ -146,7 +146,7 @@ def stored_value(question: Question, sent: str | list[str]) -> Answer:
     return float(sent) if isinstance(question.scale, NumberScale) else question.values.get(sent, sent)
 
 
-# What can be planted on own answers: on the probability of a right first answer, and of taking advice.
+# Effects to plant on own answers: on the probability of a right first answer, and of taking advice.
 OWN_EFFECTS = ("initial_correct", "reliance", "reliance_if_right", "reliance_if_wrong")
 # On that of a right prediction among those who can tell, and of "cannot tell".
 PREDICTION_EFFECTS = ("prediction_right", "cannot_tell")
@@ -168,7 +168,7 @@ def own_answer(
     Args:
         offered: The answers to choose among; one empty text if it types.
         gold: The right answer.
-        behaviour: How it answers.
+        behaviour: The behaviour of the bot.
         rng: Draws whether it is right.
         shifts: The planted effects of `OWN_EFFECTS`.
     """
@@ -198,7 +198,7 @@ def final_answer(
         first: The bot's first answer; None if it is unknown.
         advice: The system's answer; None in the control condition.
         is_right: True if the advice is correct; None if that is unknown.
-        behaviour: How it answers.
+        behaviour: The behaviour of the bot.
         rng: Draws whether it takes the advice.
         shifts: The planted effects of `OWN_EFFECTS`.
     """
@@ -229,7 +229,7 @@ def prediction(
     Args:
         offered: The answers to choose among, "cannot tell" last.
         right: The right one.
-        behaviour: How it answers; a straight-liner takes the last choice.
+        behaviour: The behaviour of the bot; a straight-liner takes the last choice.
         rng: Draws whether it can tell, and if so whether it is right.
         shifts: The planted effects of `PREDICTION_EFFECTS`.
     """

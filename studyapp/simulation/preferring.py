@@ -1,4 +1,4 @@
-"""How simulated participants compare two conditions. No Django."""
+"""Comparisons of two conditions by simulated participants. No Django."""
 
 import math
 import random
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from studyapp.definition.comparing import LEFT, RIGHT
 from studyapp.simulation.behaviours import Behaviour
 
-# What can be planted on all criteria; `preferred_KEY` is for one. Its number is the logarithm of a strength,
-# which may have any value.
+# The effect on all criteria; `preferred_KEY` is for one. Its number is the logarithm of a strength, which may
+# have any value.
 PREFERRED = "preferred"
 TIES = 0.5  # Davidson's parameter: of two equally strong conditions, one in five comparisons is a tie
 
@@ -24,7 +24,7 @@ def preference(offered: Sequence[str], behaviour: Behaviour, rng: random.Random,
 
     Args:
         offered: The choices: left, right and perhaps tie.
-        behaviour: How it answers; a straight-liner takes the last choice.
+        behaviour: The behaviour of the bot; a straight-liner takes the last choice.
         rng: Draws the choice.
         advantage: Logarithm of the left strength less that of the right one.
     """

@@ -101,11 +101,11 @@ class StudyPlan:
         stages: The pages before the items, in order.
         heeded: The answers that pass a check, by key, for each stage or shown question of an attention item.
         item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
-        gold: The right answer by question, where participants answer themselves.
-        predictions: The right predictions, where participants predict the system.
+        gold: The right answer by question, if participants answer themselves.
+        predictions: The right predictions, if participants predict the system.
         blocks: The block of each page with an item, if the task is a simulation.
         task: The task.
-        compared: The questions about two conditions, where participants compare them.
+        compared: The questions about two conditions, if participants compare them.
         own_check_questions: The questions of an attention item, if they are not those of an item.
     """
 

@@ -68,7 +68,7 @@ TEMPLATES_OF = {
 }
 
 
-# What only studies of pairs have, or cannot have, in their own way.
+# Fields that only studies of pairs have, or cannot have, in their own way.
 _OF_PAIRS = ("design", "condition_order")
 
 

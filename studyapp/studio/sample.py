@@ -59,7 +59,7 @@ _STEPS = [
     Step(module="relocate", argument="born", inputs=[1], tokens=[(57, 66, 2)]),
 ]
 _RATIONALE = "Ada Brenn made Night Harbour, and she was born in Kolwen."
-# What every second condition shows of the made-up item where two are compared.
+# Every second condition shows this of the made-up item if two are compared.
 _OTHER: dict[str, Any] = {
     "answer": "Ada Brenn",
     "facts": [("Night Harbour", 1)],

@@ -31,7 +31,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         "task",
         "Task",
-        "What participants do with each item.",
+        "The task of participants with each item.",
         ("task",),
         "item",
     ),
@@ -83,8 +83,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         "recruitment",
         "Recruitment",
-        "How many participants come and until when, the recruitment platform, the assignment to conditions, "
-        "and the retention of data.",
+        "The number of participants and the last day, the recruitment platform, the assignment to "
+        "conditions, and the retention of data.",
         (
             *("participants", "closes", "recruitment", "completion"),
             *("assignment_block", "stale_after_minutes", "order_seed", "privacy"),
@@ -103,7 +103,7 @@ BY_NAME = {step.name: step for step in STEPS}
 
 LABELS: dict[str, str] = {
     "instructions_page": "Separate instructions page",
-    "task.kind": "What participants do",
+    "task.kind": "Participants’ task",
     "task.confidence": "Ask for confidence",
     "task.time_limits": "Time limits (seconds)",
     "task.time_limits.initial": "First answer",
@@ -156,7 +156,7 @@ LABELS: dict[str, str] = {
     "*.scale.max": "Largest number",
     "*.scale.lines": "Height (lines)",
     "*.image.file": "Name of the image",
-    "*.image.alt": "What the image shows",
+    "*.image.alt": "Description of the image",
     "*.scale.ends": "Labels of the ends (two lines)",
     "*.scale.start": "Chosen at the start",
     "*.scale.rows": "Rows (one per line)",
@@ -301,7 +301,7 @@ HINTS: dict[str, str] = dict.fromkeys(WITHOUT_HINT, "") | {
     "exclusions.*.at_least_percent": "Instead, the lowest percentage of such items.",
     "exclusions.*.more_than_percent": "A larger percentage of trials that other rules exclude excludes all.",
     "exclusions.*.at_most": "Largest number that excludes. If left empty, there is no upper bound.",
-    "plan": "What the analysis declares before the data.",
+    "plan": "The analysis as declared before the data.",
     "plan.target": "If left empty, items like these, or these items with interim analyses.",
     "plan.baseline": "The others are compared with it if no comparison is declared.",
     "plan.family": "Confirmatory comparisons. Holm’s correction covers them together.",
@@ -372,8 +372,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "client_visible": "Browser (page visible)",
     },
     "ask": {
-        "answer": "What the system answers",
-        "correct": "Whether the system’s answer is correct",
+        "answer": "The answer of the system",
+        "correct": "The correctness of the system’s answer",
     },
     "of": {
         "all": "All answers to the items",

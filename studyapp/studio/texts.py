@@ -5,7 +5,7 @@ Pure: no Django.
 
 from typing import Any
 
-# What the consent says participants do: the part that follows the task.
+# The description of the task in the consent.
 DOES = {
     "verification": "You will see questions, each with the answer of a system, and judge whether the answer "
     "is correct.",

@@ -38,8 +38,8 @@ from studyapp.web.results_forms import BundleForm, ReportForm
 KINDS = ("report", "export_bundle", "export_responses")
 JOBS_SHOWN = 5
 FACTORS = {"share": 100}  # shares are shown in percent
-# What a report holds may load nothing and send nothing, whatever is in the data. The only script that runs is
-# ours that sorts tables, named by its hash; without `allow-same-origin` it could not read the site either.
+# A report may load nothing and send nothing, whatever is in the data. The only script that runs is ours that
+# sorts tables, named by its hash; without `allow-same-origin` it could not read the site either.
 _SANDBOX = {
     "default-src": [NONE],
     "script-src": [f"'{SORTING_HASH}'"],

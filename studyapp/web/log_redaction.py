@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"/(join|resume|invitations)/[^/\s\"'?<>]+")
 # A query string of an address, if it holds "="; the question mark of a sentence has a space after it. All up
 # to the next space is taken, so that a path of many question marks, as strangers can send, is read only once.
 _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"'<>]*")
-# What would begin a line that nobody logged, or drive the terminal of its reader.
+# Characters that would begin a line that nobody logged, or drive the terminal of its reader.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 

@@ -95,7 +95,7 @@ class Row:
 
     @property
     def width(self) -> str:
-        """How many points a row has to hold: 11 fit anywhere, 21 on a desk."""
+        """The width of a row of points: 11 fit anywhere, 21 on a desk."""
         return "short" if len(self.choices) <= 11 else "medium" if len(self.choices) <= 21 else "long"
 
     @property
@@ -329,7 +329,7 @@ class LinkForm(forms.Form):
         label=gettext_lazy("Label"),
         max_length=100,
         required=False,
-        help_text=gettext_lazy("Where you will share the link. Exports contain the label."),
+        help_text=gettext_lazy("The channel where you will share the link. Exports contain the label."),
     )
     mode = forms.ChoiceField(label=gettext_lazy("Mode"), choices=Mode.choices)
     quota = forms.IntegerField(

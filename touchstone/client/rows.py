@@ -419,7 +419,7 @@ class Flow(Row):
 class EstimateRow(Row):
     """A measure in a condition so far, with its 95 % confidence interval.
 
-    ``value`` and the interval are null where they cannot be given; ``reason`` says why.
+    ``value`` and the interval are null if they cannot be given; ``reason`` says why.
     """
 
     measure: str

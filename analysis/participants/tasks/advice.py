@@ -25,7 +25,7 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
 
     final_took_advice: h₂ is correct, where h₁ is wrong and a is correct. final_kept_answer: h₂ is correct,
     where h₁ is correct and a is wrong. final_switched: h₂ = a, where h₁ ≠ a. …_whole and initial_system:
-    correctness where that of h₁, h₂ and a is known. advice: 1 where the participant saw advice.
+    correctness where that of h₁, h₂ and a is known. advice: 1 if the participant saw advice.
 
     Examples:
         >>> rows = pd.DataFrame({"initial_correct": [0.0, 1.0], "final_correct": [1.0, 1.0],

@@ -22,7 +22,7 @@ from .task import Task, common_measures, numbers
 def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     """Compute what coverage, precision and accuracy sum up.
 
-    predicted_made: 1 where a prediction was made, 0 for "cannot tell". The others: see `prediction_values`.
+    predicted_made: 1 if a prediction was made, 0 for "cannot tell". The others: see `prediction_values`.
 
     Examples:
         >>> rows = pd.DataFrame({"cannot_tell": [0.0, 1.0], "prediction_right": [1.0, None],

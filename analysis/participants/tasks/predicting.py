@@ -22,10 +22,10 @@ def prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[str, Array
 
     Args:
         trials: Trials with the columns `prediction_right` and `options`.
-        predicted: 1 where a prediction was made, 0 where it was declined, NaN where there is no answer.
+        predicted: 1 if a prediction was made, 0 if it was declined, NaN if there is no answer.
 
     Returns:
-        prediction_right: 1 or 0, of the predictions that were made. predicted_right: 0 where it was declined,
+        prediction_right: 1 or 0, of the predictions that were made. predicted_right: 0 if it was declined,
         too. predicted_chance: share of right guesses, 1 / options. predicted_above_chance: right minus that.
 
     Examples:

@@ -35,8 +35,8 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
 
     predicted_<block>: 1 for a right prediction in the block, 0 for a wrong one; predicted_tested: in the
     blocks before and after. predicted_above_after: right minus 1 / options, after the learning block.
-    predicted_hit_<block> and predicted_alarm_<block>: 1 where "yes" (or "it will be right") was predicted, of
-    the items where the system did so, and of the others; known where there are these two options.
+    predicted_hit_<block> and predicted_alarm_<block>: 1 if "yes" (or "it will be right") was predicted, of
+    the items where the system did so, and of the others; known if there are these two options.
 
     Examples:
         >>> rows = pd.DataFrame({"block": ["before", "after"], "prediction_right": [0.0, 1.0],

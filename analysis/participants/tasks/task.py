@@ -23,7 +23,7 @@ class Task:
         kind: Name in definitions.
         columns: Columns of `trials` that only this task has.
         values: Computes the values of trials that measures sum up, by name; each has one number per row, NaN
-            where the trial does not enter. The names are reserved, so that no question has them.
+            if the trial does not enter. The names are reserved, so that no question has them.
         measures: All measures beside those of a study's own questions.
         accuracy: Key of the measure that says how often people are right.
         outcomes: Values of trials, 1 or 0, that models of single trials explain, by label.

@@ -38,7 +38,7 @@ _Encoded = tuple[Id | None, bytes]
 
 
 class _Writing:
-    """A file being written. Keeps original ids where no two files clash."""
+    """A file being written. Keeps original ids if no two files clash."""
 
     def __init__(self) -> None:
         self._images: dict[Id, dict[str, Any]] = {}

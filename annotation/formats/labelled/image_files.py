@@ -363,7 +363,7 @@ def _cvat_attributes(
     for each in element.iter("attribute"):
         name, value = each.get("name", ""), (each.text or "").strip()
         kind = ASKED.get(inputs.get((mark.label, name), ""))
-        # What no question can hold must not keep the file from becoming a project.
+        # A value that no question can hold must not keep the file from becoming a project.
         if (kind == "rating" and value not in RATINGS) or (kind == "choice" and len(value) > 60):
             kind = None
         if value:

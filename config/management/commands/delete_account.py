@@ -19,7 +19,9 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("name", help="user name or e-mail address")
-        parser.add_argument("--yes", action="store_true", help="do it; without it nothing happens")
+        parser.add_argument(
+            "--yes", action="store_true", help="delete the account; without it nothing happens"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         by, user = actor_of(options), account_called(options["name"])
@@ -27,4 +29,4 @@ class Command(JobCommand):
             check_administer(by, user)
         if not options["yes"]:
             raise CommandError(f"nothing was done; give --yes to delete {user.username} for good")
-        self.stdout.write(f"Deleted. What stays names «{delete_account(user=user, by=by)}».")
+        self.stdout.write(f"Deleted. The remaining records name «{delete_account(user=user, by=by)}».")

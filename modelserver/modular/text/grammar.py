@@ -139,7 +139,7 @@ class Derivation:
     def take(self, number: int) -> Derivation:
         """Return the derivation with one production more.
 
-        Raises ValueError where it does not fit.
+        Raises ValueError if it does not fit.
         """
         production = productions()[number]
         if self.done or production.output not in self.open[-1][0]:

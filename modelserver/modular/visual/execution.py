@@ -35,7 +35,7 @@ BOTH, EITHER = frozenset({"and", "in-each-image"}), frozenset({"or", "in-at-leas
 
 
 class Pairs(Protocol):
-    """How well relations fit pairs of boxes, 0 to 1, by rows of modules."""
+    """Fit of relations to pairs of boxes, 0 to 1, by rows of modules."""
 
     def every(self, rows: list[int]) -> Tensor:
         """Return the score of each box with each other, [n, images, m, m]."""
@@ -52,8 +52,8 @@ class Scores:
     """The scores of a batch's learned modules, with each node's row.
 
     Attributes:
-        score: [rows, images, m], how well the words fit a box, 0 to 1.
-        pair: How well the relation fits two boxes.
+        score: [rows, images, m], fit of the words to a box, 0 to 1.
+        pair: Fit of the relation to two boxes.
     """
 
     score: Tensor

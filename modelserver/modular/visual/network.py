@@ -96,7 +96,7 @@ class _Texts:
     texts: list[_Text]
     examples: list[int]
     readers: dict[Place, tuple[int, Span]]  # an example's node: a text and the span of its words
-    whole: list[int]  # of each example, the text whose regions Layer-count sees; empty where none does
+    whole: list[int]  # of each example, the text whose regions Layer-count sees; empty if none does
 
 
 class Places(nn.Module):

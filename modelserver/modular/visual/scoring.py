@@ -1,4 +1,4 @@
-"""How well a network does: accuracy, and the faithfulness of its modules."""
+"""Scores of a network: accuracy, and the faithfulness of its modules."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from modelserver.wire.schema import Box, Execution, ModuleImage, ModuleItem, Mod
 
 REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, found by the names of images
 WARM_UP_IMAGE = "warm-up of the model server.png"
-REMEMBERED = 64  # pictures whose regions are kept, for an item is checked and then executed
+REMEMBERED = 64  # pictures whose regions are kept, because an item is checked and then executed
 
 
 @dataclass(frozen=True)

@@ -266,7 +266,7 @@ class CausalSystem(Identified):
         """Return all tokens before an answer that is words or a label."""
         if writer.values["type"] in ("span", "label") or self.file.order == "answer-first":
             return prompt + writer.tokens[: writer.starts["answer"]]
-        # What it wrote says yes or no, and the target is words.
+        # The model wrote yes or no, and the target is words.
         written = writer.tokens[: writer.starts["type"]]
         return [*prompt, *written, *self._encode("span"), *self._encode('", "answer": "')]
 

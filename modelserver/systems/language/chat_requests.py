@@ -79,7 +79,7 @@ class Gate:
         self._changed = asyncio.Condition()
 
     def bound(self, limits: Limits) -> None:
-        """Take over the limits of a system where they are smaller."""
+        """Take over the limits of a system if they are smaller."""
         self._concurrency = min(self._concurrency or limits.concurrency, limits.concurrency)
         if limits.tokens_per_minute is not None:
             asked = limits.tokens_per_minute

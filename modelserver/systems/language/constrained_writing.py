@@ -160,7 +160,7 @@ class AnswerWriter:
     def logprob(self) -> float:
         """Return the log-probability of the answer.
 
-        The type counts too where it was written first, because it says yes, no, or that words follow.
+        The type counts too if it was written first, because it says yes, no, or that words follow.
         """
         kind = self.values["type"]
         first = self.type_logprobs[kind] if self.order == "explain-first" else 0.0

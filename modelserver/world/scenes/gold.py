@@ -36,7 +36,7 @@ def fractions(thing: Thing) -> list[float]:
 def values(program: Call, pair: Pair) -> list[bool | int | float | None]:
     """Return the number or truth of each node, root first.
 
-    None for nodes that give boxes, and below statements about single images, where a node has a value for
+    None for nodes that give boxes, and below statements about single images, if a node has a value for
     each of them.
     """
     value = evaluate(program, pair)

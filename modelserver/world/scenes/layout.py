@@ -1,4 +1,4 @@
-"""How a pair of scenes is made, and changed in one place."""
+"""Make a pair of scenes, and change it in one place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from modelserver.world.scenes.things import (
 
 MARGIN = 6.0
 TRIES = 14  # places tried for one thing before a scene does without it
-FREE, SEEN = 0.6, 0.8  # shares of an outline and of its rectangle to be seen where another shape covers it
+FREE, SEEN = 0.6, 0.8  # shares of an outline and of its rectangle to be seen if another shape covers it
 
 Pair = tuple[Thing, ...]  # in the order in which they are drawn
 

@@ -103,7 +103,7 @@ def _kept(node: Call, pair: Pair, test: Callable[[Thing, Pair], bool]) -> Pair:
 
 def _in_relation(relation: str, thing: Thing, others: Pair) -> bool:
     answers = [holds(relation, thing, other) for other in others]
-    if None in answers:  # even where another answer would settle it: nobody should have to weigh it
+    if None in answers:  # even if another answer would settle it: nobody should have to weigh it
         raise Unclear(relation)
     return True in answers
 

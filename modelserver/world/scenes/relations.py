@@ -129,7 +129,7 @@ RELATIONS: dict[str, Callable[[Thing, Thing], bool | None]] = {
     "inside": _held,
     "with": lambda first, second: _held(second, first),
 }
-"""What `with-relation` may be asked about, by the words of the sentence; first and second thing differ."""
+"""Relations that `with-relation` may ask about, by the words of the sentence; the two things differ."""
 
 
 def holds(relation: str, first: Thing, second: Thing) -> bool | None:

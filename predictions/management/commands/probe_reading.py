@@ -40,7 +40,7 @@ Read = TypeVar("Read")
 class Command(JobCommand):
     help = (
         "Ask systems questions and their counterfactuals, and which words counted, and write one record per "
-        "instance for `.venv/bin/python -m analysis alignment`. What exists already is not computed again."
+        "instance for `.venv/bin/python -m analysis alignment`. Stored records are not computed again."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -106,7 +106,7 @@ class Command(JobCommand):
                 saliency = _saliency(method, options)
                 probes.append(_probed(dataset, name, saliency, keys, options["slice"], by))
         except KeyboardInterrupt:
-            self.stderr.write("Stopped. What is there already is kept; run probe_reading again to go on.")
+            self.stderr.write("Stopped. The records so far are stored; run probe_reading again to go on.")
             sys.exit(130)
         self._write(probes, keys, options["out"])
 

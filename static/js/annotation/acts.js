@@ -34,7 +34,7 @@ function covers(one, other) {
 /**
  * @param {Store} store
  * @param {(text: string) => void} announce
- * @param {(place: Place) => Promise<string | null>} askReason why an object is new where one chooses
+ * @param {(place: Place) => Promise<string | null>} askReason why an object is new in a node that chooses
  */
 export function createActs(store, announce, askReason) {
   /** @type {Map<number, string>} the label for new marks, by node of a plain task */
@@ -257,7 +257,7 @@ export function createActs(store, announce, askReason) {
     },
 
     /**
-     * Select an object; where one chooses, also choose it, and where one links, take it as source. A second mark
+     * Select an object; if the node chooses, also choose it, and if it links, take it as source. A second mark
      * ends a relation that was begun.
      * @param {string | null} id
      */
@@ -316,7 +316,7 @@ export function createActs(store, announce, askReason) {
         store.edit({ node: store.node, put: [{ ...thing, reason: reason.trim() }] });
     },
 
-    /** The n-th object, from 1: choose it where one chooses, else select it. @param {number} number */
+    /** The n-th object, from 1: choose it if the node chooses, else select it. @param {number} number */
     byNumber(number) {
       const each = store.objects[number - 1];
       if (each) acts.pick(each.id);

@@ -35,7 +35,7 @@ export function createAdjudication(store, before, acts) {
   const root = element(
     "section",
     { class: "panel", "aria-labelledby": "others-title" },
-    element("h2", { id: "others-title" }, gettext("What the annotators marked")),
+    element("h2", { id: "others-title" }, gettext("Annotators’ marks")),
     states,
     list,
   );
@@ -72,13 +72,13 @@ export function createAdjudication(store, before, acts) {
   /** The mark of the document that lies at a place. @param {Place} place */
   const markOf = (place) => store.objects.find((each) => !each.own && same(each.place, place))?.id ?? null;
 
-  /** An end of a relation in words: the mark that lies there, or where it lies. @param {Place} place */
+  /** An end of a relation as text: the mark that lies there, or where it lies. @param {Place} place */
   function endOf(place) {
     const mark = markOf(place);
     return mark ? endText(store, mark) : text(place);
   }
 
-  /** What people say about a mark; by whom, if they differ. @param {string} name @param {Record<string, (string | number)[]>} answers */
+  /** People's answers about a mark; with their names, if they differ. @param {string} name @param {Record<string, (string | number)[]>} answers */
   function saidText(name, answers) {
     /** @type {Map<string, string[]>} */
     const groups = new Map();
@@ -106,7 +106,7 @@ export function createAdjudication(store, before, acts) {
     return label ? `${label}: ${where}` : where;
   }
 
-  /** Choose the child's object that lies there; where there is none, draw it. @param {Place & {ends?: Place[]}} place */
+  /** Choose the child's object that lies there; if there is none, draw it. @param {Place & {ends?: Place[]}} place */
   function takeOver(place) {
     if (place.ends) {
       const [first, second] = place.ends.map(markOf);

@@ -1,5 +1,5 @@
 /**
- * How Annotorious writes marks: in pixels, with their bounds; and keeping its elements out of the keyboard's way.
+ * The form of Annotorious for marks: pixels, with their bounds; and keeping its elements out of the keyboard's way.
  *
  * @typedef {import("./types.js").Rect} Rect
  * @typedef {import("./types.js").Place} Place

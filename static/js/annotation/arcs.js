@@ -1,5 +1,5 @@
 /**
- * Relations as arcs over a passage. They are for the eye alone: the list of the step says the same in words.
+ * Relations as arcs over a passage. They are for the eye alone: the list of the step says the same as text.
  *
  * @typedef {{from: DOMRect, to: DOMRect, look: string, selected: boolean, directed: boolean}} Arc
  */

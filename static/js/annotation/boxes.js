@@ -140,7 +140,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     },
   };
 
-  /** Select the next box; false where there is none and Tab should leave. @param {number} step */
+  /** Select the next box; false if there is none and Tab should leave. @param {number} step */
   function walk(step) {
     const objects = store.objects;
     const place = objects.findIndex((each) => each.id === store.object);
@@ -177,7 +177,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     const picture = pictures[chosen.place.image ?? 0];
     const { width, height } = picture.size;
     const step = event.shiftKey ? BIG_STEP_PIXELS : STEP_PIXELS;
-    // Arrows go by what is seen, also where the image is turned.
+    // Arrows go by what is seen, even if the image is turned.
     const [wide, high] = picture.quarters % 2 ? [height, width] : [width, height];
     const [dx, dy] = [(across * step) / wide, (down * step) / high];
     if (corner !== null && chosen.place.polygon) {
@@ -364,7 +364,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       const degrees = 90 * picture.quarters;
       announce(gettext("The %(image)s is turned by %(degrees)s°.", { image: imageName(store, lastImage), degrees }));
     },
-    /** @param {Record<string, number>} light brightness and contrast, 1 where unchanged */
+    /** @param {Record<string, number>} light brightness and contrast, 1 if unchanged */
     setLight({ brightness, contrast }) {
       row.classList.toggle("relit", brightness !== 1 || contrast !== 1);
       row.style.setProperty("--brightness", String(brightness));

@@ -62,7 +62,7 @@ function start() {
   const forPrograms = kindWords.map((each) => each.textContent);
   const forAnswers = { boxes: gettext("images"), spans: gettext("texts") };
 
-  /** Where nothing is marked, the field says what the items are. @param {boolean} built */
+  /** If nothing is marked, the field says what the items are. @param {boolean} built */
   function nameKinds(built) {
     for (const [index, each] of kindWords.entries()) {
       const words = each.value === undefined ? gettext("Items") : forAnswers[/** @type {"boxes"} */ (each.value)];
@@ -71,7 +71,7 @@ function start() {
     if (built && !part("id_kind").value) part("id_kind").value = "spans";
   }
 
-  /** Take up what was sent before, where it was refused. */
+  /** Take up what was sent before, if it was refused. */
   function resume() {
     try {
       take(JSON.parse(text.value).layers);
@@ -110,7 +110,7 @@ function start() {
   /** The layer that asks a question about its marks. @param {Layer} question */
   const ownerOf = (question) => layers.find(({ questions }) => questions.includes(question));
 
-  /** What a layer can depend on: choices before it; a question, also the label of the mark. @param {Layer} layer or question */
+  /** The conditions of a layer: choices before it; a question, also the label of the mark. @param {Layer} layer or question */
   function choicesBefore(layer) {
     const owner = ownerOf(layer);
     const all = owner?.questions ?? layers;
@@ -226,7 +226,7 @@ function start() {
     return type;
   }
 
-  /** What layers and questions both have. @param {Layer} layer or question @param {string} id @param {(type: string) => boolean} isOffered */
+  /** The fields of layers and questions alike. @param {Layer} layer or question @param {string} id @param {(type: string) => boolean} isOffered */
   const ownFields = (layer, id, isOffered) => [
     field(`${id}-type`, gettext("Type"), typeOf(layer, id, isOffered)),
     field(`${id}-name`, gettext("Name"), input(`${id}-name`, layer, "name", { required: true, maxlength: "60" })),
@@ -304,7 +304,7 @@ function start() {
     return element("label", { class: "check" }, box, element("span", {}, words));
   }
 
-  /** Which answer shows a layer or question; nothing where it can depend on none. @param {Layer} layer @param {string} id */
+  /** The answer that shows a layer or question; nothing if it can depend on none. @param {Layer} layer @param {string} id */
   function condition(layer, id) {
     const choices = choicesBefore(layer);
     const owner = ownerOf(layer);
@@ -353,7 +353,7 @@ function start() {
     );
   }
 
-  /** How far in a label can stand: once further than the one above. @param {Layer} layer @param {number} index */
+  /** The deepest indentation of a label: once further than the one above. @param {Layer} layer @param {number} index */
   const mostDepth = (layer, index) => (index ? (layer.labels[index - 1].depth ?? 0) + 1 : 0);
 
   /** @param {Layer} layer @param {string} id */

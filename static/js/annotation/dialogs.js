@@ -48,7 +48,7 @@ export function closed(dialog) {
 }
 
 /**
- * Why an object is new where one chooses; null where the person thinks better of it.
+ * Ask why an object is new in a step that chooses. Null if the person thinks better of it.
  * @param {"boxes" | "spans"} kind
  */
 export async function askReason(kind) {

@@ -36,7 +36,7 @@ export function createDraft(layer, onClose, onStep) {
     get open() {
       return corners.length > 0;
     },
-    /** What a person who does not see the image should hear. */
+    /** The text for a person who does not see the image. */
     get words() {
       return corners.length < 3
         ? gettext("Corner %(number)s set.", { number: corners.length })

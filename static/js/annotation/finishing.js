@@ -100,7 +100,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     });
   }
 
-  /** Ask once where the program contradicts the answer; true if the person wants to look again. */
+  /** Ask once if the program contradicts the answer; true if the person wants to look again. */
   async function isDoubted() {
     if (asked || store.mismatch !== true || store.document.problem) return false;
     asked = true;

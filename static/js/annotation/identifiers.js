@@ -1,6 +1,6 @@
 /**
- * Ids made in the browser, of operations (UUIDs) and of objects. `crypto.randomUUID` lacks where a site is
- * reached by plain http, so they are made of random bytes.
+ * Ids made in the browser, of operations (UUIDs) and of objects. `crypto.randomUUID` is missing if a
+ * site is reached by plain http, so they are made of random bytes.
  */
 
 /** @param {number} count @returns {string} that many random bytes in hexadecimal digits */

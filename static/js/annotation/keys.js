@@ -9,7 +9,7 @@ import { openDialog } from "./dialogs.js";
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 
-/** Keys that act where the images or the passage have the focus, and cannot be changed. */
+/** Keys that act while the images or the passage have the focus, and cannot be changed. */
 const FIXED = {
   boxes: [
     ["Tab", gettext("next box (with Shift: previous box)")],

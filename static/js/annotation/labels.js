@@ -39,7 +39,7 @@ export function answersAt(store, node) {
   return layerOf(store.document, node).objects.flatMap(({ value }) => (value === undefined ? [] : [value]));
 }
 
-/** What can be chosen at a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
+/** The choices of a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
 export function choicesOf({ type, labels, lowest, highest }) {
   if (type !== "rating")
     return labels.map(({ name, key, hint, depth }) => ({ value: /** @type {Value} */ (name), key, hint, depth }));
@@ -105,7 +105,7 @@ export function createLabels(store, root, acts, looks) {
     if (focused) document.getElementById(focused)?.focus();
   }
 
-  /** What models had a part in which answer, in words. @returns {[Value | undefined, string][]} */
+  /** The answers in which models had a part, and those models as text. @returns {[Value | undefined, string][]} */
   const origins = () =>
     layerOf(store.document, store.node).objects.flatMap(({ value, suggested }) =>
       value !== undefined && suggested ? [/** @type {[Value, string]} */ ([value, originText(suggested)])] : [],

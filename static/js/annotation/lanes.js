@@ -1,6 +1,6 @@
 /**
- * Which line under the text each span gets, so that spans over each other stay apart, and what every token
- * therefore looks like. Pure.
+ * The line of each span under the text, so that spans over each other stay apart, and the look of every token
+ * that follows from it. Pure.
  */
 
 /** Lines that the text has room for; deeper overlaps share the last one. */

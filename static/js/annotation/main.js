@@ -143,7 +143,7 @@ function start() {
   const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce, panels, user);
   createStatus(store, queue, site, part("save-status"), part("notice"), announce, page.dataset);
   const foot = part("finishing");
-  // What sticks above the foot on a phone has to know how high it is.
+  // The parts that stick above the foot on a phone have to know its height.
   new ResizeObserver(() => page.style.setProperty("--foot", `${foot.offsetHeight}px`)).observe(foot);
   createVerdict(store, part("verdict"));
   createProblemNote(store, part("problem"));
@@ -151,7 +151,7 @@ function start() {
     announce(
       ngettext("Merged a change from elsewhere.", "Merged %(count)s changes from elsewhere.", others),
     );
-  // What is likely to come next is there when it comes.
+  // Load the images that are likely to come next, so that they are there when they come.
   addEventListener("load", () => {
     for (const address of annotation.upcoming ?? []) new Image().src = address;
   });

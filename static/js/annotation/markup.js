@@ -1,6 +1,6 @@
 /**
  * Elements made in JavaScript. Text goes in as text, so nothing that people wrote can become markup; inline
- * styles are not used, for the site's content security policy forbids them.
+ * styles are not used, because the site's content security policy forbids them.
  */
 
 const SVG = "http://www.w3.org/2000/svg";

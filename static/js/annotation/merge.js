@@ -48,7 +48,7 @@ export function createMerge(store) {
   /** @param {Conflict} conflict @param {number} index */
   function row(conflict, index) {
     const both = canKeepBoth(conflict);
-    // Nothing is chosen beforehand where that would delete what somebody else has kept.
+    // Nothing is chosen beforehand if that would delete what somebody else has kept.
     const start = both ? "both" : conflict.mine ? "mine" : "";
     const option = (
       /** @type {Choice} */ value,

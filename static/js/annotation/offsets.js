@@ -9,7 +9,7 @@
  * @param {string} text
  */
 export function offsetsOf(text) {
-  /** @type {number[] | null} unit at which each code point starts; null where both counts are the same */
+  /** @type {number[] | null} unit at which each code point starts; null if both counts are the same */
   const units = /[\ud800-\udfff]/.test(text) ? starts(text) : null;
   const points = units ? units.length - 1 : text.length;
 

@@ -12,7 +12,7 @@
 import { layerOf, thingOf } from "./program.js";
 
 /**
- * The document after a change. What would refer to something that is gone goes with it, as on the site.
+ * The document after a change. References to something that is gone go with it, as on the site.
  * @param {Program} program @param {Document} document @param {Change} change @returns {Document}
  */
 export function apply(program, document, change) {
@@ -90,8 +90,8 @@ export function inverse(program, before, after, change) {
 }
 
 /**
- * One change for two made right after each other, where both only replace the same object (a box pushed by
- * the arrow keys) or only write the same note; null where they stay apart.
+ * One change for two made right after each other, if both only replace the same object (a box pushed by
+ * the arrow keys) or only write the same note; null if they stay apart.
  * @param {Change} first @param {Change} second @returns {Change | null}
  */
 export function joined(first, second) {

@@ -27,7 +27,7 @@ const MEASURES = {
 };
 
 /**
- * What moves the edges of a span: sign, name by words and by characters, and units to add at either side.
+ * The buttons that move the edges of a span: sign, name by words and by characters, and units to add at either side.
  * @type {[string, string, string, number, number][]}
  */
 const EDGES = [
@@ -175,7 +175,7 @@ export function createPanel(store, root, acts, view, looks) {
     return element("li", {}, made);
   }
 
-  /** What is said about a mark, without questions that it is not asked any more. @param {InPlay} each */
+  /** The answers about a mark, without those to questions that no longer apply. @param {InPlay} each */
   function answered({ from, thing }) {
     const asked = askedAbout(store.program.nodes[from].layer, thing);
     return Object.fromEntries(asked.flatMap(({ name }) => (thing.answers?.[name] ? [[name, thing.answers[name]]] : [])));
@@ -415,7 +415,7 @@ export function createPanel(store, root, acts, view, looks) {
   return {
     /** The labels of the step, with those of questions about the selected mark. */
     labels: { ...labels, press: (/** @type {string} */ key) => labels.press(key) || questions.press(key) },
-    /** Where the suggestions of models go. */
+    /** The element for suggestions of models. */
     suggestions,
     /** Return the field to select the sources of the selected object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),

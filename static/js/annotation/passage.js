@@ -165,7 +165,7 @@ export function createPassage(text, tokens, onRebuild) {
       }
     },
     /**
-     * Where the keyboard is, and what it or the pointer has picked.
+     * Show the position of the keyboard, and the units that it or the pointer has picked.
      * @param {number} nextCaret
      * @param {number} start
      * @param {number} end

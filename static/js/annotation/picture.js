@@ -192,7 +192,7 @@ export function createPicture(image, name, events, labels) {
   );
 
   /**
-   * Annotorious looks where a box is taken hold of by the bounds of its layer, which are others where it is turned;
+   * Annotorious looks where a box is taken hold of by the bounds of its layer, which are others if it is turned;
    * it follows the pointer by offsets in the layer, which are right.
    * @param {PointerEvent} event
    */

@@ -12,8 +12,7 @@ import { layerOf } from "./program.js";
 import { valueText } from "./words.js";
 
 /**
- * What some system takes for the node's output, with the marks that its relations connect, or what annotators
- * marked there.
+ * A system's output at the node, with the marks that its relations connect, or the annotators' marks there.
  * @param {Store} store
  * @returns {Place[]}
  */

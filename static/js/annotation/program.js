@@ -83,7 +83,7 @@ export function thingOf(layer, id) {
 }
 
 /**
- * The object that a choice refers to in the end; null where it is gone.
+ * The object that a choice refers to in the end; null if it is gone.
  * @param {Program} program @param {Document} document @param {number} node @param {Thing} thing
  * @returns {Thing | null}
  */
@@ -122,8 +122,8 @@ export function placed(program, document, index) {
 }
 
 /**
- * The objects that a person can select at a node: its own, and before them, where it chooses, those of its
- * first child to choose among, and where it relates, all marks.
+ * The objects that a person can select at a node: its own, and before them, if it chooses, those of its
+ * first child to choose among, and if it relates, all marks.
  * @param {Program} program @param {Document} document @param {number} node
  * @returns {InPlay[]}
  */
@@ -171,7 +171,7 @@ export function context(program, document, node) {
 }
 
 /**
- * How many objects of a link node name no source although its children have objects.
+ * The number of objects of a link node that name no source although its children have objects.
  * @param {Program} program @param {Document} document @param {number} node
  */
 export function unlinked(program, document, node) {

@@ -8,7 +8,7 @@
  * @typedef {import("./rebase.js").Choice} Choice
  * @typedef {"saved" | "saving" | "offline" | "refused" | "merging" | "login" | "gone"} StatusKind
  * @typedef {{kind: StatusKind, count: number, detail: string, kept: boolean, refused: string}} Status `refused` is the id
- *   of the operation that the site does not take, where it names one
+ *   of the operation that the site does not take, if it names one
  */
 import { gettext } from "./language.js";
 import { conflicts, merged, operationsBetween } from "./rebase.js";
@@ -189,7 +189,7 @@ export function createQueue(store, site, unsaved, ask) {
       return store.pending.length === 0;
     },
     look,
-    /** Take back what the site refused. @param {string[]} ids all unsaved ones where empty */
+    /** Take back what the site refused. @param {string[]} ids all unsaved ones if empty */
     giveUp(ids) {
       const gone = new Set(ids.length ? ids : store.pending.map((operation) => operation.id));
       for (const id of gone) unsaved.drop(id);

@@ -55,7 +55,7 @@ export function canKeepBoth({ name, mine, theirs }) {
 
 /**
  * The document that a person wants after choosing: theirs, with all of mine that is no conflict, and the
- * choices. What was chosen from or linked to something that is now gone goes with it.
+ * choices. Choices from and links to something that is now gone go with it.
  * @param {Program} program @param {Document} mine @param {Document} theirs @param {Operation[]} myOperations
  * @param {Conflict[]} found @param {Record<string, Choice>} choices @returns {Document}
  */
@@ -76,7 +76,7 @@ export function merged(program, mine, theirs, myOperations, found, choices) {
 }
 
 /**
- * The operation that leads from one document to another; none where they are the same.
+ * The operation that leads from one document to another; none if they are the same.
  * @param {Program} program @param {Document} before @param {Document} after @param {number} base
  * @returns {Operation[]}
  */

@@ -103,7 +103,7 @@ export function resizedTo({ left, top, width, height }) {
 }
 
 /**
- * How far two boxes cover the same: intersection over union.
+ * The overlap of two boxes: intersection over union.
  * @param {Rect} one
  * @param {Rect} other
  */

@@ -162,7 +162,7 @@ function covers({ box, polygon, shape }, x, y) {
 }
 
 /**
- * What a person has made of a mark: moved as a whole it stops at the image's edge, else it is cut there.
+ * The new place of a mark that a person changed: moved as a whole it stops at the image's edge, else it is cut there.
  * @param {Place} before @param {Place} now @returns {Place}
  */
 export function settled(before, now) {

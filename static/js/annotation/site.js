@@ -49,7 +49,7 @@ export function createSite(url, token) {
     return body;
   }
 
-  /** Take the token of the present login from the page; false where nobody is logged in. */
+  /** Take the token of the present login from the page; false if nobody is logged in. */
   async function renewed() {
     const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
     const page = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
@@ -86,7 +86,7 @@ export function createSite(url, token) {
     bindKeys: (keys) => request("PUT", "../../keys/", { keys }),
 
     /**
-     * Send while the page goes away. What does not fit stays kept in the browser.
+     * Send while the page goes away. Operations that do not fit stay in the browser.
      * @param {Operation[]} operations
      */
     saveInPassing(operations) {

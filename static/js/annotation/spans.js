@@ -130,7 +130,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   });
 
   /**
-   * A click or tap: take what lies there, mark it where one click does, or with a finger pick words.
+   * A click or tap: take what lies there, mark it if one click does, or with a finger pick words.
    * @param {number} unit
    * @param {boolean} touch
    */
@@ -213,7 +213,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     say();
   }
 
-  /** Which way the next word lies, to the right or to the left. */
+  /** The direction of the next word: 1 to the right, -1 to the left. */
   const forward = () => (getComputedStyle(passage.element).direction === "rtl" ? -1 : 1);
 
   /** The token above or below the caret. @param {number} step */

@@ -92,7 +92,7 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
     }
   }
 
-  /** What cannot be saved now is kept in the browser, and taken up by the new page. */
+  /** Reload. The browser keeps what cannot be saved now, and the new page takes it up. */
   async function reload() {
     await queue.flush();
     location.reload();

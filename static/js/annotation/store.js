@@ -18,7 +18,7 @@ import { createProgram, hiddenIn, inPlay, isOpen, lacksAnswers, layerOf, thingOf
 
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
-/** What an object says about the item. @type {(keyof import("./types.js").Thing)[]} */
+/** The fields by which an object makes a statement about the item. @type {(keyof import("./types.js").Thing)[]} */
 const STATED = ["ends", "image", "box", "polygon", "point", "span", "label", "answers", "value"];
 
 /** @param {Annotation} annotation */
@@ -136,7 +136,7 @@ export function createStore(annotation) {
     /**
      * Change the document: one act, that one undo takes back.
      * @param {Change} change @param {string | null} [object] to select with it
-     * @returns {boolean} false where nothing may be changed
+     * @returns {boolean} false if nothing may be changed
      */
     edit(change, object = store.object) {
       if (locked) return false;
@@ -259,7 +259,7 @@ export function createStore(annotation) {
    */
   function add(change, mayJoin) {
     const last = pending.at(-1);
-    // What made an object stays an act of its own: to take back the next one leaves the object there.
+    // The change that made an object stays an act of its own: to take back the next one leaves the object there.
     const open = mayJoin && last && !sent.has(last.id) && !inverses.get(last.id)?.remove;
     const one = open ? joined(last, change) : null;
     if (one) {
@@ -320,7 +320,7 @@ export function createStore(annotation) {
 }
 
 /**
- * The step to begin with: one that a reviewer asked to change, then one that is open. Where all are done, it is
+ * The step to begin with: one that a reviewer asked to change, then one that is open. If all are done, it is
  * the result, and in returned work the first step, because the result is nothing to change.
  * @param {Annotation} annotation @param {ReturnType<typeof createProgram>} program @param {number} [open]
  * @returns {number}

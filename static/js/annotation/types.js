@@ -123,6 +123,6 @@
  * @property {Place} place
  * @property {boolean} own in the node's own layer, and so movable
  * @property {number} from node whose layer it lies in
- * @property {string | null} chosen id of the choice that takes it over, where the node chooses
+ * @property {string | null} chosen id of the choice that takes it over, if the node chooses
  */
 export {};

@@ -1,5 +1,5 @@
 /**
- * What a person marks in a passage, one after the other: words, or characters as a person sees them. Pure.
+ * The units that a person marks in a passage, one after the other: words, or characters as a person sees them. Pure.
  *
  * @typedef {import("./types.js").Range} Range
  * @typedef {{start: number, end: number, first: number, beyond: number}} Unit code points, and the tokens that they touch

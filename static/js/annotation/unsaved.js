@@ -15,7 +15,7 @@ export function createUnsavedStore(annotation) {
 
   return {
     /**
-     * Keep an operation, or its newer form. Returns false where the browser refuses (full, or forbidden).
+     * Keep an operation, or its newer form. Returns false if the browser refuses (full, or forbidden).
      * @param {Operation} operation
      */
     keep(operation) {

@@ -1,5 +1,5 @@
 /**
- * How nodes, objects and values are said to people.
+ * Texts for people about nodes, objects and values.
  *
  * @typedef {import("./types.js").Thing} Thing
  * @typedef {import("./types.js").Place} Place
@@ -64,7 +64,7 @@ export const TASKS = {
   },
 };
 
-/** What is marked at a step: the type of its layer, else that of the item. @param {Store} store @param {number} node */
+/** The type of the marks of a step: the type of its layer, else that of the item. @param {Store} store @param {number} node */
 export function markType(store, node) {
   return store.program.nodes[node].layer?.type ?? store.item.kind;
 }
@@ -93,7 +93,7 @@ export function markText(store, node, number) {
   return (NUMBERED[markType(store, node)] ?? NUMBERED.spans)({ number });
 }
 
-/** How large a mark is, or where a point is, in percent of its image. @param {Store} store @param {Place} place */
+/** The size of a mark, or the place of a point, in percent of its image. @param {Store} store @param {Place} place */
 export function sizeText(store, { box, image, point }) {
   const [left, top, right, bottom] = (box ?? [0, 0, 0, 0]).map((edge) => edge * 100);
   const text = point
@@ -180,7 +180,7 @@ export function endText(store, id) {
 }
 
 /**
- * A relation in words. @param {Store} store @param {Thing} relation @param {string[]} [ends] in words
+ * A relation as text. @param {Store} store @param {Thing} relation @param {string[]} [ends] as text
  * @param {number} [node] whose relation it is
  */
 export function relationText(
@@ -218,7 +218,7 @@ export function notYet(store, node) {
     : "";
 }
 
-/** What a person says about a mark. @param {Record<string, (string | number)[]>} [answers] by question */
+/** A person's answers about a mark. @param {Record<string, (string | number)[]>} [answers] by question */
 export function answersText(answers = {}) {
   return Object.entries(answers)
     .map(([name, values]) => `${name}: ${values.join(", ")}`)

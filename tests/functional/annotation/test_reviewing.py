@@ -42,7 +42,7 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
     page.get_by_role("link", name="i1").click()
     page.get_by_role("button", name="Adjudicate").click()
     expect(page.locator("#editor[data-ready]")).to_be_attached()
-    expect(page.get_by_role("heading", name="What the annotators marked")).to_be_visible()
+    expect(page.get_by_role("heading", name="Annotators’ marks")).to_be_visible()
     expect(page.locator(".cluster")).to_have_count(2)
     page.get_by_role("button", name="Add group 2, of A").press("Enter")
     expect(page.locator(".cluster .choice")).to_have_count(2)

@@ -3,7 +3,7 @@
 - ``NAME.npz``, one for each image: ``boxes`` or ``bbox`` [m, 4], ``features`` or ``x`` [m, width]; boxes in
   pixels if ``image_w`` and ``image_h`` are there, else fractions.
 - ``features.npy`` [n, m, width], ``boxes.npy`` [n, m, 4] and ``names.txt``, one name a line; optional are
-  ``num_boxes.npy`` [n], where images have fewer than m regions, and ``sizes.npy`` [n, 2], width and height of
+  ``num_boxes.npy`` [n], if images have fewer than m regions, and ``sizes.npy`` [n, 2], width and height of
   images whose boxes are in pixels. The arrays are mapped into memory, not read.
 """
 

@@ -1,0 +1,84 @@
+"""The checker of words: files that it reads, and sentences that it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts import words
+
+
+@pytest.fixture
+def messages(tmp_path: Path, monkeypatch):
+    """Return a function that writes a file and gives what is wrong in it, with lines."""
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+
+    def check(name: str, text: str) -> list[tuple[int, str]]:
+        (tmp_path / name).write_text(text, "utf-8")
+        return [(finding.line, finding.message) for finding in words.findings_in(name)]
+
+    return check
+
+
+RIDDLES = [
+    ("a.py", '"""A module.\n\nWhat comes late is lost.\n"""\n', 1),
+    ("a.py", '"""A module: What comes\nlate is lost."""\n', 1),
+    ("a.py", "A = 1\n# How long a run takes.\n", 2),
+    ("a.py", 'A = 1\nB = "Which answer counts is stored."\n', 2),
+    ("a.py", 'A = 1\nB = f"{A} runs. Who comes late sees {A}."\n', 2),
+    ("a.js", "let a; // How long a run takes.\n", 1),
+    ("a.js", "/**\n * A line.\n *\n * Which way the next\n * word lies.\n */\n", 1),
+    ("a.js", 'let a;\nlet b = gettext("What the annotators marked");\n', 2),
+    ("a.css", "p {}\n/* What every page has. */\n", 2),
+    ("a.md", "# Runs\n\n## How a run is paid\n", 3),
+    ("a.html", '<p>\n{% translate "How the size is estimated" %}\n', 2),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "line"), RIDDLES)
+def test_a_riddle_is_found(messages, name, text, line):
+    (finding,) = messages(name, text)
+    assert finding[0] == line
+    assert "riddle" in finding[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", "# Which of them counts?\n# How many are there?\n"),
+        ("a.py", 'A = "How sure are you of that?"\n'),
+        ("a.py", 'A = 1\nB = f"How many more {A} than {A} are there?"\n'),
+        ("a.py", 'A = "Participants see how long a run takes."\n'),
+        ("a.md", "# How to run a study\n"),
+        ("a.js", 'let a = "https://example.org/What"; // See how long it takes.\n'),
+        ("a.js", "let a = 1; // How long a run takes. words: allow - as an example\n"),
+        ("a.css", "p { content: 'What next?'; }\n"),
+        ("a.js", "/* It fits. */ let what = How.it.works;\n"),
+    ],
+)
+def test_other_sentences_are_not(messages, name, text):
+    assert messages(name, text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", "# Newcomers get it.\n"),
+        ("a.py", '"""Start Anew."""\n'),
+        ("a.js", "/** The same IN words. */\n"),
+        ("a.css", "/* for Whoever logs in */\n"),
+        ("a.html", "<button>Do it</button>\n"),
+        ("a.html", "<button>do it</button>\n"),
+    ],
+)
+def test_forbidden_words_are_found_in_any_case(messages, name, text):
+    assert len(messages(name, text)) == 1
+
+
+def test_the_end_of_a_sentence_may_do_it(messages):
+    assert messages("a.py", "# Only the owner can do it.\n") == []
+
+
+def test_scripts_and_styles_are_read():
+    paths = words.tracked(["static"])
+    assert "static/js/frame.js" in paths
+    assert "static/css/frame.css" in paths
