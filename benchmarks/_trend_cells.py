@@ -117,23 +117,6 @@ def _longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return _labels(variant, seed, replace(sizes, label_steps=2 * sizes.label_steps), work, "longer")
 
 
-def _visual_split(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
-    """Train as `_longer` does, without the programs of a split; score both.
-
-    ``name`` is split and variant, such as length-layer.
-    """
-    split, _, variant = name.partition("-")
-    sizes, out = replace(sizes, label_steps=2 * sizes.label_steps), work / "visual-split"
-    options = [*_visual_options(seed, sizes, work), *_from_labels(sizes)]
-    _run("visual-splits", "--out", str(out), "--splits", split, "--variants", variant, *options)
-    row = json.loads((out / "splits.json").read_text())[split][variant]
-    return {
-        f"{score}{end}": row[part][key]
-        for part, end in (("seen", ""), ("unseen", " left out"))
-        for score, key in (("accuracy", "accuracy"), ("faithfulness", "f1"))
-    }
-
-
 def _visual_options(seed: int, sizes: Sizes, work: Path) -> list[str]:
     """Return the options of both tables of visual networks."""
     options = ["--train", str(sizes.scenes), "--pretraining-scenes", str(sizes.pretraining_scenes)]
@@ -248,7 +231,6 @@ KINDS: dict[str, Callable[[str, int, Sizes, Path], Scores]] = {
     "visual": _visual,
     "labels": _labels,
     "longer": _longer,
-    "visual-split": _visual_split,
     "text": _text,
     "text-split": _text_split,
     "reasons": _reasons,

@@ -199,12 +199,6 @@ TRENDS = (
     ),
     Trend(
         "N20",
-        "added: longer programs left out, Layer-count: accuracy on them above Graph-count + both",
-        ("visual-split/length-layer", "accuracy left out"),
-        ("visual-split/length-graph-decont-pretraining", "accuracy left out"),
-    ),
-    Trend(
-        "N20",
         "added: the smallest left out, supervised numbers and dates: F1 on it higher",
         ("text-split/programs-arguments", "f1"),
         ("text-split/programs", "f1"),

@@ -92,7 +92,6 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 TINY_CELLS = {
     "heuristics/overlap": {"f1"},
     "text-split/programs": {"f1", "loss"},
-    "visual-split/length-layer": {"accuracy", "accuracy left out", "faithfulness", "faithfulness left out"},
     "visual/graph": {"accuracy", "faithfulness"},
     "reasons/small": {"f1", "f1_in", "f1_out", "alignment occlusion", "alignment occlusion out"},
 }
