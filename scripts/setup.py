@@ -41,13 +41,13 @@ def main(kind: str) -> None:
     make_environment()
     say = "Installing what %s (the first time takes some minutes and about 2 GB of disk) ..."
     print(say % ("the checks and tests need" if kind == "dev" else "Touchstone runs on"), flush=True)
-    pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
+    pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check", "install"]
     # torch is pinned in requirements.txt, which is also a constraint: nothing may bring another build.
     files = [part for name in REQUIREMENTS[kind] for part in ("--requirement", name)]
     # Python compiles what the tests import; compiling every module takes a third of the work.
     compiled = ["--no-compile"] if kind == "dev" else []
     checked = ["--require-hashes"] if kind == "hashed" else ["--constraint", "requirements.txt"]
-    if subprocess.call([*pip, *compiled, *checked, *files], cwd=ROOT):
+    if call_with_progress([*pip, *compiled, *checked, *files]):
         stop(
             "pip could not install the requirements; its message is above. "
             + ("See docs/how-to/install.md." if kind == "hashed" else "Run the command again.")
@@ -55,7 +55,7 @@ def main(kind: str) -> None:
     # The command touchstone of this checkout; what it needs is there already.
     # Its build tools are installed already if hashes are required; otherwise pip fetches them.
     build = ["--no-build-isolation"] if kind == "hashed" else []
-    if subprocess.call([*pip, "--no-deps", *build, "--editable", "."], cwd=ROOT):
+    if call_with_progress([*pip, "--no-deps", *build, "--editable", "."]):
         stop(
             "pip could not install the command touchstone; its message is above. Run the same command again."
         )
@@ -64,6 +64,19 @@ def main(kind: str) -> None:
     name = ".dev" if kind == "dev" else ".run"
     with open(os.path.join(VENV, name), "w", encoding="utf-8") as stamp:
         stamp.write("installed from " + ", ".join(REQUIREMENTS[kind]) + "\n")
+
+
+def call_with_progress(pip: list[str]) -> int:
+    """Run pip; a terminal shows its newest line in place, a log its errors alone."""
+    if not sys.stdout.isatty():
+        return subprocess.call([*pip, "-qq"], cwd=ROOT)
+    width = shutil.get_terminal_size().columns - 1
+    with subprocess.Popen(pip, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            sys.stdout.write("\r\033[K" + line.strip()[:width])
+            sys.stdout.flush()
+    sys.stdout.write("\r\033[K")
+    return process.returncode
 
 
 def make_environment() -> None:

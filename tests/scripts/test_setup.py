@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -58,3 +59,12 @@ def test_only_the_pinned_file_is_installed(wheel: Path, capfd: pytest.CaptureFix
     setup.main("hashed")
     assert list(wheel.parent.glob(".venv/lib/*/site-packages/wanted.py"))
     assert (wheel.parent / ".venv/.run").exists()  # or make would install by version, without hashes
+
+
+def test_a_terminal_shows_what_pip_does(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "20")
+    program = "import sys; print('Collecting torch'); print('Downloading ' + 'x' * 50); sys.exit(3)"
+    assert setup.call_with_progress([sys.executable, "-c", program]) == 3
+    lines = capsys.readouterr().out.split("\r\033[K")
+    assert lines == ["", "Collecting torch", "Downloading xxxxxxx", ""]
