@@ -564,6 +564,7 @@ _UPKEEP_TASKS = {
     "sweep-output-runs": ("annotation.tasks.sweep_output_runs", RUN_SWEEP_SECONDS),
     "sweep-jobs": ("jobs.tasks.sweep_jobs", JOB_SWEEP_SECONDS),
     "sweep-slices": ("jobs.tasks.sweep_slices", JOB_SWEEP_SECONDS),
+    "sweep-size-plans": ("studyapp.tasks.sweep_size_plans", RUN_SWEEP_SECONDS),
     "purge-job-files": ("jobs.tasks.purge_files", RETENTION_SECONDS),
     "deliver-webhooks": ("jobs.tasks.deliver_webhooks", WEBHOOK_SECONDS),
     "apply-retention": ("studyapp.tasks.keep_promises", RETENTION_SECONDS),

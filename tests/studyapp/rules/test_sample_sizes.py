@@ -1,13 +1,16 @@
 """Tests of the sample-size page: the simulation, what takes longer, what is wrong with assumptions."""
 
 import random
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
 import pytest
+from django.utils import timezone
 from scipy import stats
 
 from analysis.participants.tasks.simulation import effect, trial_values
+from config.celery import app
 from foundation.errors import NoBroker
 from studyapp import tasks
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
@@ -162,6 +165,28 @@ def test_what_takes_longer_goes_to_a_worker(staff, monkeypatch):
     shown = staff.get(f"/staff/sample-size/{plan.pk}/progress/").content.decode()
     assert "<polyline" in shown
     assert "<html" not in shown
+
+
+@pytest.mark.django_db
+def test_a_lost_simulation_is_enqueued_again(monkeypatch):
+    """One that waits or runs at a worker is not, nor a new one, nor while the queue holds messages."""
+    lost, running, new, done = (
+        create_plan(workspace=workspaces.main(), settings=settings(), by=None) for _ in range(4)
+    )
+    old = timezone.now() - timedelta(minutes=2)
+    SizePlan.objects.exclude(pk=new.pk).update(created_at=old, status=SizePlan.Status.RUNNING)
+    SizePlan.objects.filter(pk=done.pk).update(status=SizePlan.Status.DONE)
+    sent, queued = [], [1, 0]
+    monkeypatch.setattr(
+        tasks.compute_size_plan, "apply_async", lambda arguments, **_options: sent.append(arguments)
+    )
+    monkeypatch.setattr(tasks, "active_calls", lambda: {(tasks.compute_size_plan.name, running.pk)})
+    monkeypatch.setattr(tasks, "count_queued", lambda: queued.pop(0))
+    tasks.sweep_size_plans()
+    assert sent == []
+    tasks.sweep_size_plans()
+    assert sent == [(lost.pk,)]
+    assert app.conf.beat_schedule["sweep-size-plans"]["task"] == tasks.sweep_size_plans.name
 
 
 def test_without_a_broker_it_says_so(staff, monkeypatch):
