@@ -29,7 +29,7 @@ from studyapp.studio.forms import form
 from studyapp.studio.steps import BY_NAME, STEPS, Step, label
 from studyapp.views.access import study_page, workspaces_page
 from studyapp.views.staff_results import attached
-from studyapp.views.studio_forms import Submitted, submitted
+from studyapp.views.studio_forms import Submitted, sign_unsaved, submitted
 from studyapp.views.studio_preview import choices, offers
 from studyapp.web.studio_forms import FileStartForm, ScaleForm, StartForm
 
@@ -119,6 +119,7 @@ def _step_page(
         "made_up": seen.made_up,
         "preview": offers(content, chosen),
         "errors": status != 200,
+        "unsaved": sign_unsaved(study, step, now.draft) if status != 200 else "",
     }
     return render(request, "studyapp/studio/step.html", context, status=status)
 

@@ -1,8 +1,10 @@
 """Read drafts from the forms of the studio."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
+from django.core import signing
 from django.http import HttpRequest
 
 from accounts.access import user_of
@@ -26,20 +28,44 @@ class Submitted(NamedTuple):
     draft: Draft
 
 
-def draft_sent(request: HttpRequest, study: Study, step: Step | None, draft: Draft) -> Draft:
-    """Return the draft with the submitted fields of a step, less empty ones."""
+def draft_sent(request: HttpRequest, study: Study, step: Step | None, now: Edited) -> Draft:
+    """Return the draft with the submitted fields of a step, less empty ones.
+
+    They are read as the form showed them: another person may have added or removed rows since.
+    """
     if step is None:
-        return draft
-    built = form(step, draft, known_names(draft, study, user_of(request)))
+        return now.draft
+    shown = _shown(request, study, now)
+    built = form(step, shown, known_names(shown, study, user_of(request)))
     sent = {name: without_nul(values) for name, values in request.POST.lists()}
-    rest = {name: value for name, value in draft.items() if name not in step.fields}
+    rest = {name: value for name, value in now.draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}
+
+
+def _shown(request: HttpRequest, study: Study, now: Edited) -> Draft:
+    """Return the draft that the form was filled from."""
+    with suppress(signing.BadSignature):
+        unsaved: Draft = signing.loads(request.POST.get("shown", ""), salt=_salt(study))
+        return now.draft | unsaved
+    base = base_sent(request)
+    revision = None if base == now.number else study.revisions.filter(number=base).first()
+    return now.draft if revision is None else revision.content
+
+
+def sign_unsaved(study: Study, step: Step, draft: Draft) -> str:
+    """Return the fields of a form that is not of a stored revision, for ``shown``."""
+    fields = {name: draft[name] for name in step.fields if name in draft}
+    return signing.dumps(fields, salt=_salt(study), compress=True)
+
+
+def _salt(study: Study) -> str:
+    return f"studio.shown.{study.pk}"
 
 
 def submitted(request: HttpRequest, study: Study, step: Step) -> Submitted:
     """Return the draft that the form of a step submitted."""
     now = edited(study)
-    draft = fitted(draft_sent(request, study, step, now.draft), now.draft)
+    draft = fitted(draft_sent(request, study, step, now), now.draft)
     return Submitted(now, base_sent(request), draft)
 
 

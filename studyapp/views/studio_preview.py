@@ -66,9 +66,8 @@ FRAME_CSP = {"frame-ancestors": [SELF], "form-action": [NONE], "script-src": [NO
 @xframe_options_sameorigin
 def page(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     """Show a page of the draft with the unsaved fields of a step."""
-    draft = edited(study).draft
-    if request.method == "POST":
-        draft = draft_sent(request, study, BY_NAME.get(step), draft)
+    now = edited(study)
+    draft = draft_sent(request, study, BY_NAME.get(step), now) if request.method == "POST" else now.draft
     content = look(draft, study.workspace).content
     sent = request.POST if request.method == "POST" else request.GET
     return shown(request, study, content, choices(content, sent, "preview_"))

@@ -1,6 +1,7 @@
 """The pages of the studio: from an empty study to a launched one, without JavaScript and without a file."""
 
 import re
+from copy import deepcopy
 from html import unescape
 
 import pytest
@@ -222,6 +223,25 @@ def test_two_people_do_not_overwrite_each_other(staff, dataset):
     assert staff.post("/staff/studio/mine/step/texts/", kept).status_code == 302
     study.refresh_from_db()
     assert study.title == "Theirs"
+
+
+def test_rows_that_another_person_removed_are_kept_as_they_were_typed(staff, dataset):
+    study = start(staff, dataset)
+    address = "/staff/studio/mine/step/questionnaire/"
+    before = deepcopy(study.definition["questionnaire"]["item"])
+    fields = form_of(page(staff, address))
+    staff.post(f"{address}remove/questionnaire.item.0/", fields)
+    study.refresh_from_db()
+    assert study.definition["questionnaire"]["item"] == before[1:]
+    last = len(before) - 1
+    fields[f"questionnaire.item.{last}.text"] = ["Theirs?"]
+    late = staff.post(address, fields)
+    assert late.status_code == 409
+    again = form_of(late.content.decode())
+    assert again[f"questionnaire.item.{last}.text"] == ["Theirs?"]
+    assert staff.post(address, again).status_code == 302
+    study.refresh_from_db()
+    assert study.definition["questionnaire"]["item"] == [*before[:-1], before[-1] | {"text": "Theirs?"}]
 
 
 def test_an_open_form_does_not_overwrite_a_newer_file(staff):
