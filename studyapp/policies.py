@@ -2,7 +2,7 @@
 
 ``check_x`` raises with a sentence for the visitor.
 
-Exceptions: `NotAdmitted`, a StudyappError, with the subclasses `Full` and `NotArrived`.
+Exceptions: `NotAdmitted`, a StudyappError, with the subclasses `Full`, `Outdated` and `NotArrived`.
 """
 
 from django.utils import timezone
@@ -21,6 +21,8 @@ REFUSALS = {
     "paused": _("This study is paused. Please come back later."),
     "not_open": _("This study is not open yet."),
     "link_used": _("This link was for one person and has been used."),
+    "full": _("This study takes no more participants. Thank you for your interest."),
+    "outdated": _("The study changed while this page was open. Please read the page again, then choose."),
     "link_full": _("This link has reached its number of participants. Thank you for your interest."),
 }
 
@@ -31,6 +33,10 @@ class NotAdmitted(StudyappError):
 
 class Full(NotAdmitted):
     """The study or the link takes no more participants."""
+
+
+class Outdated(NotAdmitted):
+    """A newer version was launched after the visitor opened the consent page."""
 
 
 class NotArrived(NotAdmitted):
@@ -50,9 +56,6 @@ def check_arrival(link: EntryLink, arrival: Arrival | None) -> None:
 
     Raises:
         NotArrived: the platform's ID is needed and missing.
-
-    Raises:
-        NotArrived: an id is needed.
     """
     recruitment = None if arrival is not None else recruitment_of(link)
     if recruitment is not None and PLATFORMS[recruitment.platform].needs_person:

@@ -31,7 +31,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
+from studyapp.policies import REFUSALS, Full, NotAdmitted, Outdated, check_admission
 from studyapp.queries.question_pages import pages_on, stages_of, viewer_of
 from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
 from studyapp.rules import assignment, pairs, states
@@ -43,25 +43,33 @@ _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 
 @transaction.atomic
 def consent(
-    *, link: EntryLink, public_id: str | None = None, language: str = "", device: str = ""
+    *,
+    link: EntryLink,
+    public_id: str | None = None,
+    shown: int | None = None,
+    language: str = "",
+    device: str = "",
 ) -> Participant:
     """Create a participant at consent and open the first page.
 
-    ``public_id`` names the consent page that was sent: sent twice, it gives the same participant. The
-    version row is locked, so that two who consent at once are counted one after the other. (SQLite has no
-    row locks; there every transaction holds the write lock from its start.) ``language`` is that of the
-    page, empty for the language of the study; ``device`` is one of `Device`, empty if unknown.
+    ``public_id`` names the consent page that was sent: sent twice, it gives the same participant. ``shown``
+    is the number of the version whose consent the page showed, None if unknown. The version row is locked, so
+    that two who consent at once are counted one after the other. (SQLite has no row locks; there every
+    transaction holds the write lock from its start.) ``language`` is that of the page, empty for the language
+    of the study; ``device`` is one of `Device`, empty if unknown.
 
     Raises:
-        NotAdmitted: the study is not open, the link is used up, or (Full) no condition has room.
+        NotAdmitted: the study is not open, the link is used up, (Full) no condition has room, or (Outdated)
+            the page showed another version.
     """
     version = _lock_newest(link)
     if public_id is not None and (same := _already_in(link, public_id)) is not None:
         return same
     check_admission(link)
     assert version is not None  # an open study has been launched
-    if not (_has_place(version, link.mode) and _free_groups(version, link.mode)):
-        raise Full(_("This study takes no more participants. Thank you for your interest."))
+    check_room(version, link.mode)
+    if shown not in (None, version.number):
+        raise Outdated(str(REFUSALS["outdated"]))
     now = timezone.now()
     _claim(link, now)
     participant = Participant(
@@ -176,12 +184,23 @@ def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
         StageResponse.objects.create(participant=participant, stage=stage)
 
 
+def check_room(version: StudyVersion, mode: str) -> None:
+    """Check that a version admits one more participant.
+
+    Only while the version is locked does this hold a moment later.
+
+    Raises:
+        Full: All places are held, or no condition has room.
+    """
+    if not (_has_place(version, mode) and _free_groups(version, mode)):
+        raise Full(str(REFUSALS["full"]))
+
+
 def _has_place(version: StudyVersion, mode: str) -> bool:
     """Return whether a version admits another participant.
 
     A place is held from the consent to the end; one who fails a check, leaves, times out or returns the
     submission gives it back. Only one who timed out and comes back can make more complete than were to come.
-    The version must be locked.
     """
     content = frozen(version)
     if content.participants is None or mode != Mode.LIVE:

@@ -1,5 +1,8 @@
 """Write arrivals from recruitment platforms, returns and notices."""
 
+from collections.abc import Callable
+from functools import partial
+
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -17,6 +20,7 @@ def enter(
     *,
     link: EntryLink,
     public_id: str | None = None,
+    shown: int | None = None,
     language: str = "",
     device: str = "",
     arrival: Arrival | None = None,
@@ -27,21 +31,18 @@ def enter(
         NotAdmitted: as `participants.consent`; NotArrived if the platform's ID is missing.
     """
     check_arrival(link, arrival)
-    if arrival is None:
-        return consent(link=link, public_id=public_id, language=language, device=device)
-    return _enter_as(link, arrival, public_id, language, device)
+    agree = partial(consent, link=link, public_id=public_id, shown=shown, language=language, device=device)
+    return agree() if arrival is None else _enter_as(link, arrival, agree)
 
 
 @transaction.atomic
-def _enter_as(
-    link: EntryLink, arrival: Arrival, public_id: str | None, language: str, device: str
-) -> Participant:
+def _enter_as(link: EntryLink, arrival: Arrival, agree: Callable[[], Participant]) -> Participant:
     _lock(link)
     earlier = known_participant(link.study, link.mode, arrival)
     if earlier is not None:
         come_back(participant=earlier, arrival=arrival)
         return earlier
-    participant = consent(link=link, public_id=public_id, language=language, device=device)
+    participant = agree()
     # If one consent page is sent twice with two IDs, as after a change of the address, the first ID stays.
     ExternalIds.objects.get_or_create(
         participant=participant,

@@ -33,6 +33,12 @@ def known_participant(study: Study, mode: str, arrival: Arrival) -> Participant 
     return match.participant if match is not None else None
 
 
+def is_person(participant: Participant, arrival: Arrival) -> bool:
+    """Return whether a participant is the one whom these IDs name."""
+    ids = ExternalIds.objects.filter(participant=participant)
+    return ids.filter(platform=arrival.platform, person_id=arrival.person).exists()
+
+
 def count_participants(link: EntryLink) -> int:
     """Count the participants of a link that count against its quota."""
     version = latest_version(link.study)

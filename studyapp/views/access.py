@@ -18,6 +18,7 @@ from studyapp import link_tokens
 from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Study
 from studyapp.queries.access import acts_of
+from studyapp.queries.recruitment import is_person
 from studyapp.queries.studies import frozen
 from studyapp.views import participant_messages
 
@@ -114,6 +115,20 @@ def remember_arrival(response: HttpResponseBase, link: EntryLink, arrival: Arriv
     else:
         value = link_tokens.sign_arrival(link, arrival)
         _set(response, _ARRIVAL_COOKIE, value, link.study.slug, _LINK_SECONDS)
+
+
+def is_another_person(request: HttpRequest, link: EntryLink, participant: Participant) -> bool:
+    """Tell whether the visitor of a link is not the browser's participant.
+
+    People share computers: another ID of a platform, or another link for one person, means another person. A
+    link of another mode, such as a pilot's, makes another participant, too.
+    """
+    if link.mode != participant.mode:
+        return True
+    arrival = arrival_of(request, link)
+    if arrival is not None:
+        return not is_person(participant, arrival)
+    return link.single_use and participant.link_id != link.pk
 
 
 def is_looking(request: HttpRequest) -> bool:

@@ -15,13 +15,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from studyapp import link_tokens
 from studyapp.actions.pages import note_honeypot
+from studyapp.actions.participants import check_room
 from studyapp.actions.recruitment import enter
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import visible
 from studyapp.definition.recruitment import WayBack
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.models import Device, EntryLink, Mode, Participant, Study, StudyVersion
-from studyapp.policies import Full, NotAdmitted, NotArrived, check_admission, check_arrival
+from studyapp.policies import Full, NotAdmitted, NotArrived, Outdated, check_admission, check_arrival
 from studyapp.queries.recruitment import title_shown, way_back_of_link
 from studyapp.queries.studies import frozen, latest_version, localised
 from studyapp.rules.page_timing import PageTiming, parse_openings
@@ -30,6 +31,7 @@ from studyapp.views.access import (
     access_ended,
     arrival_of,
     in_browser_language,
+    is_another_person,
     is_looking,
     link_of,
     participant_of,
@@ -38,7 +40,7 @@ from studyapp.views.access import (
 )
 from studyapp.views.participant_pages import Page, consent_context, offered_languages, page_of
 from studyapp.web import rate_limit
-from studyapp.web.participant_forms import consent_public_id, new_consent_key, rows
+from studyapp.web.participant_forms import new_consent_key, read_consent_key, rows
 from studyapp.web.posted_answers import parse_answers, parse_changes
 from studyapp.web.shared_pages import render_shared
 
@@ -75,41 +77,45 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 @in_browser_language
 def consent(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for consent; only agreeing creates a participant."""
-    participant = participant_of(request, slug)
-    if participant is not None:
+    participant, link = participant_of(request, slug), link_of(request, slug)
+    if participant is not None and (link is None or not is_another_person(request, link, participant)):
         return redirect(page_of(participant).url)
-    link = link_of(request, slug)
     if link is None:
         return _no_link(request)
+    version, error = latest_version(link.study), ""
     try:
         if request.method == "POST" and request.POST.get("consent") == "yes":
-            return _enter(_consented(request, link))
+            return _enter(_consented(request, link, version))
         check_arrival(link, arrival_of(request, link))
         check_admission(link)
+        if version is not None:
+            check_room(version, link.mode)
     except NotArrived as refusal:
         return recruitment.refused(request, link, "missing", refusal.parameter)
+    except Outdated as refusal:
+        error = str(refusal)
     except NotAdmitted as refusal:
         return _refused(request, link, refusal)
     if request.method == "POST" and request.POST.get("consent") == "no":
         return redirect("studyapp:declined", slug)
-    version = latest_version(link.study)
+    if request.method == "POST" and not error:
+        error = _("Please choose whether you want to take part.")
     assert version is not None  # an open study has been launched
     language = _consent_language(request, frozen(version))
     with translation.override(language):
-        return _ask_consent(request, version, language, link.mode)
+        return _ask_consent(request, version, language, link.mode, error)
 
 
-def _consented(request: HttpRequest, link: EntryLink) -> Participant:
+def _consented(request: HttpRequest, link: EntryLink, version: StudyVersion | None) -> Participant:
     if link.mode == Mode.BOT:
         rate_limit.leave_uncounted(request)
-    version = latest_version(link.study)
-    language = _consent_language(request, frozen(version)) if version else ""
-    public_id = consent_public_id(request.POST.get("page_key", ""))
+    page = read_consent_key(request.POST.get("page_key", ""))
     device = request.POST.get("device", "")
     return enter(
         link=link,
-        public_id=public_id,
-        language=language,
+        public_id=page and page.public_id,
+        shown=page and page.version,
+        language=_consent_language(request, frozen(version)) if version else "",
         device=device if device in Device.values else "",
         arrival=arrival_of(request, link),
     )
@@ -124,13 +130,12 @@ def _consent_language(request: HttpRequest, content: FrozenStudy) -> str:
     return wanted if wanted in offered else content.language
 
 
-def _ask_consent(request: HttpRequest, version: StudyVersion, language: str, mode: str) -> HttpResponse:
+def _ask_consent(
+    request: HttpRequest, version: StudyVersion, language: str, mode: str, error: str
+) -> HttpResponse:
     context = consent_context(localised(version, language), language)
-    is_missing = request.method == "POST"
-    context["page_key"] = new_consent_key()
-    context["mark"] = mode
-    context["error"] = _("Please choose whether you want to take part.") if is_missing else ""
-    return render(request, "studyapp/participant/consent.html", context, status=422 if is_missing else 200)
+    context |= {"page_key": new_consent_key(version.number), "mark": mode, "error": error}
+    return render(request, "studyapp/participant/consent.html", context, status=422 if error else 200)
 
 
 def _enter(participant: Participant) -> HttpResponse:

@@ -53,8 +53,8 @@ def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
             actions.come_back(participant=participant, arrival=arrival)
         response = redirect("studyapp:study", link.study.slug)
         remember_participant(response, participant)
-        return response
-    response = redirect("studyapp:consent", link.study.slug)
+    else:
+        response = redirect("studyapp:consent", link.study.slug)
     remember_link(response, link)
     if recruitment is not None:
         remember_arrival(response, link, arrival)

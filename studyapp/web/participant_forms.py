@@ -4,7 +4,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 from django.core.signing import BadSignature, Signer
@@ -295,21 +295,30 @@ def page_key(page: PageName, pk: int, number: int = 1) -> str:
     return _PAGE.sign(f"{page}-{pk}" if number == 1 else f"{page}-{pk}-{number}")
 
 
-def new_consent_key() -> str:
-    """Sign a new name for a consent page: sent twice, it is one participant."""
-    return _PAGE.sign(f"consent-{secrets.token_hex(10)}")
+class ConsentPage(NamedTuple):
+    """A consent page that was sent to a visitor.
 
-
-def consent_public_id(key: str) -> str | None:
-    """Return the public ID of the participant that a consent page creates.
-
-    Returns None for a key that this site did not sign.
+    Attributes:
+        public_id: Name of the participant that it creates: sent twice, it is one.
+        version: Number of the version whose consent it shows.
     """
+
+    public_id: str
+    version: int
+
+
+def new_consent_key(version: int) -> str:
+    """Sign a new consent page of a version."""
+    return _PAGE.sign(f"consent-{secrets.token_hex(10)}-{version}")
+
+
+def read_consent_key(key: str) -> ConsentPage | None:
+    """Return the consent page of a key; None if this site did not sign it."""
     try:
-        kind, _dash, public_id = _PAGE.unsign(key).partition("-")
-    except BadSignature:
+        kind, public_id, version = _PAGE.unsign(key).split("-")
+    except (BadSignature, ValueError):
         return None
-    return public_id if kind == "consent" else None
+    return ConsentPage(public_id, int(version)) if kind == "consent" else None
 
 
 BEHAVIOUR_LABELS = {

@@ -171,6 +171,41 @@ class TestComingTwice:
         other.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
         assert sorted(ExternalIds.objects.values_list("mode", flat=True)) == ["live", "pilot"]
 
+    @pytest.mark.parametrize("ended", [False, True])
+    def test_another_id_in_the_same_browser_is_another_person(self, client, ended):
+        study = factories.make_study(recruitment=PROLIFIC)
+        first = came(study, client)
+        if ended:
+            end(participant=first, outcome=Outcome.SCREENED_OUT)
+        token = factories.make_link_and_token(study=study)[1]
+        page = client.get(f"/join/{token}/{query('p2')}", follow=True)
+        assert page.request["PATH_INFO"] == f"/study/{study.slug}/consent/"
+        assert first.withdrawal_code not in page.content.decode()
+        client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
+        assert sorted(ExternalIds.objects.values_list("person_id", flat=True)) == ["p1", "p2"]
+        back = client.get(f"/join/{token}/{query('p1')}", follow=True)
+        assert "/consent/" not in back.request["PATH_INFO"]
+        assert client.get(f"/study/{study.slug}/consent/").status_code == 302
+        assert Participant.objects.count() == 2
+
+    @pytest.mark.parametrize("modes", [("pilot", "live"), ("live", "pilot")])
+    def test_a_pilot_and_a_live_participant_in_the_same_browser(self, client, modes):
+        study = factories.make_study()
+        for mode in modes:
+            token = factories.make_link_and_token(study=study, mode=mode)[1]
+            for _number in range(2):  # the second time is the same participant again
+                client.get(f"/join/{token}/", follow=True)
+                client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
+        assert sorted(Participant.objects.values_list("mode", flat=True)) == sorted(modes)
+
+    def test_another_link_for_one_person_is_for_another_person(self, client):
+        study = factories.make_study()
+        for single_use in (True, True, False):
+            token = factories.make_link_and_token(study=study, single_use=single_use)[1]
+            client.get(f"/join/{token}/", follow=True)
+            client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
+        assert Participant.objects.count() == 2
+
     def test_a_new_submission_takes_a_returned_place_again(self, client):
         study = factories.make_study(recruitment=PROLIFIC)
         participant = came(study, client)

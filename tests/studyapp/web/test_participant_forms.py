@@ -4,7 +4,7 @@ import re
 
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import TEMPLATES, Question
-from studyapp.web.participant_forms import consent_public_id, new_consent_key, page_key, questions_html, rows
+from studyapp.web.participant_forms import new_consent_key, page_key, questions_html, read_consent_key, rows
 
 QUESTIONS = TEMPLATES["xqa-2020"].item
 
@@ -51,8 +51,11 @@ def test_a_page_key_names_one_page():
 
 
 def test_a_consent_key_gives_a_public_id_of_its_own():
-    first, second = new_consent_key(), new_consent_key()
-    assert consent_public_id(first) != consent_public_id(second)
-    assert consent_public_id(first) == consent_public_id(first)
+    first, second = new_consent_key(3), new_consent_key(3)
+    page = read_consent_key(first)
+    assert page is not None
+    assert page.version == 3
+    assert page != read_consent_key(second)
+    assert page == read_consent_key(first)
     for other in ("", "consent-abc", first[:-1], page_key("item", 1)):
-        assert consent_public_id(other) is None
+        assert read_consent_key(other) is None
