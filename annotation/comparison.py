@@ -321,6 +321,21 @@ class Step:
         span = self.units[first][0], self.units[beyond - 1][1]
         return {"span": span, "tokens": units_between(span, tokens), "quote": passage[slice(*span)], **label}
 
+    def variants(self, cluster: Cluster[Any]) -> list[Cluster[Any]]:
+        """Return a cluster by the borders of its spans, most people first.
+
+        Spans are in one cluster if they share a word. Boxes have no variants: nobody draws one twice alike.
+        """
+        members: dict[tuple[int, int] | None, dict[str, int]] = {}
+        for who, index in cluster.members.items():
+            mark = self.layers[who].objects[index]
+            members.setdefault(mark.span if isinstance(mark, Span) else None, {})[who] = index
+        if len(members) < 2:
+            return [cluster]
+        spans = [(span, people) for span, people in members.items() if span is not None]
+        spans.sort(key=lambda variant: (-len(variant[1]), variant[0]))
+        return [Cluster[Any](people, units_between(span, self.units)) for span, people in spans]
+
     def answers(self, cluster: Cluster[Any]) -> dict[str, dict[str, tuple[str | int, ...]]]:
         """Return what each person says about a mark, by question and person."""
         answers_by: dict[str, dict[str, tuple[str | int, ...]]] = {}
@@ -346,6 +361,7 @@ class Step:
         )
         return finished and all(
             len(cluster.members) == len(self.layers)
+            and len(self.variants(cluster)) == 1
             and len(self.agreed_answers(cluster)) == len(self.answers(cluster))
             for cluster in self.clusters
         )
@@ -387,8 +403,9 @@ def disagreement(
     """Return how far several people's annotations of an item part, 0 to 1.
 
     Each object of a step, and each answer, is missed by some of the other people; the share of those who miss
-    it is averaged over the step, and then over the steps. Written texts do not count, because two people
-    hardly ever write the same. Rejecting the program parts entirely from not rejecting it.
+    it is averaged over the step, and then over the steps. A span with other borders is missed. Written texts
+    do not count, because two people hardly ever write the same. Rejecting the program parts entirely from not
+    rejecting it.
 
     Returns:
         None with fewer than two documents.
@@ -412,7 +429,7 @@ def _written(program: Program) -> set[int]:
 
 def _parting(step: Step) -> float:
     others = len(step.layers) - 1
-    missed = [1 - (len(cluster.members) - 1) / others for cluster in step.clusters]
+    missed = [1 - (len(step.variants(cluster)[0].members) - 1) / others for cluster in step.clusters]
     return sum(missed) / len(missed) if missed else 0.0
 
 

@@ -129,7 +129,7 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
     """Return the annotators' objects for an adjudicator, else None.
 
     By step: everybody's state, and the objects in clusters, each with its median, members and what they say
-    about it. It is None for an annotation, because annotation is blind.
+    about it; spans with other borders apart. It is None for an annotation, because annotation is blind.
     """
     if annotation.task != Annotation.Task.ADJUDICATION:
         return None
@@ -138,11 +138,12 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
             "states": {who: layer.state for who, layer in step.layers.items()},
             "clusters": [
                 {
-                    "letters": sorted(cluster.members),
-                    **step.middle(cluster, annotation.item.tokens, annotation.item.passage),
-                    **({"said": answers} if (answers := step.answers(cluster)) else {}),
+                    "letters": sorted(variant.members),
+                    **step.middle(variant, annotation.item.tokens, annotation.item.passage),
+                    **({"said": answers} if (answers := step.answers(variant)) else {}),
                 }
                 for cluster in step.clusters
+                for variant in step.variants(cluster)
             ],
         }
         for step in compared_steps(annotation.item, annotation.project.kind)

@@ -87,7 +87,11 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
             for who, layer in step.layers.items()
         ],
         "images": [] if answers else [_overlay(step, index, image) for index, image in enumerate(shown)],
-        "spans": [{**_quote(step, cluster), "letters": sorted(cluster.members)} for cluster in step.clusters]
+        "spans": [
+            {**_quote(step, variant), "letters": sorted(variant.members)}
+            for cluster in step.clusters
+            for variant in step.variants(cluster)
+        ]
         if answers or not shown
         else [],
         "answers": [

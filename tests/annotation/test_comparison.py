@@ -4,7 +4,7 @@ from typing import Any
 
 from analysis.gold_agreement import agreement
 from analysis.programs import parse
-from annotation.comparison import agreement_item, draft, letters, steps
+from annotation.comparison import agreement_item, disagreement, draft, letters, steps
 from annotation.operations import Edit, apply, checked, open_nodes
 from annotation.schemas import Chosen, Document
 from tests.annotation.factories import BOXES, PROGRAM, SPANS, SPANS_PROGRAM, box, span
@@ -79,6 +79,20 @@ def test_spans_are_settled_on_what_most_chose() -> None:
     document = draft(OF_SPANS, {"A": one, "B": other, "C": other}, SPANS.tokens, SPANS.passage)
     checked(document, OF_SPANS, SPANS)
     assert document.layers[2].objects[0].tokens == (3, 5)
+    assert document.layers[2].state == "open"
+
+
+def test_spans_with_other_borders_are_no_agreement() -> None:
+    one = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    other = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    two, three = {"A": one, "B": other}, {"A": one, "B": other, "C": other}
+    step = steps(OF_SPANS, three, SPANS.tokens)[0]
+    [cluster] = step.clusters
+    assert [sorted(variant.members) for variant in step.variants(cluster)] == [["B", "C"], ["A"]]
+    assert not step.unanimous
+    assert disagreement(OF_SPANS, two, SPANS.tokens) == 0.5  # the other step has no objects
+    assert disagreement(OF_SPANS, three, SPANS.tokens) == 0.25
+    assert disagreement(OF_SPANS, {"B": other, "C": other}, SPANS.tokens) == 0
 
 
 def test_agreement_compares_what_is_computed_too() -> None:

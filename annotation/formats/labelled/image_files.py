@@ -153,8 +153,17 @@ def _yolo_mark(source: Source, cells: list[float], label: str, where: str) -> Bo
     return fraction_box(edges, label, source.findings, where)
 
 
+_TWICE = (
+    "shows the image %(name)s of another item, and this format has one file for each image; use JSON lines"
+)
+
+
 def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write ``labels``, ``images.txt`` and ``data.yaml``, but no images."""
+    """Write ``labels``, ``images.txt`` and ``data.yaml``, but no images.
+
+    Raises:
+        ValueError: Two items with gold have the same image, or two images the same name.
+    """
     names: dict[str, int] = {}
     listed: dict[str, str] = {}
     with written_folder(path) as folder:
@@ -178,8 +187,11 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
                 if listed.setdefault(stem, image.name) != image.name:
                     text = "two images are called %(name)s, and YOLO tells images apart by name alone"
                     raise field_error(record.external_id, text, name=stem)
+                labels = folder / "labels" / f"{stem}.txt"
                 if record.gold is not None:
-                    (folder / "labels" / f"{stem}.txt").write_text("".join(f"{line}\n" for line in lines))
+                    if labels.exists():
+                        raise field_error(record.external_id, _TWICE, name=image.name)
+                    labels.write_text("".join(f"{line}\n" for line in lines))
         (folder / "images.txt").write_text("".join(f"{name}\n" for name in listed.values()), encoding="utf-8")
         data = {
             "path": ".",
@@ -258,24 +270,36 @@ def _added(
 
 
 def write_voc(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write the gold of each image as a file of a folder, in whole pixels."""
+    """Write the gold of each image as a file of a folder, in whole pixels.
+
+    Raises:
+        ValueError: Two items with gold have the same image.
+    """
+    names: set[str] = set()
     with written_folder(path) as folder:
         for record in records:
             require_kind(record, "boxes", "Pascal VOC")
-            for index, image in enumerate(record.images):
-                width, height = pixels(record, index)
-                root = ElementTree.Element("annotation")
-                _added(root, "folder", "")
-                _added(root, "filename", image.name)
-                size = _added(root, "size")
-                for name, value in (("width", width), ("height", height), ("depth", 3)):
-                    _added(size, name, value)
-                for _layer, box in boxes(record, record.gold):
-                    if box.image == index:
-                        _voc_object(root, box.label, box.box, width, height)
-                ElementTree.indent(root)
+            for index, image in enumerate(record.images if record.gold is not None else ()):
                 name = f"{file_name(str(Path(image.name).with_suffix('')))}.xml"
-                (folder / name).write_bytes(ElementTree.tostring(root, encoding="utf-8"))
+                if name in names:
+                    raise field_error(record.external_id, _TWICE, name=image.name)
+                names.add(name)
+                (folder / name).write_bytes(_voc_text(record, index))
+
+
+def _voc_text(record: ItemRecord, index: int) -> bytes:
+    width, height = pixels(record, index)
+    root = ElementTree.Element("annotation")
+    _added(root, "folder", "")
+    _added(root, "filename", record.images[index].name)
+    size = _added(root, "size")
+    for name, value in (("width", width), ("height", height), ("depth", 3)):
+        _added(size, name, value)
+    for _layer, box in boxes(record, record.gold):
+        if box.image == index:
+            _voc_object(root, box.label, box.box, width, height)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8")
 
 
 def _voc_object(

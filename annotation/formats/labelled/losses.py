@@ -26,6 +26,7 @@ WRITTEN = "rating or written answer, left out"
 STATES = "state or note of a layer, or report of a problem, left out"
 LAYERS = "layer of the same type as another, whose name is left out"
 WHOLE_TOKENS = "span that is widened to whole tokens"
+UNLABELLED = "item without gold or annotations, left out"
 EMPTY = "item without marks and chosen labels, left out"
 SEVERAL_IMAGES = "item of several images, split into one entry for each"
 POLYGONS = "polygon, replaced by the box around it"
@@ -43,14 +44,16 @@ LOSES: dict[str, set[str]] = {
     "labelstudio": {PARENTS},
     "w3c": {PARENTS, WRITTEN, STATES, RELATIONS, SEVERAL_IMAGES, EMPTY},
     "prodigy": {PARENTS, WRITTEN, STATES, RELATIONS, ABOUT_A_MARK, LAYERS, ELLIPSES, POINTS},
-    "brat": {PARENTS, CHOICES, WRITTEN, STATES},
+    "brat": {PARENTS, CHOICES, WRITTEN, STATES, UNLABELLED},
     "doccano": _GOLD_ALONE,
     "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
-    "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
-    "webanno": {PARENTS, PEOPLE, RELATIONS, ABOUT_A_MARK, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
+    "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES, UNLABELLED},
+    "webanno": {
+        *(PARENTS, PEOPLE, RELATIONS, ABOUT_A_MARK, CHOICES, WRITTEN, STATES, WHOLE_TOKENS, UNLABELLED),
+    },
     "coco": {*_GOLD_ALONE - {ABOUT_A_MARK, PARENTS}, ABOUT_POINTS, CHOICES, SEVERAL_IMAGES, ROUND},
     "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND, POINTS},
-    "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, POLYGONS, ELLIPSES, POINTS},
+    "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, POLYGONS, ELLIPSES, POINTS, UNLABELLED},
     "cvat": {*_GOLD_ALONE - {ABOUT_A_MARK}, MORE_ABOUT, SEVERAL_IMAGES},
 }
 
@@ -78,6 +81,7 @@ def _parts(record: ItemRecord, *, with_people: bool) -> Iterator[tuple[str, int]
     kinds = [layer.type for layer in layers]
     yield LAYERS, max(len(kinds) - len(set(kinds)), 0)
     documents = [each for author, each in labellings(record) if with_people or author is None]
+    yield UNLABELLED, int(not documents)
     yield EMPTY, int(not any(layer.objects for each in documents for layer in each.layers.values()))
     for document in documents:
         yield from _parts_of_document(record, document)

@@ -120,6 +120,8 @@ def write_conll(records: Iterable[ItemRecord], path: Path) -> None:
     with written(path) as file:
         for record in records:
             require_kind(record, "spans", "CoNLL")
+            if record.gold is None:
+                continue  # without tags it would be one in which nothing is marked
             tags = ["O"] * len(record.tokens)
             for _layer, span in spans(record, record.gold):
                 first, beyond = span.tokens
@@ -262,6 +264,8 @@ def write_webanno(records: Iterable[ItemRecord], path: Path) -> None:
     with written_folder(path) as folder:
         for record in records:
             require_kind(record, "spans", "WebAnno")
+            if record.gold is None:
+                continue
             (folder / f"{file_name(record.external_id)}.tsv").write_bytes(_webanno_text(record).encode())
 
 

@@ -324,7 +324,7 @@ export function createActs(store, announce, askReason) {
 
     /** @param {State} state */
     setState(state) {
-      if (store.locked || role() === "compute") return;
+      if (store.locked || role() === "compute" || !acts.mayLeave()) return;
       const node = store.node;
       const objects =
         inPlay(store.program, store.document, node).some((each) => each.own || each.chosen) ||
@@ -348,6 +348,18 @@ export function createActs(store, announce, askReason) {
     /** Called with the reason why a state cannot be set. */
     onObstacle: (/** @type {string} */ _obstacle) => {},
 
+    /** True while the corners of a polygon are being set, which no other step keeps. */
+    isDrafting: () => false,
+
+    /** Return true if the step may be left, and otherwise say why not. */
+    mayLeave() {
+      if (!acts.isDrafting()) return true;
+      const obstacle = gettext("The polygon is not closed. Close it, or undo its corners.");
+      announce(obstacle);
+      acts.onObstacle(obstacle);
+      return false;
+    },
+
     /** Go on to the next step that is not done, in the order of work and then from its beginning. */
     goOpen() {
       const { walk } = store;
@@ -361,7 +373,7 @@ export function createActs(store, announce, askReason) {
     goBy(step) {
       const { walk } = store;
       const next = walk[walk.indexOf(store.node) + step];
-      if (next !== undefined) store.go(next);
+      if (next !== undefined && acts.mayLeave()) store.go(next);
     },
   };
   return acts;

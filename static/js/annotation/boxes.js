@@ -153,6 +153,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
 
   /** The polygon that is being drawn. */
   const drafting = () => pictures.find(({ draft }) => draft.open)?.draft ?? null;
+  acts.isDrafting = () => Boolean(drafting());
 
   /** @param {number | null} next */
   function setCorner(next) {
@@ -390,7 +391,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     },
     /** True while the corners of a new polygon are set. */
     get drafting() {
-      return Boolean(drafting());
+      return acts.isDrafting();
     },
     closeDraft: () => drafting()?.close(),
     /** Called when another corner of the selected polygon is taken. */

@@ -80,6 +80,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   }
 
   async function handIn() {
+    if (!acts.mayLeave()) return;
     const left = store.document.problem ? [] : store.open;
     if (left.length) {
       const [lacking] = unanswered(store.program, store.document, left[0]);

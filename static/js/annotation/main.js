@@ -57,7 +57,7 @@ function start() {
   createAdjudication(store, /** @type {HTMLElement} */ (part("panel").querySelector("details")), acts);
   const comments = createComments(store, part("comments"), site, announce);
   const panels = createPanels(part("work-grid"), user);
-  const tree = createTree(store, part("program"), () => store.pending.length > 0);
+  const tree = createTree(store, part("program"), () => store.pending.length > 0, acts.mayLeave);
 
   const said = (/** @type {boolean} */ done, /** @type {string} */ yes, /** @type {string} */ no) =>
     announce(done ? yes : no);

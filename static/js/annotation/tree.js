@@ -13,8 +13,9 @@ import { STATES, countText, stateOf, valueText } from "./words.js";
  * @param {Store} store
  * @param {HTMLElement} list an element with role listbox
  * @param {() => boolean} waiting whether values are older than the document
+ * @param {() => boolean} mayLeave whether another step may be chosen now
  */
-export function createTree(store, list, waiting) {
+export function createTree(store, list, waiting, mayLeave) {
   const deepest = Math.max(...store.program.nodes.map((node) => node.depth));
   /** @type {Map<number, HTMLElement>} */
   const rows = new Map();
@@ -34,7 +35,7 @@ export function createTree(store, list, waiting) {
     event.preventDefault();
     event.stopPropagation();
     if (target < 0 || target > last) return;
-    store.go(store.walk[target]);
+    if (mayLeave()) store.go(store.walk[target]);
     rows.get(store.node)?.focus();
   });
 
@@ -65,7 +66,7 @@ export function createTree(store, list, waiting) {
 
   /** @param {number} index */
   function pick(index) {
-    store.go(index);
+    if (mayLeave()) store.go(index);
     rows.get(store.node)?.focus({ preventScroll: true });
   }
 

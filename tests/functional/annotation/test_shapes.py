@@ -34,6 +34,21 @@ def flat(mark: dict[str, Any]) -> list[float]:
     return [edge for corner in mark["polygon"] for edge in corner]
 
 
+def test_a_polygon_that_is_not_closed_is_not_lost(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, TASK, "boxes")
+    editor.open(page, pk)
+    for corner in ((0.2, 0.2), (0.5, 0.2), (0.5, 0.6)):
+        click(page, *corner)
+    for name in ("Done", "Next step", "Submit"):
+        page.get_by_role("button", name=name).click()
+        expect(page.get_by_role("alert")).to_contain_text("The polygon is not closed.")
+    page.locator("#program .step").nth(1).click()
+    page.get_by_role("button", name="Close polygon").click()
+    page.get_by_role("button", name="Done").click()
+    saved(page)
+    assert len(editor.objects(pk, OUTLINES)) == 1
+
+
 def test_a_polygon_is_drawn_by_clicks_and_changed_at_its_corners(editor: Editor, page: Page) -> None:
     [pk] = make(editor, TASK, "boxes")
     editor.open(page, pk)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import UTF_16
@@ -345,6 +346,44 @@ def test_exports_count_what_a_format_cannot_hold(tmp_path: Path) -> None:
     }  # fmt: skip
     written("jsonl", [record], tmp_path, findings := Findings())
     assert not findings.mended
+
+
+@pytest.mark.parametrize("form", ["conll", "webanno", "brat"])
+def test_an_item_that_nobody_labelled_does_not_come_back_as_gold(form: str, tmp_path: Path) -> None:
+    """Its words without tags would say that nothing is marked in them."""
+    gold = {"layers": {"1": {"state": "nothing", "objects": []}}}
+    given = {
+        "kind": "spans",
+        "program": text_task(("A",)).text,
+        "text": "",
+        "passage": "Ada",
+        "tokens": [(0, 3)],
+    }
+    records = [
+        ItemRecord.model_validate(given | {"external_id": "done", "gold": gold}),
+        ItemRecord.model_validate(given | {"external_id": "open"}),
+    ]
+    path = written(form, records, tmp_path, findings := Findings())
+    assert findings.mended[losses.UNLABELLED].count == 1
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    assert not [file for file in files if "open" in file.stem or "id = open" in file.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("form", ["voc", "yolo"])
+def test_two_items_with_gold_on_one_image_do_not_overwrite_each_other(form: str, tmp_path: Path) -> None:
+    mark = {"id": "m", "image": 0, "box": (0.1, 0.1, 0.5, 0.5), "label": "dog"}
+    gold = {"layers": {"1": {"state": "done", "objects": [mark]}}}
+    image = {"name": "a/x.png", "width": 100, "height": 100}
+    task = LabelTask.model_validate({"layers": [{"type": "boxes", "name": "Animals", "labels": ["dog"]}]})
+    given = {"kind": "boxes", "program": task.text, "text": "", "images": [image]}
+    first, second = (
+        ItemRecord.model_validate(given | {"external_id": name, "gold": gold}) for name in ("one", "two")
+    )
+    with pytest.raises(Conflict, match="of another item"):
+        written(form, [first, second], tmp_path / "both", Findings())
+    unlabelled = ItemRecord.model_validate(given | {"external_id": "two"})
+    path = written(form, [first, unlabelled], tmp_path / "one", Findings())
+    assert any("dog" in file.read_text("utf-8") for file in path.rglob("*.*") if file.is_file())
 
 
 BOB = result("labels", {"start": 0, "end": 3, "text": "Bob", "labels": ["P"]})
