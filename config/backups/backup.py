@@ -20,7 +20,7 @@ from analysis import __version__
 from config.backups import databases
 from config.backups.archive import PART, ArchiveWriter, writing
 from config.backups.manifest import Manifest, secret_key_check
-from foundation.errors import BadFile
+from foundation.errors import BadFile, RunFailed
 from modelserver.wire.redaction import redacted
 
 NAME = "touchstone-*.backup"
@@ -37,8 +37,10 @@ def back_up(folder: Path, *, key: bytes | None = None, weights: Path | None = No
 
     Raises:
         BadFile: The archive cannot be written, or a file of the site cannot be read.
-        RunFailed: The database cannot be copied.
+        RunFailed: The database is not that of a site, or cannot be copied.
     """
+    if not databases.applied_migrations():
+        raise RunFailed("this database has no tables of a site; look at VAR_DIR and DATABASE_URL")
     if weights is not None and not weights.is_dir():
         raise BadFile(weights, "is not a folder")
     try:

@@ -189,6 +189,21 @@ def test_a_newer_backup_is_refused(worked_on: Site, migrated: Folder, tmp_path: 
     assert len(said.strip().splitlines()) == 1
 
 
+def test_a_database_that_is_not_the_sites_costs_no_backup(migrated: Folder, tmp_path: Path):
+    """As when the disk of VAR_DIR is not mounted, and a new site is made in its place."""
+    older = tmp_path / "touchstone-20260101T000000.000000Z.backup"
+    older.write_bytes(b"of the site")
+    said = migrated.run("backup", str(tmp_path), "--keep", "1", status=1)
+    assert "no older backup was deleted" in said
+    assert older.exists()
+
+
+def test_a_database_without_tables_is_not_backed_up(empty: Folder, tmp_path: Path):
+    said = empty.run("backup", str(tmp_path), "--keep", "1", status=1)
+    assert "this database has no tables of a site" in said
+    assert not list(tmp_path.iterdir())
+
+
 def test_nothing_changes_if_the_archive_is_damaged(worked_on: Site, empty: Folder, tmp_path: Path):
     worked_on.manage("backup", str(tmp_path))
     (archive,) = tmp_path.glob("*.backup")
