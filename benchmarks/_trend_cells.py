@@ -38,7 +38,7 @@ STAGES: tuple[tuple[Questions, float], ...] = (("larger", 0.6), ("comparisons", 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the cells: numbers of examples and steps."""
+    """Sizes of the cells, and the device of their commands."""
 
     questions: int = 3000
     reader_steps: int = 900
@@ -54,6 +54,7 @@ class Sizes:
     text_steps: int = 600
     comparisons: int = 32_000
     encoder_steps: int = 2500
+    device: str = "cpu"
 
 
 TINY = Sizes(80, 2, 30, 12, 8, 24, 2, 1, 2, 2, 30, 2, 40, 2)
@@ -65,7 +66,7 @@ def run_cell(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     Args:
         name: Kind and system, such as readers/qi2019.
         seed: Of weights and order.
-        sizes: Numbers of examples and steps.
+        sizes: Numbers of examples and steps, and the device.
         work: Folder for data, weights and logs.
 
     Raises:
@@ -80,9 +81,10 @@ def _readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     test, out = _world(work, "test", sizes.test), work / f"readers-{system}-{seed}"
     check = ["--check-every", str(max(1, sizes.reader_steps // 6)), "--seed", str(seed)]
     size = ["--train", str(sizes.questions), "--dev", str(sizes.test), "--steps", str(sizes.reader_steps)]
-    _run("train", system, "--out", str(out), *size, *check, "--resume")
+    device = ["--device", sizes.device]
+    _run("train", system, "--out", str(out), *size, *check, *device, "--resume")
     kept = out / "scores.json"
-    _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(kept))
+    _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(kept), *device)
     scores = json.loads(kept.read_text())
     wanted = ("f1", "sp_f1", "joint_f1", "farm_4", "loca")
     return {key: scores[key] for key in wanted if scores[key] is not None}
@@ -122,7 +124,7 @@ def _visual_options(seed: int, sizes: Sizes, work: Path) -> list[str]:
     options = ["--train", str(sizes.scenes), "--pretraining-scenes", str(sizes.pretraining_scenes)]
     options += ["--dev", str(sizes.test_scenes // 2), "--test", str(sizes.test_scenes)]
     options += ["--scenes", str(work / "scenes"), "--pretraining-steps", str(sizes.pretraining_steps)]
-    return [*options, "--seed", str(seed), "--resume"]
+    return [*options, "--seed", str(seed), "--device", sizes.device, "--resume"]
 
 
 def _visual_row(
@@ -141,7 +143,7 @@ def _text(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "text",
     size = ["--train", str(sizes.games), "--dev", str(sizes.test), "--test", str(sizes.test)]
     out = work / name
     _run("text-table", "--out", str(out), "--variants", variant, "--seed", str(seed), "--resume", *size,
-         "--steps", str(sizes.text_steps), *further)  # fmt: skip
+         "--steps", str(sizes.text_steps), "--device", sizes.device, *further)  # fmt: skip
     row = json.loads((out / "table.json").read_text())[variant]
     return {"f1": row["f1"], "loss": row["loss"]["overall"]}
 
@@ -176,7 +178,7 @@ def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
         count, steps = round(share * sizes.comparisons), round(share * sizes.encoder_steps)
         train, dev = _world(work, "train", count, questions), _world(work, "dev", sizes.test, questions)
         files = ["--train-file", str(train), "--dev-file", str(dev), "--format", "hotpotqa"]
-        pace = ["--steps", str(steps), "--check-every", str(max(1, steps // 6))]
+        pace = ["--steps", str(steps), "--check-every", str(max(1, steps // 6)), "--device", sizes.device]
         ends = ["--encoder", start, "--out", start := str(out / questions)]
         _run("train", "extractive-qa", *ends, *files, *chosen, *learning, *pace)
     return reason_scores(Path(start), comparisons(4 * sizes.test))

@@ -18,7 +18,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -289,6 +289,7 @@ def fill(store: Store, names: Sequence[str], options: argparse.Namespace) -> Non
     """
     sizes, work = (TINY, options.work / "tiny") if options.tiny else (Sizes(), options.work)
     options.store.parent.mkdir(parents=True, exist_ok=True)
+    sizes = replace(sizes, device=options.device)
     end = time.monotonic() + 60 * options.minutes
     for seed in range(1, options.seeds + 1):
         for name in names:
@@ -347,6 +348,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], help=f"kinds ({kinds}) or cells")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=480, help="start no cell after this time")
+    parser.add_argument("--device", default="cpu", help="device of the commands: cpu, cuda, cuda:1 …")
     parser.add_argument("--tiny", action="store_true", help="sizes that only show that it runs")
     options = parser.parse_args()
     names = cells(TRENDS, options.only)

@@ -11,6 +11,7 @@ from benchmarks import trends
 from benchmarks.trends import TRENDS, Trend, cells, judged, read_store, table
 from modelserver.training.text_nmn.table import TABLE
 from modelserver.training.visual_nmn.table import VARIANTS
+from modelserver.wire.errors import UnreadableWeights
 from scripts.processes import ROOT
 
 TREND = Trend("X", "a is higher", ("k/a", "f1"), ("k/b", "f1"))
@@ -112,6 +113,19 @@ def test_a_tiny_cell_is_trained_once(
     monkeypatch.setattr(trends, "run_cell", lambda *_: pytest.fail("it was trained again"))
     assert run(monkeypatch, *command) == 0
     assert read_store(store) == {}  # tiny cells are no results
+
+
+@pytest.mark.parametrize("kind", sorted(trends.KINDS.keys() - {"heuristics"}))
+def test_every_command_of_a_cell_gets_the_device(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given: list[list[str]] = []
+    monkeypatch.setattr("benchmarks._trend_cells.modelserver", given.append)  # it leaves no results
+    monkeypatch.setattr(trends, "CHOSEN_UNDER", {})
+    options = ["--tiny", "--seeds", 1, "--only", kind, "--store", tmp_path / "trends.jsonl"]
+    with pytest.raises((FileNotFoundError, UnreadableWeights)):
+        run(monkeypatch, *options, "--work", tmp_path / "work", "--device", "cuda:1")
+    commands = {"readers": ["train", "evaluate"], "reasons": ["train", "train"]}
+    assert [words[0] for words in given] == commands.get(kind, [given[0][0]])
+    assert all(words[words.index("--device") + 1] == "cuda:1" for words in given)
 
 
 def test_a_network_without_attention_is_trained_on_further_statements(

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..io.whole_files import sha256
-from ..participants.bundle import load_bundle, load_scores
+from ..participants.bundle import load_bundle, load_scores, require_folder
 from ..planning.declared_plan import load_plan
 from ..report.build import build_report
 from ..report.page import write_page
@@ -43,6 +43,7 @@ def write_report(
         study_version: Version to analyse; without it the newest that has data.
     """
     options = Options(seed, resamples, mode, study_version)
+    require_folder(bundle)  # before a progress bar is drawn
     with _progress() as progress:
         reading = progress.add_task("Reading the bundle", total=None)
         data = load_bundle(bundle)

@@ -183,14 +183,19 @@ class Bundle:
         return next(version for version in self.study.versions if version.version == number)
 
 
+def require_folder(path: Path) -> None:
+    """Raise InputError for a bundle whose folder does not exist."""
+    if not path.is_dir():
+        raise InputError(path, "is not a folder")
+
+
 def load_bundle(path: Path) -> Bundle:
     """Read and check a bundle's folder.
 
     Raises:
         InputError: Names file, line and column of the first problem.
     """
-    if not path.is_dir():
-        raise InputError(path, "is not a folder")
+    require_folder(path)
     study = _read(path / "study_version.json", Study)
     rules = _load_rules(path / "rules.json", study)
     questions = _question_columns(study, "item_questionnaire")

@@ -1,7 +1,7 @@
 """Read questions with answer spans: SQuAD, Quoref and HotpotQA files.
 
-All three become the same examples. Questions that nothing can be learned from are counted in
-`ReadingSet.notes`; a malformed file is an error that names the file, the entry and the field.
+All three become the same examples. Questions without an answer to learn from are counted in the
+`ReadingSet`; a malformed file is an error that names the file, the entry and the field.
 """
 
 from __future__ import annotations
@@ -55,10 +55,17 @@ class ReadingExample:
 
 @dataclass(frozen=True)
 class ReadingSet:
-    """The examples of a file, in its order, and what there is to say about it."""
+    """The examples of a file, in its order, and what there is to say about it.
+
+    Attributes:
+        examples: Those that can be scored.
+        notes: About the answers of the examples.
+        left_out: Number of unanswerable questions, which are no examples.
+    """
 
     examples: list[ReadingExample]
     notes: list[str]
+    left_out: int = 0
 
 
 class _Answer(BaseModel):
@@ -129,13 +136,13 @@ FORMATS: dict[str, Callable[[Path], ReadingSet]] = {
 
 def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
     notes: Counter[str] = Counter()
-    examples, seen = [], set()
+    examples, seen, left_out = [], set(), 0
     for where, title, paragraph, question in _questions(path):
         if question.id in seen:
             raise UnreadableData(f"{path}: {where}.id: {question.id!r} occurs a second time")
         seen.add(question.id)
         if not question.answers:
-            notes["unanswerable questions are left out"] += 1
+            left_out += 1
             continue
         spans = [_span(paragraph.context, answer, notes) for answer in question.answers]
         examples.append(
@@ -146,7 +153,7 @@ def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
                 together=together and len(question.answers) > 1,
             )
         )
-    return ReadingSet(examples, [f"{count} {text}" for text, count in notes.items()])
+    return ReadingSet(examples, [f"{count} {text}" for text, count in notes.items()], left_out)
 
 
 def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:

@@ -14,7 +14,7 @@ from torch import nn
 from modelserver.inputs import encoders
 from modelserver.inputs.encoders import find_folder, new_encoder, without_head
 from modelserver.systems.contextual import Encoder
-from modelserver.training.options import Count, EncoderRate, options_of_command
+from modelserver.training.options import Count, EncoderRate, Hub, options_of_command
 
 NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})(-rotary)?")
 HEAD = 32  # hidden size of an attention head of a new encoder
@@ -36,7 +36,7 @@ EncoderName = Annotated[str, Parameter(validator=check_encoder)]
 
 
 @options_of_command
-class EncoderOptions:
+class EncoderOptions(Hub):
     """The encoder or word vectors to start from.
 
     Attributes:
@@ -46,7 +46,6 @@ class EncoderOptions:
         word_vectors: File of fixed word vectors in the form of GloVe.
         encoder_rate: Learning rate of the encoder; 3e-5, or 5e-4 for a new
             one, by default.
-        allow_hub: Download the encoder from the hub if it is not a folder.
         vocabulary_size: Word pieces of a new encoder's tokenizer, at most.
         most_vectors: Lines of --word-vectors kept for words that the data
             does not hold.
@@ -55,7 +54,6 @@ class EncoderOptions:
     encoder: Annotated[EncoderName | None, Parameter(group=_WORDS)] = None
     word_vectors: Annotated[Path | None, Parameter(group=_WORDS)] = None
     encoder_rate: EncoderRate | None = None
-    allow_hub: bool = False
     vocabulary_size: Count = 8000
     most_vectors: int = 50_000
 

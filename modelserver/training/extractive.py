@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -29,15 +29,18 @@ from modelserver.inputs.windows import Inputs, WindowReader, WindowSettings
 from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, NEW_RATE, RATE, EncoderName, open_reader_model
-from modelserver.training.loop import Row, make_room, train_with_progress
+from modelserver.training.loop import Row, make_room, rate_groups, scheduled_pace, train_with_progress
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
     Compute,
     Count,
+    EncoderRate,
+    Hub,
     LearningRate,
     Output,
     Positive,
+    ScheduleName,
     Selecting,
     hold_out,
     options_of_command,
@@ -55,7 +58,11 @@ class Schedule:
 
     Attributes:
         batch: Examples in a step.
-        warm_up: Share of the steps.
+        encoder_rate: Learning rate of the encoder; by default that of the head.
+        warm_up: Share of the steps, without ``warm_up_steps``.
+        warm_up_steps: Steps of rising learning rates; by default a tenth of all.
+        schedule: Fall of the learning rates after the warm-up: to a tenth, to
+            zero (by default), along a cosine to 2 %, or not at all.
         decay: Of the weights, biases and normalisation aside.
         clip: Largest norm of the gradient.
         windows: Windows of an example that a step learns from, at most.
@@ -66,7 +73,10 @@ class Schedule:
     """
 
     batch: BatchSize = 16
+    encoder_rate: EncoderRate | None = None
     warm_up: Annotated[float, NOT_AN_OPTION] = 0.1
+    warm_up_steps: Annotated[Count | None, Parameter(name="--warm-up")] = None
+    schedule: ScheduleName | None = None  # None, as in settings of runs before this option: they resume
     decay: Annotated[float, NOT_AN_OPTION] = 0.01
     clip: Annotated[float, NOT_AN_OPTION] = 1.0
     windows: Count = 4
@@ -85,9 +95,9 @@ class Recipe(Schedule):
 
 
 def pace(step: int, recipe: Recipe) -> float:
-    """Return the share of the full learning rate: a linear rise, then fall."""
-    rising = max(1, round(recipe.warm_up * recipe.steps))
-    return min((step + 1) / rising, max(0.0, (recipe.steps - step) / max(1, recipe.steps - rising)))
+    """Return the share of the full learning rate at a step."""
+    warm_up = recipe.warm_up_steps or max(1, round(recipe.warm_up * recipe.steps))
+    return scheduled_pace(step, recipe.schedule or "linear-to-zero", warm_up, recipe.steps)
 
 
 class FineTuner(loop.Trainer[ReadingExample]):
@@ -120,7 +130,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
         self.steps, self.total_steps = 0, recipe.steps
         self.check_every, self.patience = recipe.check_every, recipe.patience
         torch.manual_seed(recipe.seed)  # dropout
-        self.optimiser = torch.optim.AdamW(_decayed(model, recipe.decay), lr=recipe.rate)
+        self.optimiser = torch.optim.AdamW(_parameter_groups(model, recipe))
 
     def step(self) -> float:
         """Learn from one batch and return its mean loss."""
@@ -135,7 +145,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
             total += value.item()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         for parameters in self.optimiser.param_groups:
-            parameters["lr"] = self.recipe.rate * pace(self.steps, self.recipe)
+            parameters["lr"] = parameters["full"] * pace(self.steps, self.recipe)
         self.optimiser.step()
         self.steps += 1
         return total
@@ -201,12 +211,20 @@ def mixed_precision(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=supported)
 
 
-def _decayed(model: nn.Module, decay: float) -> list[dict[str, object]]:
-    """Return parameters with weight decay, and those with one axis without."""
-    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+def _parameter_groups(model: transformers.PreTrainedModel, recipe: Recipe) -> list[dict[str, Any]]:
+    """Return parameters by their learning rate and weight decay.
+
+    Biases and normalisation, which have one axis, have no decay.
+    """
+    encoder = model.base_model if recipe.encoder_rate else None
     return [
-        {"params": [p for p in learned if p.ndim > 1], "weight_decay": decay},
-        {"params": [p for p in learned if p.ndim < 2], "weight_decay": 0.0},  # biases and normalisation
+        {
+            "params": [p for p in group["params"] if p.requires_grad and (p.ndim > 1) == has_decay],
+            "full": group["full"],
+            "weight_decay": recipe.decay * has_decay,
+        }
+        for group in rate_groups(model, encoder, rate=recipe.rate, encoder_rate=recipe.encoder_rate or 0)
+        for has_decay in (True, False)
     ]
 
 
@@ -228,7 +246,7 @@ def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, devic
 
 
 @options_of_command
-class ExtractiveOptions(Selecting, Compute, Schedule, Output):
+class ExtractiveOptions(Selecting, Compute, Schedule, Hub, Output):
     """Everything that fine-tuning takes.
 
     Attributes:
@@ -236,23 +254,22 @@ class ExtractiveOptions(Selecting, Compute, Schedule, Output):
             --allow-hub), or new:HIDDENxLAYERS[-rotary].
         train_file: Train on this file.
         format: Form of the files; squad is SQuAD 1.1 or 2.0.
-        allow_hub: Download the encoder from the hub if it is not a folder.
         dev_file: Choose the best weights on this file; by default on every
             20th question of --train-file.
         dev_format: Form of --dev-file, if it is another one.
         epochs: Passes over the data.
         steps: Training steps, instead of --epochs.
-        learning_rate: Learning rate; 3e-5, or 5e-4 for a new encoder, by
-            default.
+        learning_rate: Learning rate of the head, and of the encoder without
+            --encoder-learning-rate; 3e-5, or 5e-4 for a new encoder, by default.
         window: Tokens read at once, 384 at most by default.
         vocabulary_size: Word pieces of a new encoder's tokenizer, at most.
         device: cpu, cuda, cuda:1 …; mixed precision on a GPU.
     """
 
+    learns_answers: ClassVar[bool] = True
     encoder: EncoderName = field(kw_only=True)
     train_file: Path = field(kw_only=True)
     format: Format = field(kw_only=True)
-    allow_hub: bool = False
     dev_file: Path | None = None
     dev_format: Format | None = None
     epochs: Positive = 2.0
@@ -315,7 +332,9 @@ def _read(path: Path, form: Format, options: ExtractiveOptions) -> list[ReadingE
         raise UnreadableData(f"{path}: --context and --reasoning need supporting facts; {form} has none")
     else:
         read = FORMATS[form](path)
-    for note in read.notes:
+    if read.left_out:
+        sys.stderr.write(f"{path}: {read.left_out} unanswerable questions are left out\n")
+    for note in read.notes if options.learns_answers else ():
         sys.stderr.write(f"{path}: {note}\n")
     return list(read.examples)
 

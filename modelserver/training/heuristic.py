@@ -33,6 +33,7 @@ from modelserver.training.options import (
     Count,
     Data,
     EncoderRate,
+    Hub,
     Output,
     options_of_command,
     part_of,
@@ -212,15 +213,27 @@ def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dic
 
 
 @options_of_command
-class TypesOptions(Compute, Recipe):
+class TypesOptions(Compute, Recipe, Hub):
     """Options of the training of both predictors of answer types.
 
     Attributes:
-        encoder: Folder of the encoder to start from; a new small one by
-            default.
+        encoder: Encoder to start from, a folder or an id of the hub (with
+            --allow-hub); a new small one by default.
     """
 
-    encoder: Path | None = None
+    encoder: str | None = None
+
+    def find_encoder(self) -> Path | None:
+        """Return the folder of the encoder to start from, None for a new one.
+
+        Raises UnreadableWeights now, not after minutes of the word model.
+        """
+        if self.encoder is None:
+            return None
+        folder = encoders.find_folder(self.encoder, allow_hub=self.allow_hub)
+        with torch.random.fork_rng():  # a new head takes random numbers
+            open_encoder(folder, ())
+        return folder
 
 
 @options_of_command
@@ -246,12 +259,12 @@ def heuristic(*, options: HeuristicOptions) -> None:
     the question. The log goes to --out; both scores on dev are printed.
     """
     require_free(options.out, **options.start)
-    require_encoder(options.encoder)
+    encoder = options.find_encoder()
     options.apply()
     torch.manual_seed(options.seed)
     train_set, dev = options.open_examples(read_labelled, generate_labelled)
     choice = Choice(options.selector, options.predictor)
-    trainer = Trainer(choice, part_of(options, Recipe), train_set, options.encoder)
+    trainer = Trainer(choice, part_of(options, Recipe), train_set, encoder)
     train_with_progress(trainer, dev, options.out, **options.start, report=lambda row: None)
     system = load(options.out, torch.device("cpu"), name="heuristic", description="")
     scores = {"words": accuracy(system.words, dev), "encoder": accuracy(system.encoder, dev)}
@@ -272,13 +285,6 @@ def _some(examples: Iterable[Labelled], source: str) -> list[Labelled]:
     if listed := list(examples):
         return listed
     raise UnreadableData(f"{source}: {UNTYPED}")
-
-
-def require_encoder(folder: Path | None) -> None:
-    """Raise UnreadableWeights now, not after minutes of the word model."""
-    if folder is not None:
-        with torch.random.fork_rng():  # a new head takes random numbers
-            open_encoder(folder, ())
 
 
 def open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:

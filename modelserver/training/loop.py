@@ -29,7 +29,7 @@ from analysis.io.whole_files import json_lines, replace_file
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.data_files import read_json, read_records
 from modelserver.training import checkpoint, curves
-from modelserver.training.options import Start
+from modelserver.training.options import ScheduleName, Start
 from modelserver.wire.errors import ModelServerError, UnreadableData
 
 STATE = "training.safetensors"  # checkpoint of an unfinished run, in its folder
@@ -290,6 +290,20 @@ def cosine_pace(step: int, warm_up: int, total: int) -> float:
         return (step + 1) / warm_up
     progress = min(1.0, (step - warm_up) / max(1, total - warm_up))
     return 0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2
+
+
+def scheduled_pace(step: int, schedule: ScheduleName, warm_up: int, total: int) -> float:
+    """Return the share of the full learning rate at a step, in (0, 1].
+
+    It rises linearly during the warm-up, of 1 step at least, then falls by the schedule: to a tenth, to zero
+    after the last step, as `cosine_pace`, or not at all.
+    """
+    if schedule == "cosine":
+        return cosine_pace(step, warm_up, total)
+    rise = (step + 1) / warm_up
+    if schedule == "linear-to-zero":
+        return min(rise, max(0.0, (total - step) / max(1, total - warm_up)))
+    return min(1.0, rise) * (1 - 0.9 * step / total if schedule == "linear" else 1.0)
 
 
 def _restore(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> list[Row]:

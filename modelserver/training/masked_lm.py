@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -121,6 +122,8 @@ class MaskedOptions(ExtractiveOptions):
         dev_file: Choose the best weights on this file; by default on every
             20th question of --train-file.
     """
+
+    learns_answers: ClassVar[bool] = False
 
 
 def masked_lm(*, options: MaskedOptions) -> None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, TypeVar, dataclass_transform
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, dataclass_transform
 
 import torch
 from cyclopts import Group, Parameter
@@ -38,6 +38,7 @@ Rate = Annotated[float, Parameter(validator=(check_positive, Number(lt=1)))]
 BatchSize = Annotated[Count, Parameter(name=("--batch-size", "--batch"))]
 LearningRate = Annotated[Rate, Parameter(name=("--learning-rate", "--rate"))]
 EncoderRate = Annotated[Rate, Parameter(name=("--encoder-learning-rate", "--encoder-rate"))]
+ScheduleName = Literal["linear", "linear-to-zero", "cosine", "constant"]
 NOT_AN_OPTION = Parameter(parse=False)  # a field of a recipe that commands leave as it is
 
 Example = TypeVar("Example")
@@ -159,6 +160,17 @@ class Selecting:
     def selection(self) -> Selection:
         """Return both choices."""
         return Selection(self.context, self.reasoning)
+
+
+@options_of_command
+class Hub:
+    """Access to a model hub.
+
+    Attributes:
+        allow_hub: Download the encoder from the hub if it is not a folder.
+    """
+
+    allow_hub: bool = False
 
 
 @options_of_command

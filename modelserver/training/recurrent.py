@@ -24,7 +24,7 @@ from modelserver.systems.recurrent import Config, Embedding, Qi2019, SelectAndFo
 from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
-from modelserver.training.loop import Row, cosine_pace, rate_groups, require_free, train_with_progress
+from modelserver.training.loop import Row, rate_groups, require_free, scheduled_pace, train_with_progress
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -32,7 +32,9 @@ from modelserver.training.options import (
     Count,
     Data,
     EncoderRate,
+    LearningRate,
     Output,
+    ScheduleName,
     Selecting,
     options_of_command,
     part_of,
@@ -56,6 +58,8 @@ class Recipe:
         batch: Examples in a step.
         rate: Learning rate of all but the encoder.
         warm_up: Steps of rising learning rates.
+        schedule: Fall of the learning rates after the warm-up: to a tenth, to
+            zero, along a cosine to 2 % (by default), or not at all.
         clip: Largest norm of the gradient.
         rare: Words seen less often get no embedding of their own, because
             names must not be learned by heart.
@@ -70,8 +74,9 @@ class Recipe:
 
     steps: Count = 1800
     batch: BatchSize = 16
-    rate: Annotated[float, NOT_AN_OPTION] = 3e-3
-    warm_up: Annotated[int, NOT_AN_OPTION] = 60
+    rate: LearningRate = 3e-3
+    warm_up: Count = 60
+    schedule: ScheduleName | None = None  # None, as in settings of runs before this option: they resume
     clip: Annotated[float, NOT_AN_OPTION] = 5.0
     rare: Annotated[int, NOT_AN_OPTION] = 15
     check_every: Count = 100
@@ -214,7 +219,7 @@ class Trainer(loop.Trainer[GoldExample]):
 
 def pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
-    return cosine_pace(step, recipe.warm_up, recipe.steps)
+    return scheduled_pace(step, recipe.schedule or "cosine", recipe.warm_up, recipe.steps)
 
 
 def texts(examples: Iterable[GoldExample]) -> Iterator[str]:

@@ -18,7 +18,6 @@ from modelserver.training.heuristic import (
     TypesOptions,
     generate_labelled,
     read_labelled,
-    require_encoder,
 )
 from modelserver.training.loop import train
 from modelserver.training.options import Count, options_of_command, part_of
@@ -59,7 +58,7 @@ def types_table(*, options: TypesTableOptions) -> None:
     """
     keys: list[tuple[Row]] = [(row,) for row in TITLES]
     table = Table(options, keys)
-    require_encoder(options.encoder)
+    encoder = options.find_encoder()
     options.apply()
     n, seed = options.train, options.world_seed
     file = options.train_file
@@ -71,7 +70,7 @@ def types_table(*, options: TypesTableOptions) -> None:
         epochs = {"word_epochs": 0} if key == ("encoder",) else {"encoder_epochs": 0}
         recipe = part_of(options, Recipe, seed=seed, weighted=key == ("words-weighted",), **epochs)
         torch.manual_seed(seed)
-        trainer = Trainer(Choice(predictor="encoder"), recipe, learned, options.encoder)
+        trainer = Trainer(Choice(predictor="encoder"), recipe, learned, encoder)
         last = train(trainer, test, out, **options.start)  # the test set chooses nothing
         return {"n": len(test), "accuracy": last["accuracy"], "macro_f1": last["macro_f1"]}
 

@@ -28,6 +28,7 @@ from modelserver.training.options import (
     Count,
     Data,
     EncoderRate,
+    Hub,
     LearningRate,
     Output,
     Start,
@@ -199,7 +200,7 @@ def open_encoder(name: str, examples: Sequence[Example], *, allow_hub: bool = Fa
 
 
 @options_of_command
-class TextOptions(Data, Compute, Recipe):
+class TextOptions(Data, Compute, Recipe, Hub):
     """Data, encoder and schedule of any training of a network over text.
 
     Attributes:
@@ -207,14 +208,12 @@ class TextOptions(Data, Compute, Recipe):
             a passage (.jsonl) or a file in DROP's form (.json).
         encoder: Folder of a Hugging Face model, an id of the hub (with
             --allow-hub), or new:HIDDENxLAYERS[-rotary].
-        allow_hub: Download the encoder from the hub if it is not a folder.
         beam: Programs tried for a question without a gold program.
     """
 
     train: Count = 6000
     dev: Count = 100
     encoder: EncoderName = NEW_ENCODER
-    allow_hub: bool = False
     beam: Count = Supervision.beam
 
     def recipe(self) -> Recipe:

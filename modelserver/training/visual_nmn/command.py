@@ -22,6 +22,7 @@ from modelserver.training.options import (
     Compute,
     Count,
     Data,
+    Hub,
     Output,
     Start,
     hold_out,
@@ -52,7 +53,7 @@ class Scenes:
 
 
 @options_of_command
-class SceneOptions(Data, Compute, Recipe):
+class SceneOptions(Data, Compute, Recipe, Hub):
     """Data, schedule and sizes of any training of a network over images.
 
     Attributes:
@@ -78,7 +79,6 @@ class SceneOptions(Data, Compute, Recipe):
             (with --allow-hub); a new one by default.
         new_encoder: Kind of a new encoder: an LXMERT, or one without attention
             that learns from labels alone.
-        allow_hub: Download the encoder from the hub if it is not a folder.
         hidden: Hidden size of a new encoder.
         graph_regions: Most probable regions of an image that Graph-count
             reads, or all.
@@ -101,7 +101,6 @@ class SceneOptions(Data, Compute, Recipe):
     most_modules: Count | None = None
     encoder: str | None = None
     new_encoder: folder.NewEncoder = "lxmert"
-    allow_hub: bool = False
     hidden: Count = HIDDEN
     graph_regions: Literal["all"] | Count = MOST
     impossible: Impossible = "apart"

@@ -21,6 +21,7 @@ import torch
 
 from analysis.programs.notation import label
 from modelserver.inputs.data_files import read_records
+from modelserver.inputs.devices import Device
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Config, Question, VisualNetwork
@@ -148,6 +149,7 @@ class NlvrOptions(TableOptions):
         pretraining_steps: Steps with gold boxes.
         steps: Steps with labels alone.
         seed: Seed of the order.
+        device: cpu, cuda, cuda:1 …
     """
 
     train_file: Path = field(kw_only=True)
@@ -156,6 +158,7 @@ class NlvrOptions(TableOptions):
     weights: Path = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
     pretraining_steps: Count = 100
     steps: Count = 100
+    device: Device = "cpu"
 
 
 def visual_nlvr(*, options: NlvrOptions) -> None:
@@ -166,11 +169,12 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
     """
     table = Table(options, [("trained",)])
     learn, test = divided(read(options.train_file, options.images, split=options.split))
-    network, config, revision = _opened(options.weights)
+    device = torch.device(options.device)
+    network, config, revision = _opened(options.weights, device)
     before = scores(network, test)
 
     def score(_key: tuple[str], seed: int, out: Path) -> dict[str, Any]:
-        network, _, _ = _opened(options.weights)
+        network, _, _ = _opened(options.weights, device)
         torch.manual_seed(seed)
         recipe = Recipe(
             pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=seed
@@ -178,14 +182,14 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
         trainer = Trainer(network, config, recipe, learn, learn, source={"weights": revision})
         # The best weights are chosen on the training examples: there is too little data for a third part.
         train(trainer, learn, out, **options.start)
-        return scores(_opened(out)[0], test)
+        return scores(_opened(out, device)[0], test)
 
     true = float(np.mean([each.label for each in test]))
     table.fill(score, written, train=len(learn), test=len(test), majority=max(true, 1 - true), before=before)
 
 
-def _opened(weights: Path) -> tuple[VisualNetwork, Config, str]:
-    network, config, revision = folder.load(weights, torch.device("cpu"))
+def _opened(weights: Path, device: torch.device) -> tuple[VisualNetwork, Config, str]:
+    network, config, revision = folder.load(weights, device)
     if not isinstance(network, VisualNetwork):
         raise UnreadableData(f"{weights}: not a modular network")
     return network, config, revision

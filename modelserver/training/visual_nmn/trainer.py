@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from modelserver.modular.visual.regions import collate
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.training import loop
-from modelserver.training.loop import Row, cosine_pace, rate_groups
+from modelserver.training.loop import Row, rate_groups, scheduled_pace
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -37,13 +37,13 @@ from modelserver.training.options import (
     LearningRate,
     Positive,
     Rate,
+    ScheduleName,
     options_of_command,
 )
 
 Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1))]
 FineRate = Annotated[Rate, Parameter(name=("--fine-learning-rate", "--fine-rate"))]
 Deviation = Annotated[Positive, Parameter(name="--count-deviation")]
-Schedule = Literal["linear", "cosine", "constant"]
 POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to which, a box has a label
 # Probabilities are clamped this far from 0 and 1, so that one mistake does not outweigh a batch. With labels
 # alone, a count that is off by one is a confident mistake that says little about what to change.
@@ -87,8 +87,8 @@ class Recipe:
             pretrained one, and that of new weights for a new one.
         warm_up: Steps of rising learning rates, at the start and again after
             pretraining.
-        schedule: Fall of the learning rates after the warm-up: to a tenth,
-            along a cosine to 2 %, or not at all.
+        schedule: Fall of the learning rates after the warm-up: to a tenth, to
+            zero, along a cosine to 2 %, or not at all.
         clip: Largest norm of the gradient.
         check_every: Steps between evaluations on dev.
         patience: Checks without better accuracy after which training stops
@@ -107,7 +107,7 @@ class Recipe:
     fine_rate: FineRate = 3e-4
     encoder_rate: EncoderRate | None = None
     warm_up: Count = 50
-    schedule: Schedule = "linear"
+    schedule: ScheduleName = "linear"
     clip: Annotated[float, NOT_AN_OPTION] = 1.0
     check_every: Count = 50
     patience: Count | None = None
@@ -243,11 +243,8 @@ class Trainer(loop.Trainer[Example]):
         """Return the share of the full learning rate, twice from a warm-up on."""
         later = self.steps >= self.first
         done = self.steps - self.first if later else self.steps
-        total, warm_up = self.recipe.steps if later else self.first, self.recipe.warm_up
-        if self.recipe.schedule == "cosine":
-            return cosine_pace(done, warm_up, total)
-        fall = 1 - 0.9 * done / total if self.recipe.schedule == "linear" else 1.0
-        return min(1.0, (done + 1) / warm_up) * fall
+        total = self.recipe.steps if later else self.first
+        return scheduled_pace(done, self.recipe.schedule, self.recipe.warm_up, total)
 
     def _loss(self, batch: list[Example], *, supervised: bool) -> Tensor:
         sights = collate([each.regions for each in batch], self.device)

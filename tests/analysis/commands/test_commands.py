@@ -53,6 +53,11 @@ def test_report(bundle, tmp_path, capsys):
         assert {row["score"] for row in csv.DictReader(rows)} == {"em"}
 
 
+def test_a_report_on_no_folder_draws_no_progress_bar(tmp_path, capsys):
+    assert main(["report", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == f"error: {tmp_path / 'none'}: is not a folder\n"
+
+
 def test_report_failures_leave_nothing(bundle, tmp_path, capsys):
     out = tmp_path / "out"
     assert "is not a folder" in failure(capsys, "report", tmp_path / "none", "--out", out)

@@ -60,7 +60,8 @@ class TestSquad:
     def test_unanswerable_questions_are_left_out_and_counted(self, file):
         read = read_squad(file(squad([], [("Mira", 26)], [])))
         assert [example.item.id for example in read.examples] == ["q1"]
-        assert read.notes == ["2 unanswerable questions are left out"]
+        assert read.left_out == 2
+        assert read.notes == []
 
     def test_an_answer_that_stands_elsewhere_is_found_at_the_nearest_place(self, file):
         read = read_squad(file(squad([("an", 38)])))

@@ -168,6 +168,33 @@ def test_the_rate_rises_and_falls_in_lines():
     assert pace(0, Recipe(steps=1)) == 1.0
 
 
+def rates_of(trainer):
+    """Return the learning rates of the groups in each step of a training to its end."""
+    rates = []
+    while trainer.steps < trainer.total_steps:
+        trainer.step()
+        rates.append([group["lr"] for group in trainer.optimiser.param_groups])
+    return rates
+
+
+def test_by_default_encoder_and_head_have_one_rate_that_rises_for_a_tenth(world):
+    rates = rates_of(tuner(read_hotpotqa(world).examples, steps=20, batch=1, windows=1))
+    shares = [0.5, 1, 1] + [left / 18 for left in range(17, 0, -1)]
+    assert rates == [pytest.approx([3e-3 * share] * 2) for share in shares]
+
+
+def test_encoder_and_head_have_rates_of_their_own(world):
+    changed = {"encoder_rate": 1e-3, "warm_up_steps": 2, "schedule": "constant"}
+    one = tuner(read_hotpotqa(world).examples, steps=3, batch=1, windows=1, **changed)
+    inside = set(one.model.base_model.parameters())
+    head, encoder = one.optimiser.param_groups[:2], one.optimiser.param_groups[2:]
+    assert {each for group in encoder for each in group["params"]} == inside
+    assert {each for group in head for each in group["params"]} == set(one.model.parameters()) - inside
+    for groups_of_one in (head, encoder):
+        assert [group["weight_decay"] for group in groups_of_one] == [one.recipe.decay, 0]
+    assert rates_of(one) == [pytest.approx([3e-3 * share] * 2 + [1e-3 * share] * 2) for share in (0.5, 1, 1)]
+
+
 class Parrot:
     """Answers each question with the text after its colon; refuses those that its reader does."""
 
@@ -393,6 +420,15 @@ class TestCommand:
         capsys.readouterr()
         assert main(["evaluate", "extractive-qa", str(world), "--weights", str(second)]) == 0
         assert json.loads(capsys.readouterr().out)["questions"] == 60
+
+    @pytest.mark.parametrize("command", ["extractive-qa", "masked-lm"])
+    def test_rates_warm_up_and_schedule_are_options(self, command, world, tmp_path):
+        changed = {"encoder_learning_rate": 1e-4, "learning_rate": 1e-3, "warm_up": 2, "schedule": "cosine"}
+        given = map(str, self.arguments(world, tmp_path, **changed))
+        assert main(["train", command, *given]) == 0
+        settings = json.loads((tmp_path / "settings.json").read_text())
+        names = ("encoder_rate", "rate", "warm_up_steps", "schedule")
+        assert [settings[name] for name in names] == [1e-4, 1e-3, 2, "cosine"]
 
     def test_the_same_twice_is_the_same(self, world, tmp_path):
         for name in ("one", "two"):

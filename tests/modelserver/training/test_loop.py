@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from modelserver.__main__ import main
-from modelserver.training.loop import LOG, SETTINGS, STATE, make_room
+from modelserver.training.loop import LOG, SETTINGS, STATE, make_room, scheduled_pace
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import write_split
 
@@ -61,6 +61,23 @@ def test_a_finished_folder_is_replaced_with_overwrite_alone(system, data, tmp_pa
     assert set(second) == set(first)
     changed = {name for name in first if name.endswith("safetensors") and first[name] != second[name]}
     assert changed
+
+
+@pytest.mark.parametrize(
+    "schedule, falls",
+    [
+        ("linear", [0.82, 0.64, 0.46, 0.28]),  # towards a tenth after the last step
+        ("linear-to-zero", [1, 0.75, 0.5, 0.25]),
+        ("cosine", [1, 0.02 + 0.98 * (2 + 2**0.5) / 4, 0.51, 0.02 + 0.98 * (2 - 2**0.5) / 4]),
+        ("constant", [1, 1, 1, 1]),
+    ],
+)
+def test_a_rate_rises_in_the_warm_up_and_falls_by_its_schedule(schedule, falls):
+    paces = [scheduled_pace(step, schedule, 1, 5) for step in range(1, 5)]
+    assert paces == pytest.approx(falls)
+    assert scheduled_pace(0, schedule, 1, 5) == 1
+    rising = [scheduled_pace(step, schedule, 4, 1000) for step in range(4)]
+    assert rising == pytest.approx([0.25, 0.5, 0.75, 1], rel=3e-3)
 
 
 def test_resume_and_overwrite_exclude_each_other(tmp_path, capsys):

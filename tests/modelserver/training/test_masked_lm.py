@@ -1,5 +1,6 @@
 """Pretraining on masked words: what is hidden, trainings that end, resume and are refused."""
 
+import json
 import math
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from modelserver.systems.extractive import window_reader
 from modelserver.training.extractive import Recipe
 from modelserver.training.masked_lm import MASKED, PREDICTED, REPLACED, MaskedTrainer, hide
 from modelserver.world import write_split
+from tests.modelserver.inputs.test_span_qa import squad
 
 CPU = torch.device("cpu")
 TINY = ("--encoder", "new:16x1-rotary", "--format", "hotpotqa", "--context", "facts", "--batch", "4",
@@ -132,6 +134,15 @@ def test_a_killed_training_resumes_with_the_same_weights(
     assert pretrain(world, tmp_path / "half", "--resume") == 0
     whole, half = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "half"))
     assert whole == half
+
+
+def test_only_what_it_cannot_read_is_noted(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert pretrain(world, tmp_path / "world") == 0
+    assert "answer" not in capsys.readouterr().err
+    (tmp_path / "squad.json").write_text(json.dumps(squad([], *[[("Nobody", 0)]] * 25)))
+    assert pretrain(tmp_path / "squad.json", tmp_path / "out", "--format", "squad", "--context", "whole") == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "answer" in line]
+    assert notes == [f"{tmp_path}/squad.json: 1 unanswerable questions are left out"]
 
 
 def test_what_cannot_learn_so_is_one_sentence(

@@ -292,6 +292,16 @@ def test_the_rate_rises_then_falls():
     assert rates[-1] == pytest.approx(0.02)
 
 
+def test_by_default_the_rate_rises_for_60_steps_and_falls_along_a_cosine():
+    trainer = Trainer(SMALL, Recipe(steps=62, batch=1, rare=1), [_gold()])
+    rates = []
+    for _ in range(62):
+        trainer.step()
+        rates += [group["lr"] for group in trainer.optimiser.param_groups]
+    shares = [*(step / 60 for step in range(1, 61)), 1, 0.51]
+    assert rates == pytest.approx([3e-3 * share for share in shares])
+
+
 def test_data_without_a_single_answer_is_refused():
     with pytest.raises(UnreadableData, match="not one answer"):
         Trainer(SMALL, Recipe(rare=1), [_gold(answer="Mars")])
@@ -310,6 +320,14 @@ def test_the_command_trains_on_a_world(tmp_path, capsys):
     assert files == {"model.safetensors", "config.json", "vocab.json"} | results
     system = load_system("select-and-forget", weights=tmp_path / "w")
     assert system.predict([parse_gold(generate("dev", 1, 1), "w")[0].item])[0].threshold == 0.33
+
+
+def test_rate_warm_up_and_schedule_are_options(tmp_path):
+    arguments = ["train", "qi2019", "--out", str(tmp_path), "--train", "12", "--dev", "4", "--hidden", "8"]
+    learning = ["--learning-rate", "1e-3", "--warm-up", "2", "--schedule", "linear-to-zero"]
+    assert main([*arguments, *learning, "--steps", "1", "--batch", "4"]) == 0
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert [settings[name] for name in ("rate", "warm_up", "schedule")] == [1e-3, 2, "linear-to-zero"]
 
 
 def test_the_command_trains_on_a_file(tmp_path, capsys):

@@ -5,11 +5,13 @@ import json
 import pytest
 
 from modelserver.__main__ import main
+from modelserver.inputs import encoders
 from modelserver.inputs.mentions import TYPES
 from modelserver.training.heuristic import Labelled, Trainer, read_labelled, type_weights
 from modelserver.world import write_split
 
 SMALL = ["--train", "60", "--test", "24", "--word-epochs", "2", "--encoder-epochs", "1", "--batch-size", "16"]
+SMALL_HEURISTIC = ["--train", "60", "--dev", "24", "--word-epochs", "1", "--encoder-epochs", "1"]
 
 
 def test_each_predictor_has_its_row_with_mean_and_spread(tmp_path, capsys):
@@ -96,7 +98,29 @@ def test_an_encoder_that_is_not_there_is_refused_before_the_word_model(tmp_path,
     monkeypatch.setattr(Trainer, "step", lambda _: pytest.fail("the word model was trained first"))
     for command in (["types-table"], ["train", "heuristic"]):
         assert main([*command, "--out", str(tmp_path / "out"), "--encoder", str(tmp_path / "none")]) == 1
-        assert "none/config.json: No such file" in capsys.readouterr().err
+        assert "none: no such folder; a model of the hub is fetched only where" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["types-table", *SMALL], ["train", "heuristic", *SMALL_HEURISTIC]])
+def test_the_encoder_may_be_a_model_of_the_hub_if_that_is_allowed(
+    command, bert_folder, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.delenv(encoders.ALLOW_HUB, raising=False)
+    asked = []
+
+    def download(name, **_):
+        asked.append(name)
+        return str(bert_folder)
+
+    monkeypatch.setattr(encoders, "snapshot_download", download)
+    given = [*command, "--encoder", "someone/model", "--out", str(tmp_path / "out")]
+    assert main(given) == 1
+    assert "someone/model: no such folder" in capsys.readouterr().err
+    assert asked == []
+    assert main([*given, "--allow-hub"]) == 0
+    assert asked == ["someone/model"]
+    settings = [json.loads(path.read_text()) for path in tmp_path.glob("out/**/settings.json")]
+    assert {each["encoder"] for each in settings} == {encoders.digest(bert_folder)}
 
 
 def test_the_heuristic_holds_out_every_20th_question_of_its_file(tmp_path, capsys):

@@ -7,6 +7,7 @@ import torch
 from PIL import Image, ImageDraw
 
 from modelserver.__main__ import main
+from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import overlaps
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.scoring import outputs
@@ -109,6 +110,20 @@ def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
         "weights",
         "trained",
     ]
+
+
+def test_every_network_is_on_the_device(drawn, tmp_path, monkeypatch):
+    load, devices = folder.load, []
+
+    def spied(weights, device):
+        devices.append(device)
+        return load(weights, torch.device("cpu"))
+
+    monkeypatch.setattr(folder, "load", spied)
+    given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    sizes = ["--pretraining-steps", "1", "--steps", "1", "--device", "meta"]
+    assert main(["visual-nlvr", *given, *sizes]) == 0
+    assert devices == [torch.device("meta")] * 3  # the weights before, in training, and trained
 
 
 def test_means_over_seeds(drawn, tmp_path, capsys):

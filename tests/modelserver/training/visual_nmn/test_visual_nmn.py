@@ -231,6 +231,16 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     assert (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns == before
 
 
+def test_a_table_refuses_an_lxmert_without_one_before_it_generates_scenes(tmp_path, capsys, monkeypatch):
+    generated = "modelserver.training.visual_nmn.command.write_split"
+    monkeypatch.setattr(generated, lambda *_, **__: pytest.fail("scenes were generated"))
+    given = ["visual-table", "--variants", "layer", "lxmert", "--new-encoder", "bilinear"]
+    assert main([*given, "--out", str(tmp_path / "out"), "--scenes", str(tmp_path / "scenes")]) == 1
+    message = "error: lxmert answers from the output of an LXMERT: --new-encoder lxmert\n"
+    assert capsys.readouterr() == ("", message)
+    assert not list(tmp_path.iterdir())
+
+
 def test_scenes_of_another_seed_or_too_few_are_refused(scenes_folder, tmp_path, capsys):
     command = ["train", "visual-nmn", "--out", str(tmp_path / "out"), "--scenes", str(scenes_folder)]
     for seed, n in ((5, 17), (4, 16)):
@@ -372,7 +382,7 @@ def test_a_file_that_is_too_small_to_hold_items_out_is_refused(detector, capsys)
     assert "19 examples; without --dev-file at least 20 are needed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+@pytest.mark.parametrize("schedule", ["linear", "linear-to-zero", "cosine", "constant"])
 def test_encoder_and_heads_have_rates_of_their_own(visual_network, statements, schedule):
     recipe = Recipe(
         pretraining=2,
@@ -391,7 +401,7 @@ def test_encoder_and_heads_have_rates_of_their_own(visual_network, statements, s
         rates.append([group["lr"] for group in trainer.optimiser.param_groups])
     assert rates[0] == pytest.approx([1e-2, 1e-4])
     assert rates[2] == pytest.approx([1e-3, 1e-4])  # after pretraining the warm-up begins again
-    falls = {"linear": 0.4, "cosine": 0.02 + 0.98 * 0.5, "constant": 1.0}
+    falls = {"linear": 0.4, "linear-to-zero": 0.5, "cosine": 0.02 + 0.98 * 0.5, "constant": 1.0}
     assert rates[4] == pytest.approx([1e-3 * falls[schedule], 1e-4 * falls[schedule]])
 
 
