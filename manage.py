@@ -9,12 +9,17 @@ import sys
 from django import get_version
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from django.db import InterfaceError, OperationalError
 
 from analysis import __version__
+from config.database_errors import is_unavailable
 
 
 def main() -> None:
-    """Run a command; exit with 1 and a sentence if a setting is wrong."""
+    """Run a command.
+
+    Exit with 1 and a sentence if a setting is wrong, or the database cannot be used.
+    """
     gc.set_threshold(50_000)  # of 700: among modules, looking for garbage takes a sixth of the start
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if sys.argv[1:2] in ([], ["help"]) or {"--help", "-h"} & set(sys.argv):
@@ -27,6 +32,14 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"{os.path.basename(sys.argv[0])}: {error}")
+    except (OperationalError, InterfaceError) as error:
+        if not is_unavailable(error):
+            raise
+        reason = " ".join(str(error).split()).rstrip(".?")
+        sys.exit(
+            f"{os.path.basename(sys.argv[0])}: the database cannot be used: {reason}. "
+            "The settings VAR_DIR and DATABASE_URL say where it is; prepare_site makes it."
+        )
 
 
 if __name__ == "__main__":

@@ -81,6 +81,8 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     invitation = people.invitation_with(token)
     if invitation is None:
         raise Http404(_("There is no such invitation. Check that you copied the whole link."))
+    if request.user.is_authenticated and invitation.accepted_by_id == request.user.pk:
+        return redirect("start")  # the link again, or a form that was sent twice
     try:
         if request.method == "POST" and request.user.is_authenticated:
             invitations.accept_invitation(invitation=invitation, by=user_of(request))

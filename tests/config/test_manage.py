@@ -41,6 +41,15 @@ def test_a_command_says_that_the_key_is_missing(tmp_path: Path, arguments: tuple
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["backup", "migrate"])
+def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path, command: str):
+    arguments = [command, str(tmp_path)] if command == "backup" else [command]
+    done = manage(tmp_path / "missing", *arguments, SECRET_KEY="x" * 50)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("manage.py: the database cannot be used: unable to open database file. The")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_new_site_makes_its_folder_for_its_user_alone(tmp_path: Path):
     var = tmp_path / "new" / "var"
     done = manage(var, "prepare_site", SECRET_KEY="x" * 50)

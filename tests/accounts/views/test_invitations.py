@@ -100,6 +100,15 @@ def test_it_works(page, owner):
     ]
 
 
+def test_the_person_who_accepted_is_taken_in_again(page):
+    """A form that is sent twice, or the link in an old mail."""
+    link, guest = invite(page), visitor(person("bob"))
+    guest.post(link)
+    for again in (guest.post(link), guest.get(link)):
+        assert (again.status_code, again.headers["Location"]) == (302, "/start/")
+    assert Invitation.objects.count() == AuditEntry.objects.filter(kind="invitation_accepted").count() == 1
+
+
 def test_the_link_is_shown_once_and_not_stored(page):
     token = invite(page).split("/")[2]
     assert token not in text(page.get("/people/main/"))
