@@ -14,6 +14,11 @@ from django.utils.translation import gettext_noop
 from foundation.messages import Message, at_field
 
 TEMPLATES = (
+    # Assumptions of a sample size (`analysis.planning`).
+    gettext_noop(
+        "the effect %(effect)s moves the mean share %(mean)s to %(share)s; give effects that keep it between "
+        "0 and 1"
+    ),
     # Items that a system does not take (`modelserver.inputs`, `.modular`, `.systems`).
     gettext_noop("it is empty"),
     gettext_noop("it contains no words"),

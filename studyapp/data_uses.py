@@ -1,8 +1,6 @@
 """Uses of datasets and runs by studies: a module of `settings.DATA_USERS`."""
 
-from collections.abc import Iterable
-
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -42,5 +40,7 @@ def _has_condition(study: Study, named: dict[str, str]) -> bool:
     return any(isinstance(one, dict) and named.items() <= one.items() for one in conditions)
 
 
-def _named(studies: Iterable[Study]) -> list[str]:
-    return [_("the study “%(title)s”") % {"title": study.title} for study in studies]
+def _named(studies: QuerySet[Study]) -> list[str]:
+    """Name each study once, although it has rehearsals."""
+    owners = dict.fromkeys(study.rehearsal_of or study for study in studies.select_related("rehearsal_of"))
+    return [_("the study “%(title)s”") % {"title": study.title} for study in owners]

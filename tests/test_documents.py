@@ -1,9 +1,11 @@
 """The documents lead where they say, and every page can be found from the index."""
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scripts.processes import ROOT
 
@@ -20,6 +22,13 @@ def local_links(page: Path) -> list[Path]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page: Path):
     assert [str(target) for target in local_links(page) if not target.exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_of_yaml_are_yaml(page: Path):
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^ *```ya?ml\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
+        yaml.safe_load(textwrap.dedent(block))
 
 
 def test_every_page_can_be_reached_from_the_readme():

@@ -182,7 +182,7 @@ def print_sample_size(
     else:
         population, source = assumed(
             participant_sd, item_sd, residual_sd, HALF if is_paired else mean_share,
-            change=measure == "simulation_effect",
+            effect, change=measure == "simulation_effect",
         )  # fmt: skip
     design = plan_size(
         population,

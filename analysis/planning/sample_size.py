@@ -105,11 +105,22 @@ def design_sentence(design: Design) -> str:
     )
 
 
+def check_effects(mean: float, effects: Sequence[float]) -> None:
+    """Raise ValueError if an effect moves a mean share out of 0 to 1."""
+    for effect in effects:
+        if not 0 <= round(mean + effect, 9) <= 1:  # rounded, because a binary sum may exceed 1 a little
+            raise ValueError(
+                f"the effect {effect:g} moves the mean share {mean:g} to {mean + effect:g}; give effects "
+                "that keep it between 0 and 1"
+            )
+
+
 def assumed(
     participant_sd: float | None,
     item_sd: float,
     residual_sd: float | None,
     mean: float | None,
+    effects: Sequence[float] = (),
     *,
     change: bool = False,
 ) -> tuple[Assumed, str]:
@@ -124,6 +135,8 @@ def assumed(
         raise AnalysisError("give --pilot BUNDLE, or --participant-sd with --residual-sd or --mean")
     try:
         population = Assumed(participant_sd, item_sd, residual_sd, mean, change=change)
+        if mean is not None:
+            check_effects(mean, effects)
     except ValueError as error:
         raise AnalysisError(str(error)) from None
     spreads = {"participants": participant_sd, "items": item_sd, "trials": residual_sd, "mean share": mean}

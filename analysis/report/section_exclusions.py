@@ -81,9 +81,10 @@ def _excluded_people(study: Study, exclusions: Exclusions) -> list[Block]:
         Column("all", partial(_people_in, ""), "All"),
     ]
     together = Counter(names for names in exclusions.people.values() if len(names) > 1)
+    count = len(exclusions.people)
+    people = "1 participant is" if count == 1 else f"{count} participants are"
     notes = [
-        f"{len(exclusions.people)} participants are excluded as a whole, with their surveys, after the rules "
-        "about trials were applied.",
+        f"{people} excluded as a whole, with their surveys, after the rules about trials were applied.",
         *(f"{count} by {' and '.join(names)} together." for names, count in sorted(together.items())),
     ]
     caption = "Excluded participants per rule and condition"

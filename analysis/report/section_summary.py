@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..participants.estimates import Estimate
+from ..participants.exclusion_rules import ByHand
 from ..stats.correlations import LEAST_FOR_P, smallest_p
 from ..study.analysis import Study
 from ..study.inference import Inference
@@ -217,10 +218,20 @@ def _planned(study: Study, inference: Inference) -> list[str]:
             "No plan was declared, so everything here is exploratory: it can suggest a hypothesis, and a new "
             "study can test it."
         )
-    excluded, total = study.exclusions.excluded, study.exclusions.total
-    points.append(
-        f"The exclusion rules of the study’s definition leave out {excluded} of {total} trials."
-        if study.bundle.rules
-        else f"The study has no exclusion rules; all {total} trials count."
+    return [*points, _excluded(study)]
+
+
+def _excluded(study: Study) -> str:
+    """Tell trials that rules leave out from those that researchers do."""
+    rules, exclusions = study.bundle.rules, study.exclusions
+    total = exclusions.total
+    by_hand = [rule.name for rule in rules if isinstance(rule, ByHand)]
+    more = sum(exclusions.only_by_rule[name] for name in by_hand)
+    if not rules:
+        return f"The study has no exclusion rules; all {total} trials count."
+    if len(by_hand) == len(rules):
+        return f"The study has no exclusion rules; researchers excluded {more} of {total} trials by hand."
+    by_rules = (
+        f"The exclusion rules of the study’s definition leave out {exclusions.excluded - more} of {total}"
     )
-    return points
+    return f"{by_rules} trials" + (f"; researchers excluded {more} more by hand." if by_hand else ".")

@@ -5,6 +5,7 @@ from django.db import transaction
 from accounts.models import User
 from studyapp.actions import events
 from studyapp.definition.recruitment import Recruitment
+from studyapp.errors import StudyRefused
 from studyapp.link_tokens import new_entry_token
 from studyapp.models import EntryLink, Mode, Study
 
@@ -29,6 +30,7 @@ def create_link(
     Raises:
         ValueError: the mode is unknown or does not fit a rehearsal, the label is longer than 100
             characters, the quota is below 1, or a link for people has a behaviour.
+        StudyRefused: a single-use link has a quota.
     """
     if mode not in Mode.values:
         raise ValueError(f"mode: must be one of {', '.join(Mode.values)}, not {mode!r}")
@@ -36,6 +38,8 @@ def create_link(
         raise ValueError("label: may have 100 characters at most")
     if quota is not None and quota < 1:
         raise ValueError("quota: must be at least 1")
+    if quota is not None and single_use:
+        raise StudyRefused(("quota",), "a single-use link admits one participant; leave the quota out")
     if behaviour and mode != Mode.BOT:
         raise ValueError("behaviour: only bots have one")
     if study.rehearsal_of_id is not None:

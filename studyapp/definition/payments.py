@@ -69,8 +69,9 @@ def read_amounts(content: bytes, name: str) -> dict[str, Decimal]:
             cells = [cell.strip() for cell in row]
             if not any(cells) or (line == 1 and cells[0].lower() in _HEADS):
                 continue
-            if len(cells) != 2 or not cells[0]:
-                raise BadFile(path, say("a line has an ID and an amount, such as abc123,1.50"), line=line)
+            if len(cells) != 2 or not cells[0] or ";" in cells[0]:
+                message = say("a line has an ID and an amount, separated by a comma, such as abc123,1.50")
+                raise BadFile(path, message, line=line)
             if cells[0] in amounts:
                 raise BadFile(path, say("%(id)s is listed twice", id=cells[0]), line=line, field="id")
             amounts[cells[0]] = _amount(path, line, cells[1])

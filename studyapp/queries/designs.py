@@ -330,6 +330,15 @@ def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
     if pool.changed is not None:
         alone[pool.changed.dataset.name] = len(pool.changed.items)
     each = ", ".join(f"{name} {number}" for name, number in alone.items())
+    if wanted > len(pool.keys) or all(len(shown) == len(pool.keys) for shown in pool.shows.values()):
+        return say(
+            "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
+            "questions of %(dataset)s; lower the number",
+            wanted=wanted,
+            usable=usable,
+            all=len(pool.keys),
+            dataset=str(pool.dataset),
+        )
     return say(
         "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
         "questions of %(dataset)s (each alone: %(each)s); a run under Systems, or "

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from foundation.messages import Message, say
 from foundation.translated_messages import translated
+from studyapp.definition.conditions import groups_of
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Preference
 from studyapp.definition.yaml_document import Location
@@ -187,7 +188,7 @@ def _judged(plan: Design) -> Message:
 def _walked(study: Study, plan: Design) -> Message:
     done = rehearsed(study, plan.content.hash())
     return say(
-        "Rehearsed: %(bots)s bots and %(people)s people completed this draft.",
+        "Rehearsed. Completed by bots: %(bots)s, by people: %(people)s.",
         bots=done.bots,
         people=done.people,
     )
@@ -205,7 +206,7 @@ def _passed(name: str, definition: StudyDefinition) -> Message:
                 return say("Participants return with the code of their outcome.")
             return say("Participants see a code and are sent nowhere.")
         case "places":
-            return _places(definition.participants, definition.closes)
+            return _places(definition)
     return say("The draft is complete.")
 
 
@@ -215,7 +216,8 @@ def _retention(day: date | None) -> Message:
     return say("Personal data are kept until %(day)s.", day=str(day))
 
 
-def _places(participants: int | None, closes: date | None) -> Message:
+def _places(definition: StudyDefinition) -> Message:
+    participants, closes = _most_admitted(definition), definition.closes
     if participants is None and closes is None:
         return say("Participants are admitted without a limit until somebody closes the study.")
     if participants is None:
@@ -223,3 +225,15 @@ def _places(participants: int | None, closes: date | None) -> Message:
     if closes is None:
         return say("At most %(n)s participants are admitted.", n=participants)
     return say("At most %(n)s participants are admitted, until %(day)s.", n=participants, day=str(closes))
+
+
+def _most_admitted(definition: StudyDefinition) -> int | None:
+    """Return the number of participants that limits allow; None without one."""
+    # A group is full once one of its conditions is; without a quota in each group some are never full.
+    of_groups = [
+        min((each.quota for each in group if each.quota is not None), default=None)
+        for group in groups_of(definition.design, definition.conditions).values()
+    ]
+    of_conditions = None if None in of_groups else sum(filter(None, of_groups))
+    of_answers = (question.most_admitted for question in definition.screening)
+    return min(filter(None, (definition.participants, of_conditions, *of_answers)), default=None)

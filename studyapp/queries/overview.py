@@ -185,17 +185,21 @@ def _recruiting(study: Study, live: ModeProgress) -> list[NextAct]:
     open_rows = [row for row in newest(live) if row.is_open]
     if open_rows and all(map(is_full, open_rows)):
         return [NextAct("close", Act.STUDY_EDIT, sum(row.completed for row in open_rows))]
-    links = set(EntryLink.objects.filter(study=study).values_list("mode", flat=True))
     acts = []
-    if not live.completed and not _rehearsed(study):
+    if not (live.assigned or live.unassigned) and not _rehearsed(study):
         acts.append(NextAct("pilot", Act.STUDY_EDIT))
-    if Mode.LIVE not in links:
+    if not has_live_link(study):
         acts.append(NextAct("link", Act.STUDY_EDIT))
     if full := sum(map(is_full, open_rows)):
         acts.append(NextAct("full", Act.STUDY_EDIT, full))
     if not open_rows:
         acts.append(NextAct("no_condition", Act.STUDY_EDIT))
     return acts
+
+
+def has_live_link(study: Study) -> bool:
+    """Return True if a study has a link for live participants."""
+    return EntryLink.objects.filter(study=study, mode=Mode.LIVE).exists()
 
 
 def _rehearsed(study: Study) -> bool:

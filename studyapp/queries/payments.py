@@ -129,7 +129,9 @@ def _amounts(people: Iterable[ExternalIds], given: Mapping[str, Decimal]) -> dic
     strangers = [name for name in given if name not in by_id]
     if strangers:
         shown = ", ".join(strangers[:5]) + (" …" if len(strangers) > 5 else "")
-        raise NotFound(say("%(number)d IDs are not of this study: %(ids)s", number=len(strangers), ids=shown))
+        raise NotFound(
+            say("IDs that are not of this study (%(number)d): %(ids)s", number=len(strangers), ids=shown)
+        )
     amounts: dict[int, Decimal] = {}
     for name, amount in given.items():
         if by_id[name].pk in amounts:

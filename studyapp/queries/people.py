@@ -54,7 +54,11 @@ class PeopleFilter(FrozenModel):
 
 @dataclass(frozen=True)
 class Person:
-    """A participant in a table, with what follows from other rows."""
+    """A participant in a table, with what follows from other rows.
+
+    ``items`` is the number of items to answer, without practice and attention items, as
+    ``row.items_submitted`` counts.
+    """
 
     row: Participant
     state: str
@@ -164,7 +168,7 @@ def state_of(participant: Participant) -> str:
 
 
 def _person(row: Participant, flags: Mapping[int, Sequence[Flag]]) -> Person:
-    return Person(row, state_of(row), frozen(row.version).pages, flags.get(row.pk, ()))
+    return Person(row, state_of(row), len(frozen(row.version).items), flags.get(row.pk, ()))
 
 
 def person_named(study: Study, public_id: str) -> Person:

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
 from analysis.planning.power import Population
-from analysis.planning.sample_size import HALF, assumed, design_sentence, plan_size
+from analysis.planning.sample_size import HALF, assumed, check_effects, design_sentence, plan_size
 from analysis.stats.arrays import Array
 from foundation.frozen_model import FrozenModel
 from foundation.messages import value_error
@@ -53,6 +53,8 @@ class SizeSettings(FrozenModel):
             )
         if len(set(self.effects)) == 1:
             raise value_error("the effects are all the same, so there is no difference to find")
+        if self.mean is not None:
+            check_effects(self.mean, self.effects)
         return self
 
     def _checked_win_rates(self) -> "SizeSettings":

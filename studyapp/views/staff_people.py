@@ -194,7 +194,8 @@ def _steps(study: Study, person: Person) -> list[dict[str, Any]]:
     if any(step.kind == "item" for step in steps):
         data = response_data(study)
         own = ResponseFilter(participant=person.row.public_id)
-        size = person.items + len(frozen(person.row.version).practice) + 1
+        content = frozen(person.row.version)
+        size = content.pages + len(content.practice) + 1
         marks = {row["item_id"]: row["excluded_by"] for row in response_page(data, own, size=size).rows}
     return [_shown(step, marks) for step in steps]
 

@@ -8,7 +8,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
 from accounts.policy import Act
+from foundation.translated_messages import translated_error
 from studyapp.actions.links import create_link
+from studyapp.errors import StudyRefused
 from studyapp.models import Study
 from studyapp.queries.recruitment import links_with_counts
 from studyapp.simulations import SimulationOptions
@@ -30,11 +32,15 @@ def settings_page(request: HttpRequest, study: Study) -> HttpResponse:
 def make_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Create an entry link and show it once: only its hash is stored."""
     form = LinkForm(request.POST)
-    if not form.is_valid():
-        return _page(request, study, form, status=422)
-    _link, token = create_link(study=study, by=user_of(request), **form.cleaned_data)
-    address = settings.SITE_URL + reverse("studyapp:join", args=[token])
-    return _page(request, study, LinkForm(), new_link=address)
+    if form.is_valid():
+        try:
+            _link, token = create_link(study=study, by=user_of(request), **form.cleaned_data)
+        except StudyRefused as error:
+            form.add_error(error.field, translated_error(error))
+        else:
+            address = settings.SITE_URL + reverse("studyapp:join", args=[token])
+            return _page(request, study, LinkForm(), new_link=address)
+    return _page(request, study, form, status=422)
 
 
 @require_POST

@@ -26,6 +26,7 @@ from studyapp.queries.correctness import correctness_of_design, judges_of, shown
 from studyapp.queries.designs import design
 from studyapp.queries.drafts import edited, look, revisions
 from studyapp.queries.launches import CheckState, checklist
+from studyapp.queries.overview import has_live_link
 from studyapp.queries.studies import latest_version
 from studyapp.rules.states import ForbiddenTransition
 from studyapp.simulations import SimulationOptions
@@ -120,10 +121,12 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     """Freeze the draft into a version and open the study."""
     with errors_shown(request, TouchstoneError, ForbiddenTransition):
         version = launch_study(study=study, by=user_of(request))
-        messages.success(
-            request,
-            _("Launched version %(n)d. Create an entry link to invite participants.") % {"n": version.number},
+        launched = (
+            _("Launched version %(n)d. Existing entry links lead to it.")
+            if has_live_link(study)
+            else _("Launched version %(n)d. Create an entry link to invite participants.")
         )
+        messages.success(request, launched % {"n": version.number})
         return redirect("studyapp:staff_study", study.slug)
     return redirect("studyapp:studio_review", study.slug)
 

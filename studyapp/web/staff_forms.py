@@ -132,7 +132,9 @@ class DuplicateForm(WorkspaceForm):
         max_length=100,
         error_messages={"invalid": _("Use only lower case letters, digits, - and _.")},
     )
-    title = forms.CharField(label=_("Title (shown to participants)"), max_length=200)
+    title = forms.CharField(
+        label=_("Title"), max_length=200, help_text=_("Staff see it, in lists, exports and reports.")
+    )
 
 
 class ShareForm(forms.Form):
@@ -178,14 +180,19 @@ class _AssumptionsForm(WorkspaceForm):
                 self.settings = self.kind.model_validate(assumptions)
             except ValidationError as error:
                 for problem in error.errors(include_url=False):
-                    self.add_error(None, problem["msg"].removeprefix("Value error, "))
+                    cause = problem.get("ctx", {}).get("error")
+                    self.add_error(None, translated_error(cause) if cause else problem["msg"])
         return data
 
 
 def _numbers(text: str) -> list[float]:
-    """Parse numbers separated by commas; NaN stands for what is none."""
+    """Parse numbers separated by commas; NaN stands for what is none.
+
+    Commas between semicolons are decimal, as in ``0; 0,1``.
+    """
+    parts = text.replace(",", ".").split(";") if ";" in text else text.split(",")
     try:
-        return [float(part) for part in text.replace(";", ",").split(",")]
+        return [float(part) for part in parts]
     except ValueError:
         return [math.nan]
 

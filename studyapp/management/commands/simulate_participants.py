@@ -189,9 +189,8 @@ class Command(SimulationCommand):
         failed = [bot for bot in crowd if bot.error]
         ended = sum(bot.ended for bot in crowd)
         sent_away = f", {ended} sent away before the items" if ended else ""
-        self.stdout.write(
-            f"{len(crowd)} bots: {completed} completed, {left} left, {len(failed)} failed{sent_away}"
-        )
+        bots = "1 bot" if len(crowd) == 1 else f"{len(crowd)} bots"
+        self.stdout.write(f"{bots}: {completed} completed, {left} left, {len(failed)} failed{sent_away}")
         self.write_summary(
             [second for bot in crowd for second in bot.seconds],
             took,

@@ -29,6 +29,15 @@ def test_assumed_spreads_give_the_size_of_the_t_test(capsys):
     assert "2 conditions" in out
 
 
+def test_an_effect_that_a_share_cannot_have_is_refused(capsys):
+    options = ("power", "--participant-sd", "0.1", "--mean-share", "0.6", "--effect", "2")
+    status, _, err = run(capsys, *options)
+    assert status == 1
+    assert "the effect 2 moves the mean share 0.6 to 2.6" in err
+    win_rate = ("--measure", "win_rate", "--participant-sd", "0.1", "--effect", "0.6")
+    assert "moves the mean share 0.5 to 1.1" in run(capsys, "power", *win_rate)[2]
+
+
 def test_a_page_with_the_curve(capsys, tmp_path):
     arguments = ("power", "--effect", "0,0.1,0.1", *ASSUMED, "--participants", "10,20,40", "--out", tmp_path)
     status, out, _ = run(capsys, *arguments, "--simulations", 300)

@@ -305,6 +305,24 @@ def test_marks_of_the_export_that_disagree_are_reported(tmp_path):
     assert f"In {wrong} trials the column excluded_by" in str(exclusions_section(study))
 
 
+def test_trials_excluded_by_hand_are_not_said_of_rules(tmp_path):
+    by_hand = {"name": "by-hand", "kind": "by_hand", "participants": ["one-000"]}
+    study = analyse(load_bundle(planted_study(tmp_path / "hand", rules=[by_hand])), OPTIONS)
+    total = study.exclusions.total
+    page = render(build_words(study))
+    assert f"The study has no exclusion rules; researchers excluded 8 of {total} trials by hand." in page
+    assert "1 participant is excluded as a whole" in page
+    slow = next(rule for rule in rules() if rule["name"] == "too-slow")
+    study = analyse(load_bundle(planted_study(tmp_path / "both", rules=[slow, by_hand])), OPTIONS)
+    more = study.exclusions.only_by_rule["by-hand"]
+    by_rules = study.exclusions.by_rule["too-slow"]
+    assert study.exclusions.excluded == by_rules + more
+    assert (
+        f"definition leave out {by_rules} of {total} trials; researchers excluded {more} more by hand."
+        in render(build_words(study))
+    )
+
+
 def test_partly_known_correctness_is_said(tmp_path):
     folder = planted_study(tmp_path, rules=[])
     lines = (folder / "trials.csv").read_text("utf-8").splitlines()

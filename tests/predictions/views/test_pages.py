@@ -20,6 +20,7 @@ from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
 from modelserver.wire.schema import SystemInfo
 from predictions.models import Dataset, PredictionRun, Question
+from studyapp.actions.rehearsals import start_rehearsal
 from tests import workspaces
 from tests.studyapp.factories import make_dataset, make_run, make_study, make_user
 from tests.studyapp.questions import entry
@@ -296,11 +297,12 @@ def test_wrong_predictions_name_the_field(researcher: Client) -> None:
 
 def test_a_used_dataset_says_what_uses_it(researcher: Client) -> None:
     study = make_study()
+    start_rehearsal(study=study, by=None)
     run = PredictionRun.objects.latest("pk")
     for address in (f"/data/{run.dataset_id}/delete/", f"/systems/runs/{run.pk}/delete/"):
         page = researcher.post(address, follow=True).content.decode()
         assert "It cannot be deleted" in page
-        assert study.title in page.replace("&#x27;", "'")
+        assert page.replace("&#x27;", "'").count(f"the study “{study.title}”") == 1
     assert PredictionRun.objects.filter(pk=run.pk).exists()
 
 

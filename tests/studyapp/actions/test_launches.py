@@ -223,6 +223,24 @@ REFUSED = {
 }  # fmt: skip
 
 
+def places(study: Study) -> str:
+    return next(check.message for check in checklist(study) if check.name == "places")
+
+
+def test_the_number_of_participants_is_that_of_all_limits(draft):
+    first = edited(draft).draft["conditions"][0]
+    assert "without a limit" in places(draft)
+    system = {**first, "name": "a"}
+    changed(draft, conditions=[{**system, "quota": 10}, {**system, "name": "b"}])
+    assert "without a limit" in places(draft)
+    changed(draft, conditions=[{**system, "quota": 10}, {**system, "name": "b", "quota": 5}])
+    assert places(draft) == "At most 15 participants are admitted."
+    changed(draft, participants=12)
+    assert places(draft) == "At most 12 participants are admitted."
+    changed(draft, participants=None, design="within")
+    assert places(draft) == "At most 5 participants are admitted."
+
+
 def test_what_cannot_be_checked_yet_is_said(draft):
     changed(draft, participants=0, consent="Ask [whom].")
     assert states(draft) == {

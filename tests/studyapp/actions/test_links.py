@@ -3,6 +3,7 @@
 import pytest
 
 from studyapp.actions.links import create_link
+from studyapp.errors import StudyRefused
 from studyapp.link_tokens import find_link, hash_token
 from studyapp.models import EntryLink, Event
 from tests.studyapp import factories
@@ -51,4 +52,10 @@ class TestCreateLink:
         study = factories.make_study(launched=False)
         with pytest.raises(ValueError, match=sentence):
             create_link(study=study, by=None, **options)
+        assert not EntryLink.objects.exists()
+
+    def test_a_single_use_link_has_no_quota(self):
+        study = factories.make_study(launched=False)
+        with pytest.raises(StudyRefused, match="a single-use link admits one participant"):
+            create_link(study=study, by=None, single_use=True, quota=2)
         assert not EntryLink.objects.exists()

@@ -76,6 +76,12 @@ class TestPractice:
         location, words = refusal(define(run, items={"count": 10}, practice={"count": 3}))
         assert location == ("practice", "count")
         assert words.startswith("3 questions requested, but every condition can show only 2")
+        assert words.endswith("; lower the number")  # no run would help
+
+    def test_more_than_the_dataset_has(self, run):
+        words = refusal(define(run, items={"count": 25}))[1]
+        assert words.startswith("25 questions requested, but every condition can show only 12 of the 12")
+        assert words.endswith("; lower the number")
 
     def test_named_practice_that_was_drawn_as_an_item(self, run):
         location, words = refusal(define(run, items={"count": 12}, practice={"ids": ["q1"]}))

@@ -49,6 +49,12 @@ def test_from_the_draft_to_the_report():
     assert "resume" in kinds(study)
 
 
+def test_a_study_that_live_participants_take_needs_no_pilot():
+    study = factories.make_study()
+    factories.make_participant(link=factories.make_link(study=study))
+    assert "pilot" not in kinds(study)
+
+
 def test_a_report_is_old_once_a_survey_is_submitted():
     study = factories.make_study(items=1)
     factories.make_participant(study=study, completed=True)

@@ -65,6 +65,9 @@ def test_from_the_draft_to_the_first_participant(researcher: Client) -> None:
     link = send(researcher, "mine/links/", {"label": "class", "mode": "pilot", "quota": 20})
     assert link.status_code == 201, link.content
     assert client_of().get(link.json()["address"]).status_code == 302
+    both = send(researcher, "mine/links/", {"single_use": True, "quota": 2})
+    assert both.status_code == 422
+    assert both.json()["detail"].startswith("a single-use link admits one participant")
     [version] = researcher.get(f"{ROOT}mine/versions/").json()["results"]
     assert version["number"] == 1
     for act, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("reopen", "open")):

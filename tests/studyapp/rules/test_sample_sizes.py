@@ -45,7 +45,16 @@ def test_it_works():
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
-    [({"mean": 0.5}, "either"), ({"residual_sd": None}, "either"), ({"effects": [1, 1]}, "all the same")],
+    [
+        ({"mean": 0.5}, "either"),
+        ({"residual_sd": None}, "either"),
+        ({"effects": [1, 1]}, "all the same"),
+        (
+            {"mean": 0.6, "residual_sd": None, "effects": [0, 2]},
+            "effect 2 moves the mean share 0.6 to 2.6",
+        ),
+        ({"mean": 0.6, "residual_sd": None, "effects": [0, -0.7]}, "to -0.1"),
+    ],
 )
 def test_assumptions_that_make_no_design(changes, complaint):
     with pytest.raises(ValueError, match=complaint):
@@ -148,6 +157,23 @@ def test_the_page_says_what_is_wrong(staff, wrong):
     assert response.status_code == 422
     assert 'role="alert"' in response.content.decode()
     assert not SizePlan.objects.exists()
+
+
+def test_an_effect_that_a_share_cannot_have_is_refused_in_german(staff):
+    sent = SENT | {"effects": "0, 10", "mean": "0.6", "residual_sd": "", "participant_sd": "0.1"}
+    assert "moves the mean share 0.6 to 10.6" in staff.post("/staff/sample-size/", sent).content.decode()
+    refused = staff.post("/staff/sample-size/", sent, headers={"accept-language": "de"})
+    assert "verschiebt den mittleren Anteil 0.6 auf 10.6" in refused.content.decode()
+    assert not SizePlan.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "effects"), [("0;0,1", [0, 0.1]), ("0; 0.1", [0, 0.1]), ("0, 0.4", [0, 0.4])]
+)
+def test_commas_between_semicolons_are_decimal(staff, text, effects):
+    sent = SENT | {"effects": text, "mean": "0.6", "residual_sd": "", "participant_sd": "0.1"}
+    staff.post("/staff/sample-size/", sent)
+    assert SizePlan.objects.get().assumptions["effects"] == effects
 
 
 def test_what_takes_longer_goes_to_a_worker(staff, monkeypatch):

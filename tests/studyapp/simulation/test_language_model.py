@@ -264,7 +264,7 @@ def test_it_works(live_server: Any, file: Path, server: FakeOpenAI, tmp_path: Pa
     printed = command(study, file, *once)  # goes on with the second
     assert f"pages go to: {server.url} (small)" in printed
     assert "participants to simulate: 1\nrequests, about: 2\n" in printed
-    assert "1 bots: 1 completed, 0 left, 0 failed" in printed
+    assert "1 bot: 1 completed, 0 left, 0 failed" in printed
     assert re.search(r"\n\d+ tokens sent, \d+ received, cost 0\.\d{4} USD\n", printed)
     assert "stored: 2 participants, 2 completed" in printed
     assert len(server.requests) == 5

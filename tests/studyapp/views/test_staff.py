@@ -7,8 +7,10 @@ import pytest
 from django.utils import timezone
 
 from benchmarks._large_data import recount_times
+from studyapp.actions.drafts import save_draft
 from studyapp.link_tokens import find_link
 from studyapp.models import EntryLink, Participant, Study, Trial
+from studyapp.queries.drafts import edited
 from studyapp.queries.progress import STATES, study_progress
 from tests.studyapp import factories
 
@@ -129,6 +131,46 @@ def test_a_link_of_an_unknown_mode_is_not_made(staff, study):
     assert response.status_code == 422
     assert "error-text" in response.content.decode()
     assert not EntryLink.objects.exists()
+
+
+def test_a_single_use_link_with_a_quota_is_not_made(staff, study):
+    sent = {"mode": "live", "single_use": "on", "quota": "2"}
+    response = staff.post(f"/staff/studies/{study.slug}/links/", sent)
+    assert response.status_code == 422
+    assert "a single-use link admits one participant; leave the quota out" in response.content.decode()
+    assert not EntryLink.objects.exists()
+    page = staff.post(f"/staff/studies/{study.slug}/links/", {"mode": "live", "quota": "1"}).content.decode()
+    assert ">1 participant<" in page
+
+
+def test_attention_items_are_not_counted_as_items(staff):
+    reads = {
+        "id": "read",
+        "kind": "instructed",
+        "position": 2,
+        "text": "Choose 5.",
+        "expected": {"certainty": 5},
+    }
+    study = factories.make_study(items={"ids": ["q1", "q2"]}, attention=[reads])
+    who = factories.make_participant(study=study, completed=True)
+    assert who.trials.count() == 3
+    for address in ("participants/", f"participants/{who.public_id}/"):
+        assert "2 / 2<" in staff.get(f"/staff/studies/{study.slug}/{address}").content.decode()
+
+
+def test_a_launch_speaks_of_links_that_exist(staff):
+    study = factories.make_study(launched=False)
+    factories.accept_checks(study)
+    first = staff.post(f"/staff/studio/{study.slug}/launch/", follow=True).content.decode()
+    assert "Launched version 1. Create an entry link to invite participants." in first
+    factories.make_link(study=study)
+    now = edited(study)
+    draft = {**now.draft, "consent": "You may leave at any time."}
+    save_draft(study=study, base=now.number, draft=draft, changed="texts", by=None)
+    study.refresh_from_db()
+    factories.accept_checks(study)
+    second = staff.post(f"/staff/studio/{study.slug}/launch/", follow=True).content.decode()
+    assert "Launched version 2. Existing entry links lead to it." in second
 
 
 def test_progress_counts_every_participant_once(staff, study):

@@ -314,6 +314,12 @@ def test_a_copy_is_a_draft_of_its_own(staff, study, user):
     assert staff.post(address, {"slug": "Not A Slug", "title": "Third"}).status_code == 422
 
 
+def test_the_title_of_a_copy_is_that_for_staff(staff, study):
+    shown = page(staff, study, "duplicate/")
+    assert "Title (shown to participants)" not in shown
+    assert "Staff see it, in lists, exports and reports." in shown
+
+
 def test_versions_are_compared_field_by_field(staff):
     definition = factories.make_definition(consent="Old words.")
     study = factories.make_study_of(definition)

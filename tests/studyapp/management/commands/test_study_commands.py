@@ -70,6 +70,13 @@ def test_it_works(write):
 
 
 @pytest.mark.django_db
+def test_a_single_use_link_with_a_quota_is_refused(write):
+    run("create_study", write())
+    with pytest.raises(CommandError, match="a single-use link admits one participant"):
+        run("study_link", "small", "--single-use", "--quota", "2")
+
+
+@pytest.mark.django_db
 class TestCreate:
     def test_twice_is_fine(self, write):
         path = write()
