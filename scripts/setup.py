@@ -67,7 +67,7 @@ def main(kind: str) -> None:
 
 
 def call_with_progress(pip: list[str]) -> int:
-    """Run pip; a terminal shows its newest line in place, a log its errors alone."""
+    """Run pip; a terminal shows its newest line, a log its errors alone."""
     if not sys.stdout.isatty():
         return subprocess.call([*pip, "-qq"], cwd=ROOT)
     width = shutil.get_terminal_size().columns - 1

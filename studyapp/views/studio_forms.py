@@ -53,7 +53,7 @@ def _shown(request: HttpRequest, study: Study, now: Edited) -> Draft:
 
 
 def sign_unsaved(study: Study, step: Step, draft: Draft) -> str:
-    """Return the fields of a form that is not of a stored revision, for ``shown``."""
+    """Return the fields of a form that no revision holds, for ``shown``."""
     fields = {name: draft[name] for name in step.fields if name in draft}
     return signing.dumps(fields, salt=_salt(study), compress=True)
 
