@@ -14,7 +14,7 @@ from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.formats.checks import program_of_text
 from annotation.labels import TEMPLATES, LabelTask, read_label_task
-from annotation.models import Guideline, Item, Order, Project, Role
+from annotation.models import Guideline, Item, Membership, Order, Project, Role
 from annotation.parsed_items import kind_of, task_of
 from annotation.queries.items import STATES
 from annotation.suggestions import Fit, default_fit
@@ -204,12 +204,30 @@ class AnnotatorsPerItemForm(forms.Form):
 
 
 class MemberForm(forms.Form):
-    """A person, their role, and their membership."""
+    """A person, their role, and their membership.
 
+    Only with ``changes`` does it change a member: it was filled with their present values then.
+    """
+
+    changes = forms.BooleanField(required=False, widget=forms.HiddenInput)
     username = forms.CharField(label=_("Username"), max_length=150)
     role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
     active = forms.BooleanField(label=_("Active member"), required=False, initial=True)
     blind = forms.BooleanField(label=_("Works without model outputs"), required=False)
+
+    def __init__(self, data: Any = None, *, project: Project, member: Membership | None = None) -> None:
+        self._project = project
+        initial = {}
+        if member is not None:
+            initial = {
+                "changes": True,
+                "username": member.user.get_username(),
+                "role": member.role,
+                "active": member.active,
+                "blind": member.blind,
+            }
+        super().__init__(data, initial=initial)
+        self.fields["username"].widget.attrs["readonly"] = bool(self["changes"].value())
 
     def clean_username(self) -> User:
         """Return the user of that name."""
@@ -217,7 +235,12 @@ class MemberForm(forms.Form):
         user = User.objects.filter(username=name).first()
         if user is None:
             raise forms.ValidationError(
-                _("User %(name)s does not exist. Ask an owner of the workspace to invite them."),
+                _("User %(name)s does not exist. Invite them with the form “Invite somebody”."),
+                params={"name": name},
+            )
+        if not self.cleaned_data["changes"] and self._project.memberships.filter(user=user).exists():
+            raise forms.ValidationError(
+                _("%(name)s is a member already. Choose “Change” in the table of people."),
                 params={"name": name},
             )
         return user

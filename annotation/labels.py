@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -16,8 +17,8 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationError,
 
 from analysis.programs import Kind, Node, Program, ProgramError, Role
 from foundation.frozen_model import FrozenModel
-from foundation.imports.bounded_yaml import YamlError, read_yaml
-from foundation.imports.import_fields import first_error
+from foundation.imports.bounded_yaml import YamlError, read_yaml, repeated_keys
+from foundation.imports.import_fields import first_error, shown_value
 from foundation.messages import Message, at_field, field_error, message_of, say, split_field, value_error
 
 LayerType = Literal[
@@ -96,12 +97,15 @@ def _brief_label(label: Label) -> str | dict[str, str]:
     return {"name": label.name, "parent": label.parent} if label.parent else label.name
 
 
+_SCALAR = str | bool | int | float | date  # YAML reads words as these; text needs quotes to stay text
+
+
 def _named(given: object) -> object:
-    return {"name": given} if isinstance(given, str) else given
+    return {"name": given} if isinstance(given, _SCALAR) else given
 
 
 def _several(given: object) -> object:
-    return [given] if isinstance(given, str) else given
+    return [given] if isinstance(given, _SCALAR) else given
 
 
 _Needed = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
@@ -490,9 +494,12 @@ def read_label_task(text: str) -> LabelTask:
     if len(text) > MOST_CHARACTERS:
         raise value_error("the configuration has more than %(most)s characters", most=f"{MOST_CHARACTERS:,}")
     try:
-        _node, given = read_yaml(text)
+        node, given = read_yaml(text)
     except YamlError as error:
         raise value_error("line %(line)s: %(problem)s", line=error.line, problem=error.problem) from error
+    for line, key in repeated_keys(node):
+        problem = say("the key %(key)r is given twice", key=key)
+        raise value_error("line %(line)s: %(problem)s", line=line, problem=problem)
     try:
         return LabelTask.model_validate(given)
     except ValidationError as error:
@@ -550,11 +557,16 @@ def can_extend(before: str, after: str) -> bool:
 def sentence_of(error: ValidationError) -> str:
     """Return the first mistake; a check of several fields names its own."""
     first = error.errors(include_url=False)[0]
-    if first["type"] != "value_error":
+    unquoted = first["type"] == "string_type" and isinstance(first["input"], _SCALAR)
+    if first["type"] != "value_error" and not unquoted:
         return first_error(error)
     where = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]
     ).removeprefix(".")
+    if unquoted:
+        given = first["input"]
+        value = str(given) if isinstance(given, date) else shown_value(given)
+        return at_field(where, say("must be text; found %(value)s; put it in quotes", value=value))
     message = message_of(first["ctx"]["error"])
     field, problem = split_field(message) if isinstance(message, Message) else ("", message)
     full = ".".join(part for part in (where, field) if part)

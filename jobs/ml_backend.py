@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from foundation.errors import RunFailed
 from foundation.imports.import_fields import first_error
 from foundation.messages import say
-from jobs.webhooks.addresses import NotFound, Refused, checked_address, pinned_request
+from jobs.webhooks.addresses import NotFound, Refused, check_new_address, pinned_request
 from modelserver.wire.errors import DeadlineExceeded, Unavailable
 
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
@@ -62,21 +62,15 @@ class _Answered(Exception):
 
 
 def check_backend_address(url: str) -> None:
-    """Refuse an address to which nothing would be sent.
-
-    Call this before your transaction begins: the lookup of a name can take seconds.
+    """Check a new address with `check_new_address`.
 
     Raises:
-        ValidationError: It is not public, or not a web address, or names a user; names the field.
+        ValidationError: It is refused; names the field.
     """
     try:
-        checked_address(url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
-    except NotFound:
-        pass
+        check_new_address(url)
     except Refused as error:
         raise InvalidField({"ml_backend": str(error)}) from error
-    if httpx.URL(url).userinfo:
-        raise InvalidField({"ml_backend": say("The address must not contain a user name or password.")})
 
 
 def set_up(url: str, *, project: str, config: str) -> Backend:

@@ -5,13 +5,15 @@
 adjudication.
 """
 
-from .agreement import DRAWN, Agreement, Group, Metrics, Parting, agreement
+from .agreement import DRAWN, NUMBERS, TRUTHS, Agreement, Group, Metrics, Parting, agreement
 from .clusters import Cluster, box_clusters, span_clusters
 from .items import Item, Node, finer, nodes_of, units_between
 from .outlines import Outline, ellipse_outline
 
 __all__ = [
     "DRAWN",
+    "NUMBERS",
+    "TRUTHS",
     "Agreement",
     "Cluster",
     "Group",

@@ -13,6 +13,8 @@ from annotation.formats.texts import tokenize
 from annotation.formats.writing import written
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
+from foundation.imports.json_elements import without_repeats
+from foundation.imports.text_files import refuse_utf_16
 from foundation.messages import say, value_error
 
 
@@ -49,6 +51,7 @@ def read_lines(
             for number, line in enumerate(file, start=1):
                 read += len(line)
                 if number == 1:
+                    refuse_utf_16(path, line)
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.strip():
                     some = True
@@ -66,13 +69,15 @@ def read_objects(path: Path, source: Source) -> Iterator[tuple[int, dict[str, An
     findings = source.findings
     for number, line in read_lines(path, empty=say("holds no items"), on_progress=source.on_progress):
         try:
-            value = json.loads(line)
+            value = json.loads(line, object_pairs_hook=without_repeats)
             if not isinstance(value, dict):
                 raise value_error("expected an object with the fields of an item")
         except json.JSONDecodeError as error:
             reason = value_error("this is not JSON: %(problem)s", problem=error.msg)
             findings.refuse(reason, path, line=number)
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            findings.refuse(value_error("is nested too deeply"), path, line=number)
+        except ValueError as error:
             findings.refuse(error, path, line=number)
         else:
             yield number, value

@@ -6,10 +6,11 @@ import csv
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from annotation.formats.checks import check_record
 from annotation.formats.jsonl import read_objects
@@ -19,9 +20,11 @@ from annotation.schemas import Image, ItemRecord, Plain
 from foundation.errors import BadFile
 from foundation.imports.dataset_rows import has_rows, read_rows
 from foundation.imports.text_files import opened
-from foundation.messages import field_error, say
+from foundation.messages import field_error, say, value_error
 
 FIELDS = ("id", "title", "text", "image")
+NEEDED = {"text", "image"}  # columns of a table, at least one of them
+SEPARATORS = {",": "", ";": say("semicolons"), "\t": say("tabs")}  # some spreadsheets write no commas
 KEPT = "field that is kept, but not shown to annotators"
 BINARY = "column of bytes, left out"
 ID_CHARACTERS = 16  # of the hash of the content, for items without an id
@@ -36,6 +39,14 @@ class _Entry(BaseModel):
     title: Plain = ""
     text: Plain = ""
     images: Plain | list[Plain] = Field(default=[], validation_alias=AliasChoices("images", "image"))
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _check_id(cls, given: object) -> object:
+        """Refuse a truth value, which would become the number 1 or 0."""
+        if isinstance(given, bool):
+            raise value_error("must be a number or text")
+        return given
 
     @property
     def names(self) -> list[str]:
@@ -107,11 +118,18 @@ def _has_bytes(value: Any) -> bool:
 def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the lines of a table by the names of its first line."""
     with opened(path, newline="") as file:
-        rows = csv.DictReader(file, strict=True)
+        first_line = file.readline()
+        rows = csv.DictReader(chain([first_line], file), strict=True)
         try:
+            if separator := _other_separator(first_line):
+                text = "the columns are separated by %(separator)s; separate them by commas"
+                raise BadFile(path, say(text, separator=separator), line=1)
             names = rows.fieldnames or []
-            if not {"text", "image"} & set(names):
+            if not NEEDED & set(names):
                 raise BadFile(path, say("the first line names no column text or image; add it"), line=1)
+            if twice := next((name for name in names if name and names.count(name) > 1), None):
+                text = "the first line names the column %(name)r twice"
+                raise BadFile(path, say(text, name=twice), line=1)
             for row in rows:
                 if None in row or None in row.values():
                     text = "has another number of columns than the first line, which has %(count)s"
@@ -120,6 +138,14 @@ def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except csv.Error as error:
             problem = say("this is not CSV: %(problem)s", problem=str(error))
             raise BadFile(path, problem, line=rows.line_num + 1) from error
+
+
+def _other_separator(first_line: str) -> str:
+    """Return what separates the columns in place of commas; "" if nothing."""
+    separators = (
+        name for sign, name in SEPARATORS.items() if NEEDED & set(*csv.reader([first_line], delimiter=sign))
+    )
+    return next(separators, "")
 
 
 def _record(entry: _Entry, source: Source) -> ItemRecord:

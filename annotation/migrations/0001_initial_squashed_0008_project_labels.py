@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
             name='Membership',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('annotator', 'Annotator'), ('adjudicator', 'Adjudicator'), ('manager', 'Manager')], default='annotator', max_length=12)),
+                ('role', models.CharField(choices=[('annotator', 'Annotator'), ('adjudicator', 'Adjudicator'), ('manager', 'Annotation manager')], default='annotator', max_length=12)),
                 ('active', models.BooleanField(default=True)),
                 ('qualified', models.BooleanField(null=True)),
                 ('handed_out', models.PositiveIntegerField(default=0)),

@@ -96,7 +96,7 @@ class Role(models.TextChoices):
 
     ANNOTATOR = "annotator", _("Annotator")
     ADJUDICATOR = "adjudicator", _("Adjudicator")
-    MANAGER = "manager", _("Manager")
+    MANAGER = "manager", _("Annotation manager")
 
 
 class Membership(models.Model):

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.gold_agreement import DRAWN, Agreement, Cluster
+from analysis.gold_agreement import DRAWN, NUMBERS, TRUTHS, Agreement, Cluster, Group
 from analysis.programs import Program, describe
 from annotation.comparison import Step, outline_of, steps
-from annotation.labels import LabelProgram
+from annotation.labels import LabelProgram, LabelTask
 from annotation.models import Item, Project
+from annotation.operations import hidden_nodes
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, lettered
@@ -38,6 +39,18 @@ WORDS = {
     "relation_alpha": "alpha of relations between pairs of marks",
     "agreed": "share in full agreement",
 }
+# Values of plain tasks are ratings and choices, not computed numbers and truth values.
+_PLAIN_GROUPS = {NUMBERS: "ratings", TRUTHS: "choices"}
+_PLAIN_WORDS = {
+    "truth_alpha": "alpha of choices",
+    "truth_cohen": "Cohen’s kappa of choices",
+    "truth_fleiss": "Fleiss’ kappa of choices",
+}
+_RATING_WORDS = {
+    "count_alpha": "alpha of ratings",
+    "count_alpha_ordinal": "alpha of ratings (ordinal)",
+    "count_alpha_ratio": "alpha of ratings (ratio)",
+}
 # The figures that head the page: of what people drew.
 HEADLINES = ("f1_50", "mean_iou", "token_f1", "token_alpha", "presence_alpha", "count_alpha", "agreed")
 
@@ -62,7 +75,9 @@ def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     return {
         "annotations": rows,
         "steps": [
-            _step(step, _name(program, step.node), shown) for step in steps(program, documents, item.tokens)
+            _step(step, _name(program, step.node), shown)
+            for step in steps(program, documents, item.tokens)
+            if any(step.node not in hidden_nodes(document, program) for document in documents.values())
         ]
         if documents
         else [],
@@ -164,16 +179,17 @@ def _drawn(mark: Box, high: int) -> dict[str, Any]:
     }
 
 
-def agreement_rows(agreement: Agreement, *, names: bool) -> list[dict[str, Any]]:
+def agreement_rows(agreement: Agreement, *, task: LabelTask | None, names: bool) -> list[dict[str, Any]]:
     """Return the inter-annotator agreement as a flat table.
 
+    task: the label configuration of a plain task, whose values are called ratings and choices.
     names: with the pairs of people, who are named there.
     """
     return [
         {
-            "by": group.by,
-            "name": group.name,
-            "measure": WORDS.get(measure, measure),
+            "by": _PLAIN_GROUPS.get(group, group.by) if task else group.by,
+            "name": _PLAIN_GROUPS.get(group, group.name) if task else group.name,
+            "measure": (_plain_words(group, task) if task else WORDS).get(measure, measure),
             "value": quantity.value,
             "low": quantity.interval.low if quantity.interval else None,
             "high": quantity.interval.high if quantity.interval else None,
@@ -185,3 +201,18 @@ def agreement_rows(agreement: Agreement, *, names: bool) -> list[dict[str, Any]]
         if names or group.by != "pair of people"
         for measure, quantity in metrics.items()
     ]
+
+
+def _plain_words(group: Group, task: LabelTask) -> dict[str, str]:
+    """Return the words for the measures of a group of a plain task."""
+    ratings = {
+        name
+        for layer in task.layers
+        for name, kind in (
+            (layer.name, layer.type),
+            *((f"{layer.name} – {each.name}", each.type) for each in layer.questions),
+        )
+        if kind == "rating"
+    }
+    is_rated = group == NUMBERS or (group.by == "module" and group.name in ratings)
+    return WORDS | _PLAIN_WORDS | (_RATING_WORDS if is_rated else {})

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django.db.models import Avg, BooleanField, Count, ExpressionWrapper, F, Max, Q, QuerySet, Sum
 from django.utils import timezone
 
+from accounts.models import Role
 from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.policies import roles_here
 from annotation.queries import records
@@ -111,7 +112,7 @@ class Person(NamedTuple):
     """
 
     name: str
-    role: str
+    role: Role
     qualified: bool | None
     finished: int
     under_way: int
@@ -121,6 +122,7 @@ class Person(NamedTuple):
     known_f1: float | None
     known_items: int
     last_saved: object
+    blind: bool
 
 
 def people(project: Project) -> list[Person]:
@@ -150,7 +152,7 @@ def people(project: Project) -> list[Person]:
 def _person(member: Membership, row: dict[str, Any], score: KnownScore | None) -> Person:
     return Person(
         name=member.user.get_username(),
-        role=next(iter(roles_here(member)), member.role),  # the one that they had, if they left
+        role=next(iter(roles_here(member)), Role(member.role)),  # the one that they had, if they left
         qualified=member.qualified,
         finished=row.get("finished", 0),
         under_way=row.get("under_way", 0),
@@ -160,4 +162,5 @@ def _person(member: Membership, row: dict[str, Any], score: KnownScore | None) -
         known_f1=score.mean if score else None,
         known_items=score.items if score else 0,
         last_saved=row.get("last_saved"),
+        blind=member.blind,
     )

@@ -3,14 +3,16 @@
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, RootModel
+from pydantic import AfterValidator, Field, RootModel
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
 from annotation.downloads import ExportFormat
+from annotation.event_labels import EVENT_LABELS
 from annotation.imports import ImportFormat
 from annotation.schemas import Document, ItemRecord, Kind
 from foundation.imports.import_fields import Text
+from foundation.messages import value_error
 from touchstone.client.project_rows import (
     ItemStatus,
     Order,
@@ -123,11 +125,17 @@ class NewGuideline(Payload):
     text: Annotated[Text, Field(min_length=1, max_length=20_000)]
 
 
+def _known_event(kind: str) -> str:
+    if kind not in EVENT_LABELS.kinds:
+        raise value_error("%(kind)r is not an event of a project", kind=kind)
+    return kind
+
+
 class NewProjectWebhook(Payload):
     """An address to send events to."""
 
     url: Annotated[Text, Field(min_length=1, max_length=500)]
-    kinds: Annotated[list[Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]], Field(max_length=50)] = []
+    kinds: Annotated[list[Annotated[str, AfterValidator(_known_event)]], Field(max_length=50)] = []
 
 
 class ItemQuery(Page):

@@ -19,6 +19,7 @@ from annotation.errors import AssignmentLost
 from annotation.forms import BotsForm, MemberForm, ProjectInvitationForm
 from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
+from annotation.queries import records
 from annotation.queries.members import SHARED, invitations_to, member_named
 from annotation.queries.progress import Person, people, unfinished_annotations, unfinished_counts
 from annotation.states import ForbiddenTransition
@@ -34,7 +35,10 @@ from jobs.tasks import start_job
 @members_only(Act.ANNOTATION_MANAGE)
 def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show the people of the project, and ways to add more."""
-    return _page(request, member)
+    if not (name := request.GET.get("change")):
+        return _page(request, member)
+    chosen = existing(records.members(member.project).filter(user__username=name).first())
+    return _page(request, member, member_form=MemberForm(project=member.project, member=chosen))
 
 
 @require_safe
@@ -48,7 +52,7 @@ def people_csv(request: HttpRequest, member: Membership) -> StreamingHttpRespons
 @members_only(Act.ANNOTATION_MANAGE)
 def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     """Add a person, change a role, or end a membership."""
-    form = MemberForm(request.POST)
+    form = MemberForm(request.POST, project=member.project)
     if not form.is_valid():
         return _page(request, member, status=422, form=form, member_form=form)
     user, by = form.cleaned_data["username"], user_of(request)
@@ -188,7 +192,7 @@ def _page(request: HttpRequest, member: Membership, *, status: int = 200, **form
         "project": project,
         "table": table,
         "people": table.rows(people(project)),
-        "member_form": MemberForm(),
+        "member_form": MemberForm(project=project),
         "invitation_form": ProjectInvitationForm(),
         "invitations": invitations,
         "bots_form": BotsForm(),

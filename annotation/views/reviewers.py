@@ -12,7 +12,7 @@ from annotation.actions import review
 from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
 from annotation.models import Annotation, Item, Membership
-from annotation.parsed_items import kind_of
+from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.charts import agreement_by_week
 from annotation.queries.comparison import adjudication_draft, is_slow_to_compare, project_agreement
@@ -116,7 +116,7 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponseBase:
     if not wanted and is_slow_to_compare(member.project):
         return render(request, "annotation/agreement.html", {"project": member.project, "later": True})
     measured, items = project_agreement(member.project)
-    rows = agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE))
+    rows = agreement_rows(measured, task=task_of(member.project), names=may(member, Act.ANNOTATION_MANAGE))
     if request.GET.get("format") == "csv":
         columns = ["by", "name", "measure", "value", "low", "high", "n", "reason"]
         values = ([row[column] for column in columns] for row in rows)

@@ -30,6 +30,7 @@ PEOPLE = Table(
         Column("seconds", _("Seconds per item"), lambda row: row.seconds, is_number=True),
         Column("f1", _("F1 against gold"), lambda row: row.known_f1, is_number=True),
         Column("saved", _("Last saved"), lambda row: row.last_saved),
+        Column("action", _("Action")),
     ),
     "-finished",
 )

@@ -3,6 +3,7 @@
 Pure: no Django. Depth, nodes, aliases and numbers are bounded before anything is made of them.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -77,6 +78,32 @@ def read_yaml(text: str) -> tuple[yaml.Node | None, Any]:
     except yaml.YAMLError as error:
         problem = str(error).splitlines()[0]
         raise YamlError(1, say("is not valid YAML: %(problem)s", problem=problem)) from error
+
+
+def repeated_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each key that a mapping gives twice.
+
+    YAML would silently take the last. Aliases are walked once.
+    """
+    yield from _repeated(node, set())
+
+
+def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
+    if id(node) in walked:
+        return
+    walked.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            yield from _repeated(child, walked)
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, child in node.value:
+            # Keys that `<<` merges stand above the mapping, which may replace them.
+            if isinstance(key, yaml.ScalarNode) and key.start_mark.index >= node.start_mark.index:
+                if key.value in seen:
+                    yield key.start_mark.line + 1, key.value
+                seen.add(key.value)
+            yield from _repeated(child, walked)
 
 
 def _measure(node: yaml.Node, measured: dict[int, tuple[int, int] | None]) -> tuple[int, int]:

@@ -135,7 +135,9 @@ class _Window(JsonWindow):
         except json.JSONDecodeError as error:
             problem = say("not JSON: %(problem)s", problem=say(error.msg))
             raise self.error(problem, at=error.pos) from error
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:
+            raise self.error(say("is nested too deeply")) from error
+        except ValueError as error:
             raise self.error(
                 say("not JSON that can be read: %(problem)s", problem=message_of(error))
             ) from error

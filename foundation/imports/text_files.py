@@ -27,11 +27,20 @@ def opened(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
         raise _not_utf_8(path) from error
 
 
+def refuse_utf_16(path: Path, start: bytes) -> None:
+    """Refuse a file by its first bytes if they are the mark of UTF-16.
+
+    Raises:
+        BadFile: They are.
+    """
+    if start.startswith(UTF_16):
+        raise BadFile(path, say("is UTF-16 text; save it as UTF-8"), line=1)
+
+
 def _not_utf_8(path: Path) -> BadFile:
     # A second pass, because the decoder counts from the start of a block.
     with path.open("rb") as file:
-        if file.read(2) in UTF_16:
-            return BadFile(path, say("is UTF-16 text; save it as UTF-8"), line=1)
+        refuse_utf_16(path, file.read(2))
         file.seek(0)
         number = 0
         for number, line in enumerate(file, start=1):

@@ -22,7 +22,7 @@ from django.utils import timezone
 from accounts.models import User
 from foundation.errors import Conflict
 from foundation.messages import say
-from jobs.webhooks.addresses import NotFound, Refused, checked_address, pinned_request
+from jobs.webhooks.addresses import Refused, check_new_address, pinned_request
 from jobs.webhooks.models import TEST, DeliveryBase, WebhookBase
 from jobs.webhooks.queries import rows_of
 from jobs.webhooks.signatures import signature
@@ -39,18 +39,13 @@ Post = Callable[[httpx.Request], httpx.Response]
 
 
 def check_url(url: str) -> None:
-    """Refuse an address to which nothing would ever be sent.
-
-    A name that has no address now may get one, and is checked again before each delivery. Call this before
-    your transaction begins: the lookup of a name can take seconds.
+    """Check a new address with `check_new_address`.
 
     Raises:
-        ValidationError: It is not public, or not a web address; names the field.
+        ValidationError: It is refused; names the field.
     """
     try:
-        checked_address(url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
-    except NotFound:
-        return
+        check_new_address(url)
     except Refused as error:
         raise ValidationError({"url": str(error)}) from error
 

@@ -7,10 +7,12 @@ resolves differently later (DNS rebinding) therefore leads nowhere.
 import ipaddress
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from foundation.errors import TouchstoneError
@@ -34,13 +36,13 @@ def checked_address(url: str, *, allow_private: bool) -> str:
     """
     try:
         parts = urlsplit(url)
-        host = parts.hostname
-    except ValueError:  # such as http://[::1
+        host, port = parts.hostname, parts.port
+    except ValueError:  # such as http://[::1 or the port 99999
         host = None
     if not host or parts.scheme not in ("http", "https"):
         raise Refused(_("%(url)s is not an http or https address.") % {"url": url})
     try:
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        port = port or (443 if parts.scheme == "https" else 80)
         infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, ValueError) as error:
         sentence = _("The address of %(host)s cannot be found: %(error)s")
@@ -54,6 +56,21 @@ def checked_address(url: str, *, allow_private: bool) -> str:
                 sentence = _("%(host)s is %(address)s, which is not a public address.")
                 raise Refused(sentence % {"host": host, "address": address})
     return addresses[0]
+
+
+def check_new_address(url: str) -> None:
+    """Refuse an address to which nothing would ever be sent.
+
+    A name that has no address now may get one, and is checked again before each request. Call this before
+    your transaction begins: the lookup of a name can take seconds.
+
+    Raises:
+        Refused: It is not public, not a web address, or names a user.
+    """
+    with suppress(NotFound):
+        checked_address(url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+    if httpx.URL(url).userinfo:
+        raise Refused(_("The address must not contain a user name or password."))
 
 
 def pinned_request(

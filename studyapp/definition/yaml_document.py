@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from foundation.imports.bounded_yaml import Loader, YamlError, read_yaml
+from foundation.imports.bounded_yaml import Loader, YamlError, read_yaml, repeated_keys
 from foundation.messages import say
 from studyapp.definition import scales
 from studyapp.errors import StudyappError
@@ -51,7 +51,7 @@ def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     node, data = _read(text, name)
     problems = [
         Problem(line, "", say("the key %(key)r is given twice", key=key))
-        for line, key in islice(_repeated(node, set()), MAX_PROBLEMS)
+        for line, key in islice(repeated_keys(node), MAX_PROBLEMS)
     ]
     if problems:
         raise _error(name, problems)
@@ -168,27 +168,6 @@ def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
         return read_yaml(text)
     except YamlError as error:
         raise _error(name, [Problem(error.line, "", error.problem)]) from error
-
-
-def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
-    """Keys that a mapping gives twice; YAML would silently take the last.
-
-    Aliases are walked once.
-    """
-    if id(node) in walked:
-        return
-    walked.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for child in node.value:
-            yield from _repeated(child, walked)
-    if isinstance(node, yaml.MappingNode):
-        seen = set()
-        for key, child in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    yield key.start_mark.line + 1, key.value
-                seen.add(key.value)
-            yield from _repeated(child, walked)
 
 
 def _line_and_field(node: yaml.Node | None, location: Location) -> tuple[int, str]:

@@ -228,6 +228,18 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
             "layers: [{type: spans, name: A, labels: [{name: b, key: j}, {name: c, key: j}]}]",
             "has the key “j” twice",
         ),
+        (
+            "layers: [{type: choice, name: A, labels: [yes, no]}]",
+            r"layers\[0\].labels\[0\].name: must be text; found true; put it in quotes",
+        ),
+        ("layers: [{type: choice, name: A, labels: [1, 2]}]", "must be text; found 1; put it in quotes"),
+        ("layers: [{type: text, name: On}]", r"layers\[0\].name: must be text; found true; put it in quotes"),
+        ("layers: [{type: text, name: 2020-01-02}]", "must be text; found 2020-01-02; put it in quotes"),
+        ("layers: []\nlayers: []", "line 2: the key 'layers' is given twice"),
+        (
+            "layers:\n- type: choice\n  name: A\n  labels: [b, c]\n  labels: [d, e]",
+            "line 5: the key 'labels' is given twice",
+        ),
     ],
 )
 def test_a_malformed_configuration_is_refused(text: str, sentence: str) -> None:
@@ -302,6 +314,11 @@ def test_bots_mark_with_labels_and_answer() -> None:
             drawn = draw(sheet, gold, BEHAVIOURS[name], random.Random(7))
             document = edited(*edits(drawn))
             assert open_nodes(document, program()) == []
+
+
+def test_a_key_may_replace_what_is_merged() -> None:
+    text = "layers:\n- &a {type: choice, name: A, labels: [b, c]}\n- {<<: *a, name: D}"
+    assert [layer.name for layer in read_label_task(text).layers] == ["A", "D"]
 
 
 CONDITIONAL = """

@@ -228,7 +228,8 @@ def test_a_backend_that_is_away_is_tried_again(backend: Backend, manager: Member
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:9090", "http://169.254.169.254/", "ftp://example.org", "x"]
+    "url",
+    ["http://127.0.0.1:9090", "http://169.254.169.254/", "http://1.1.1.1:99999/", "ftp://example.org", "x"],
 )
 def test_an_address_that_is_not_public_is_refused(settings: Any, manager: Membership, url: str) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = False

@@ -233,7 +233,10 @@ def test_private_addresses_are_refused(url: str) -> None:
         checked_address(url, allow_private=False)
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "http://a]b/", "http://exa\u2100mple/", "ftp://example.org/"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1", "http://a]b/", "http://exa\u2100mple/", "ftp://example.org/", "http://a.org:99999/"],
+)
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ValidationError, match="is not an http or https address") as refused:
         hook(url)
@@ -246,6 +249,13 @@ def test_a_private_address_is_refused_when_it_is_saved() -> None:
         hook("http://169.254.169.254/latest/")
     assert list(refused.value.message_dict) == ["url"]
     assert not Webhook.objects.exists()
+
+
+@pytest.mark.parametrize("url", ["https://me:secret@8.8.8.8/", "https://me@8.8.8.8/"])
+def test_an_address_with_a_user_is_refused_when_it_is_saved(url: str) -> None:
+    with pytest.raises(ValidationError, match="must not contain a user name or password") as refused:
+        hook(url)
+    assert list(refused.value.message_dict) == ["url"]
 
 
 def test_a_name_that_nobody_knows_yet_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:

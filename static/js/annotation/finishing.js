@@ -194,7 +194,9 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     on.disabled = place >= store.walk.length - 1;
     open.textContent = count
       ? ngettext("%(count)s step still open", "%(count)s steps still open", count)
-      : gettext("All steps done");
+      : store.hasOptionalLeft
+        ? gettext("All required steps done")
+        : gettext("All steps done");
     submit.classList.toggle("second", count > 0);
     submit.setAttribute("aria-disabled", String(busy || Boolean(store.locked)));
     submit.disabled = busy || Boolean(store.locked);

@@ -89,6 +89,10 @@ export function createStore(annotation) {
     get open() {
       return openSteps(document);
     },
+    /** True if a step that may stay open is still untouched. */
+    get hasOptionalLeft() {
+      return program.isPlain && store.walk.some((index) => isOpen(document, index));
+    },
     /** The steps in the order of work that answers do not hide. */
     get walk() {
       const hidden = hiddenIn(program, document);

@@ -388,6 +388,55 @@ def test_gold_and_exports_leave_out_answers_that_are_hidden_now() -> None:
     assert set(document_of(gold.document).layers) == {SENTIMENT}
 
 
+def test_a_step_that_nobody_was_asked_for_is_no_disagreement() -> None:
+    task = read_label_task(CONDITIONAL)
+    project = create_project(
+        slug="if", title="If", kind="spans", workspace=workspaces.main(), by=None, labels=task,
+        annotators_per_item=2,
+    )  # fmt: skip
+    record = {"external_id": "i1", "kind": "spans", "text": "", "program": task.text, "passage": "Tea."}
+    import_items(records=[ItemRecord.model_validate(record)], project=project)
+    for _person in range(2):
+        annotation = assignments.next_annotation(member=make_member(project))
+        answer = {"node": SENTIMENT, "put": [{"id": "s", "value": "none"}], "state": "done"}
+        annotation = handed_in(annotation, answer)
+    client = client_of(make_member(project, Role.ADJUDICATOR).user)
+    steps = client.get(f"/annotate/if/items/{annotation.item_id}/").context["steps"]
+    assert [(step["label"], step["unanimous"]) for step in steps] == [("Sentiment", True)]
+
+
+def test_ratings_and_choices_are_called_so_on_the_page_of_agreement() -> None:
+    task = read_label_task(
+        "layers: [{type: rating, name: Quality}, {type: choice, name: Topic, labels: [a, b]}]"
+    )
+    project = create_project(
+        slug="rated", title="Rated", kind="spans", workspace=workspaces.main(), by=None, labels=task,
+        annotators_per_item=2,
+    )  # fmt: skip
+    record = {"kind": "spans", "text": "", "program": task.text, "passage": "Tea."}
+    import_items(
+        records=[ItemRecord.model_validate(record | {"external_id": name}) for name in ("i1", "i2")],
+        project=project,
+    )
+    for member in [make_member(project) for _person in range(2)]:
+        for rating, topic in ((2, "a"), (4, "b")):
+            handed_in(
+                assignments.next_annotation(member=member),
+                {"node": 1, "put": [{"id": "q", "value": rating}], "state": "done"},
+                {"node": 2, "put": [{"id": "t", "value": topic}], "state": "done"},
+            )
+    client = client_of(make_member(project, Role.ADJUDICATOR).user)
+    rows = client.get("/annotate/rated/agreement/?format=csv").getvalue().decode()
+    assert "ratings,ratings,alpha of ratings,1.0" in rows
+    assert "choices,choices,alpha of choices,1.0" in rows
+    assert "module,Quality,alpha of ratings,1.0" in rows
+    assert "module,Topic: a,alpha of choices,1.0" in rows
+    assert "module,Quality,alpha of counts" not in rows
+    page = client.get("/annotate/rated/agreement/").content.decode()
+    assert "Ratings and choices stand apart" in page
+    assert [words for words in ("omputed", "truth values") if words in page] == []
+
+
 def test_relations_of_two_people_are_compared_on_the_pages() -> None:
     task = read_label_task(RELATION_TASK)
     project = create_project(

@@ -82,6 +82,13 @@ def test_images_are_items_of_their_own(tmp_path: Path) -> None:
             "images.0: 'https://a.org/b.png' is an address",
         ),
         ("name\na\n", "a.csv", "spans", 1, "names no column text or image"),
+        ("id;text\n1;a, b\n", "a.csv", "spans", 1, "the columns are separated by semicolons"),
+        ('"id";"text"\n"1";"a"\n', "a.csv", "spans", 1, "the columns are separated by semicolons"),
+        ("id\ttext\n1\ta\n", "a.csv", "spans", 1, "the columns are separated by tabs"),
+        ("text,note,note\na,b,c\n", "a.csv", "spans", 1, "names the column 'note' twice"),
+        ('{"text": "a", "text": "b"}', "a.jsonl", "spans", 1, "the key 'text' occurs twice in one object"),
+        ('{"id": true, "text": "a"}', "a.jsonl", "spans", 1, "id: must be a number or text; found true"),
+        ('{"text": ' + "[" * 200_000, "a.jsonl", "spans", 1, "is nested too deeply"),
         ("text,id\na\n", "a.csv", "spans", 2, "has another number of columns"),
         ('text,id\n"a" b,c\n', "a.csv", "spans", 2, "this is not CSV"),
         ("", "a.jsonl", "spans", 1, "holds no items"),
@@ -97,6 +104,13 @@ def test_what_is_wrong_is_refused_with_its_line(
         findings.refuse(error, error.path)
     [refusal] = findings.refused
     assert (refusal.line, message in str(refusal)) == (line, True), str(refusal)
+
+
+def test_json_lines_in_utf_16_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"text": "a"}\n', encoding="utf-16")
+    with pytest.raises(BadFile, match="1: is UTF-16 text; save it as UTF-8"):
+        list(read_plain(Source(path, kind="spans", task=PROGRAM)))
 
 
 def test_without_a_label_configuration_nothing_is_read(tmp_path: Path) -> None:

@@ -319,6 +319,8 @@ def test_webhooks_and_their_deliveries(settings: Any) -> None:
     body = {"url": "http://127.0.0.1:9/", "kinds": ["items_imported"]}
     made = [script.send("POST", path, 201, body, Idempotency_Key="one").json() for _time in range(2)]
     assert made[0] == made[1]
+    refused = script.send("POST", path, 422, body | {"kinds": ["nope"]}, Idempotency_Key="two").json()
+    assert "'nope' is not an event of a project" in str(refused)
     make_items(project)
     assert script.get(f"{path}{made[0]['id']}/")["waiting"] == 1
     (delivery,) = script.get(f"{path}{made[0]['id']}/deliveries/")["results"]

@@ -306,7 +306,9 @@ def test_nobody_changes_their_own_role() -> None:
     manager = make_member(role=ProjectRole.MANAGER)
     client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/set/"
     for change in ({"role": "annotator", "active": "on"}, {"role": "manager"}):
-        told = client.post(base, {"username": manager.user.username, **change}, follow=True)
+        told = client.post(
+            base, {"changes": "True", "username": manager.user.username, **change}, follow=True
+        )
         assert "You cannot change your own role" in told.content.decode()
     api, name = f"/api/v1/projects/{manager.project.slug}/members/", manager.user.username
     lowered = client.post(api, {"user": name, "role": "annotator"}, content_type="application/json")

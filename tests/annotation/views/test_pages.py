@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments
+from annotation.actions.projects import set_member
 from annotation.models import AuditEvent, Membership, Project, Role
 from tests.annotation.factories import (
     finished,
@@ -82,10 +83,37 @@ def test_a_manager_adds_people_and_changes_roles() -> None:
     assert Membership.objects.get(user=user).role == Role.ADJUDICATOR
     answer = client.post(address, {"username": "nobody", "role": "annotator", "active": "on"})
     assert answer.status_code == 422
-    assert "User nobody does not exist" in answer.content.decode()
-    client.post(address, {"username": manager.user.username, "role": "annotator", "active": "on"})
+    assert "User nobody does not exist. Invite them with the form" in answer.content.decode()
+    client.post(
+        address, {"changes": "True", "username": manager.user.username, "role": "annotator", "active": "on"}
+    )
     manager.refresh_from_db()
     assert manager.role == Role.MANAGER  # nobody locks themselves out
+
+
+def test_a_member_is_changed_from_their_present_values() -> None:
+    manager = make_member(role=Role.MANAGER)
+    member = make_member(manager.project, Role.ADJUDICATOR)
+    set_member(project=manager.project, user=member.user, role=Role.ADJUDICATOR, blind=True, by=None)
+    client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/"
+    name = member.user.username
+    # To add them again would set the values of an empty form.
+    answer = client.post(f"{base}set/", {"username": name, "role": "annotator", "active": "on"})
+    assert answer.status_code == 422
+    assert f"{name} is a member already" in answer.content.decode()
+    page = client.get(base).content.decode()
+    assert f'href="?change={name}#add" aria-label="Change {name}"' in page
+    assert page.count(">without model outputs</span>") == 1
+    assert (">Annotation manager<" in page, ">Manager<" in page) == (True, False)
+    form = client.get(f"{base}?change={name}").context["member_form"]
+    assert {field.name: field.value() for field in form} == {
+        "changes": True, "username": name, "role": "adjudicator", "active": True, "blind": True,
+    }  # fmt: skip
+    assert client.get(f"{base}?change=nobody").status_code == 404
+    sent = {"changes": "True", "username": name, "role": "annotator", "active": "on", "blind": "on"}
+    assert client.post(f"{base}set/", sent).status_code == 302
+    member.refresh_from_db()
+    assert (member.role, member.active, member.blind) == (Role.ANNOTATOR, True, True)
 
 
 def test_the_overview_counts_and_the_members_come_as_csv() -> None:
@@ -156,7 +184,7 @@ def test_roles_states_and_problems_are_said_in_german() -> None:
     client, german = client_of(manager.user), {"headers": {"accept-language": "de"}}
     base = f"/annotate/{project.slug}"
     shown = client.get(f"{base}/members/", **german).content.decode()
-    assert ">Leitung</span>" in shown
+    assert ">Annotationsleitung</span>" in shown
     assert ">Annotierende</span>" in shown
     shown = client.get(f"{base}/items/{annotation.item_id}/", **german).content.decode()
     assert "erledigt, 2 Objekte" in shown

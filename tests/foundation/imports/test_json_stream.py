@@ -69,7 +69,7 @@ def test_json_lines_are_taken_too(tmp_path: Path):
         ("[1,]", 1, "Expecting value"),
         ('[2"]', 1, "expected a comma"),
         ('{"a": 1}\n{"a" 2}', 2, "Expecting ':'"),
-        ("[" * 100_000, 1, "recursion"),
+        ("[" * 100_000, 1, "is nested too deeply"),
         ("[1" + "0" * 5000 + "]", 1, "digits"),
     ],
 )

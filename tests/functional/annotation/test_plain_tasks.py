@@ -136,7 +136,7 @@ def test_an_adjudicator_takes_over_marks_and_answers(editor: Editor, page: Page)
         page.keyboard.press("d")
         page.keyboard.press(key)
         page.keyboard.press("3")
-        expect(page.locator(".still-open")).to_have_text("All steps done")
+        expect(page.locator(".still-open")).to_have_text("All required steps done")
         page.get_by_role("button", name="Submit").click()
         page.wait_for_url("**/annotate/plain/**")
     item = editor.row(first).item
