@@ -21,6 +21,8 @@ class NotAllowed(AccountsError):
 class LastOwner(AccountsError):
     """The last owner of a workspace cannot leave it."""
 
+    status = 409
+
 
 class InvitationEnded(AccountsError):
     """An invitation was used or revoked, or it has expired."""

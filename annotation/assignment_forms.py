@@ -11,6 +11,7 @@ from annotation.models import Item, Membership, Project
 from annotation.policies import may
 from annotation.queries.items import ordinary_items
 from annotation.queries.members import member_named
+from foundation.pages.filled_fields import FilledField
 
 
 class _ForAnnotator(forms.Form):
@@ -63,7 +64,7 @@ class DueDateForm(forms.Form):
 class BatchForm(_ForAnnotator):
     """Assign many items to a member: the next ones, or chosen ones."""
 
-    name = forms.CharField(label=_("Name of the batch"), max_length=100)
+    name = FilledField(label=_("Name of the batch"), max_length=100)
     number = forms.IntegerField(
         label=_("Number of items"),
         required=False,

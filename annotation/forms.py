@@ -19,6 +19,7 @@ from annotation.parsed_items import kind_of, task_of
 from annotation.queries.items import STATES
 from annotation.suggestions import Fit, default_fit
 from foundation.imports.hub_forms import FIELDS, HubFields
+from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translated_error
 
 PROGRAM, YAML = "program", "yaml"
@@ -68,6 +69,7 @@ class ProjectForm(forms.ModelForm):
 
         model = Project
         fields = ["workspace", "title", "slug", "annotators_per_item", "task", "kind"]
+        field_classes = {"title": FilledField}
         labels = {
             "workspace": _("Workspace"),
             "title": _("Title"),
@@ -181,6 +183,7 @@ class SettingsForm(forms.ModelForm):
             "title", "reservation_minutes", "show_answer", "show_predictions", "qualification_score",
             "hidden_gold_every", "due_on",
         ]  # fmt: skip
+        field_classes = {"title": FilledField}
         labels = {
             "title": _("Title"),
             "reservation_minutes": _("Reservation timeout (minutes)"),
@@ -294,6 +297,7 @@ class GuidelineForm(forms.ModelForm):
 
         model = Guideline
         fields = ["module", "text"]
+        field_classes = {"text": FilledField}
         labels = {"text": _("Instructions for annotators")}
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:

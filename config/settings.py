@@ -6,9 +6,11 @@ Everything else has a default that works on one machine: SQLite and a broker on 
 """
 
 import json
+import re
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import drf_spectacular_sidecar
@@ -21,6 +23,7 @@ from analysis import __version__
 from config.observability.log_files import FORMATS, logging_settings
 from config.redis_addresses import RedisAddress
 from config.steady_schedule import every
+from modelserver.wire.redaction import redacted
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # The names of all settings, and of those that are secrets: a backup holds the others.
@@ -28,12 +31,39 @@ SETTINGS_READ: set[str] = set()
 SETTINGS_SECRET: set[str] = set()
 
 
+def _switch(text: str) -> bool:
+    """Parse true or false in the words of django-environ; empty is false."""
+    word = text.strip().lower()
+    if word in environ.Env.BOOLEAN_TRUE_STRINGS:
+        return True
+    if word in ("false", "off", "n", "no", "0", ""):
+        return False
+    raise ValueError(text)
+
+
 class _Environment(environ.Env):
     """The environment, which notes the names that are read."""
 
-    def get_value(self, var: str, *arguments: Any, **options: Any) -> Any:
+    # The parser of each type but text, and what it allows. django-environ takes any unknown word for false.
+    PARSERS: ClassVar[dict[Any, tuple[Callable[[str], Any], str]]] = {
+        bool: (_switch, "true or false"),
+        int: (int, "a whole number"),
+    }
+
+    def get_value(self, var: str, cast: Any = None, *arguments: Any, **options: Any) -> Any:
+        """Return a setting.
+
+        Raises:
+            ImproperlyConfigured: It should be a number or a truth value, and is not.
+        """
         SETTINGS_READ.add(var)
-        return super().get_value(var, *arguments, **options)
+        if cast not in self.PARSERS:
+            return super().get_value(var, cast, *arguments, **options)
+        parse, allowed = self.PARSERS[cast]
+        try:
+            return super().get_value(var, parse, *arguments, **options)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{var} is {self.ENVIRON[var]!r}; set it to {allowed}.") from error
 
 
 env = _Environment()
@@ -41,6 +71,20 @@ env = _Environment()
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
 environ.Env.read_env(VAR_DIR / "env")
 DEBUG = env.bool("DEBUG", default=False)
+
+
+def _choice(name: str, allowed: Iterable[str], *, default: str) -> str:
+    """Return a setting that is one of several words, in capitals or not.
+
+    Raises:
+        ImproperlyConfigured: It is another word.
+    """
+    value = env.str(name, default=default)
+    words = {word.lower(): word for word in allowed}
+    if value.lower() not in words:
+        *others, last = words.values()
+        raise ImproperlyConfigured(f"{name} is {value!r}; set it to {', '.join(others)} or {last}.")
+    return words[value.lower()]
 
 
 def _secret(name: str, default: str = "") -> str:
@@ -70,6 +114,23 @@ def _secret_key() -> str:
             "python3 -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
     return key
+
+
+def _address(
+    name: str, url: str, schemes: Iterable[str], parse: Callable[[str], dict[str, Any]], example: str
+) -> dict[str, Any]:
+    """Return Django's settings of a service from its address.
+
+    Raises:
+        ImproperlyConfigured: The address has another scheme, or cannot be read.
+    """
+    try:
+        if urlsplit(url).scheme in schemes:
+            return parse(url)
+    except ValueError:  # such as a port that is not a number
+        pass
+    shown = redacted(url).rpartition("@")[2]  # no login, in an address without a scheme either
+    raise ImproperlyConfigured(f"{name} is {shown!r}; set it to an address such as {example}.")
 
 
 SECRET_KEY = _secret_key()
@@ -162,38 +223,31 @@ TEMPLATES = [
 ]
 
 
-def _synchronous() -> str:
-    """Return how SQLite waits for the disk.
-
-    With NORMAL, answers that were acknowledged in the last moments before a power cut may be gone.
-
-    Raises:
-        ImproperlyConfigured: SQLITE_SYNCHRONOUS is neither FULL nor NORMAL.
-    """
-    wait = env.str("SQLITE_SYNCHRONOUS", default="FULL").upper()
-    if wait not in ("FULL", "NORMAL"):
-        raise ImproperlyConfigured(f"SQLITE_SYNCHRONOUS is {wait!r}; set it to FULL or NORMAL.")
-    return wait
-
-
-def _database(url: str, *, is_pooler: bool = False) -> dict[str, Any]:
+def _database(name: str, url: str, *, is_pooler: bool = False) -> dict[str, Any]:
     """Return the database; SQLite needs IMMEDIATE transactions.
 
     With deferred ones most concurrent writes fail (docs/adr/0003).
+
+    Raises:
+        ImproperlyConfigured: The setting of this name is not the address of SQLite or PostgreSQL.
     """
-    config: dict[str, Any] = env.db_url_config(url)
+    schemes = ("sqlite", "postgres", "postgresql", "psql", "pgsql")
+    example = "postgres://USER:PASSWORD@HOST:5432/NAME or sqlite:////FOLDER/touchstone.sqlite3"
+    config = _address(name, url, schemes, env.db_url_config, example)
     config["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     if config["ENGINE"] == "django.db.backends.sqlite3":
         config["ENGINE"] = "foundation.database.sqlite"
+        # With NORMAL, answers that were acknowledged just before a power cut may be gone.
+        synchronous = _choice("SQLITE_SYNCHRONOUS", ("FULL", "NORMAL"), default="FULL")
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": f"PRAGMA journal_mode=WAL; PRAGMA synchronous={_synchronous()}; "
+            "init_command": f"PRAGMA journal_mode=WAL; PRAGMA synchronous={synchronous}; "
             "PRAGMA foreign_keys=ON;",
         }
         # Tests run on a file too: an in-memory database has other locks, and threads cannot share it.
         config["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
-    elif config["ENGINE"] == "django.db.backends.postgresql":
+    else:
         config["ENGINE"] = "foundation.database.postgresql"
         config["CONN_HEALTH_CHECKS"] = True
         options = config.setdefault("OPTIONS", {})
@@ -215,11 +269,12 @@ def _databases() -> dict[str, dict[str, Any]]:
     Raises:
         ImproperlyConfigured: There is a pooler and no PostgreSQL behind it.
     """
-    direct = _database(_secret("DATABASE_URL", f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}"))
+    url = _secret("DATABASE_URL", f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}")
+    direct = _database("DATABASE_URL", url)
     pooler = _secret("DATABASE_POOL_URL")
     if not pooler:
         return {"default": direct}
-    pooled = _database(pooler, is_pooler=True)
+    pooled = _database("DATABASE_POOL_URL", pooler, is_pooler=True)
     if not pooled["ENGINE"] == direct["ENGINE"] == "foundation.database.postgresql":
         raise ImproperlyConfigured(
             "DATABASE_POOL_URL is the address of PgBouncer; set DATABASE_URL to the PostgreSQL server "
@@ -282,7 +337,15 @@ SHARE_TABLES: dict[str, dict[str, bool]] = {
 
 # Mail is optional: without a server, a lost password takes a one-time link of an owner.
 EMAIL_URL = _secret("EMAIL_URL")
-vars().update(env.email_url_config(EMAIL_URL or "dummymail://"))
+vars().update(
+    _address(
+        "EMAIL_URL",
+        EMAIL_URL or "dummymail://",
+        env.EMAIL_SCHEMES,
+        env.email_url_config,
+        "smtp+tls://USER:PASSWORD@HOST:587",
+    )
+)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default=f"touchstone@{urlsplit(SITE_URL).hostname}")
 
 ACCOUNT_ADAPTER = "accounts.login.adapters.AccountAdapter"
@@ -492,8 +555,23 @@ def _broker_url() -> str:
 
 # Counters of requests per address live beside the queue; nothing else is cached there.
 RATE_LIMITS = env.bool("RATE_LIMITS", default=True)
-# Requests of one user to the REST API.
-API_RATE = env.str("API_RATE", default="1200/min") if RATE_LIMITS else None
+
+
+def _api_rate() -> str | None:
+    """Return how many requests one user may send to the REST API.
+
+    Raises:
+        ImproperlyConfigured: API_RATE is not a number by second, minute, hour or day.
+    """
+    rate = env.str("API_RATE", default="1200/min")
+    if not re.fullmatch(r"[1-9][0-9]{0,8}/(s|sec|second|m|min|minute|h|hour|d|day)", rate):
+        raise ImproperlyConfigured(
+            f"API_RATE is {rate!r}; set it to N/sec, N/min, N/hour or N/day with N from 1, such as 1200/min."
+        )
+    return rate if RATE_LIMITS else None
+
+
+API_RATE = _api_rate()
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -628,14 +706,12 @@ METRICS_FOLDER = VAR_DIR / "metrics"
 
 # Lines go to stderr, and with LOG_FILE into a file as well, which is rotated.
 LOG_REQUESTS = env.bool("LOG_REQUESTS", default=False)
-LOG_FORMAT = env.str("LOG_FORMAT", default="text")
-if LOG_FORMAT not in FORMATS:
-    raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}; set it to {' or '.join(FORMATS)}.")
+LOG_FORMAT = _choice("LOG_FORMAT", FORMATS, default="text")
 LOG_FILE = env.str("LOG_FILE", default="")
 LOG_FILE_MEGABYTES = env.int("LOG_FILE_MEGABYTES", default=10)
 LOG_FILES_KEPT = env.int("LOG_FILES_KEPT", default=5)
 LOGGING = logging_settings(
-    env.str("LOG_LEVEL", default="INFO"),
+    _choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO"),
     LOG_FILE,
     form=LOG_FORMAT,
     megabytes=LOG_FILE_MEGABYTES,

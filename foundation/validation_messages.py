@@ -48,6 +48,7 @@ FORMS: dict[str, str] = {
     "string_too_short": "must have at least %(min_length)s characters",
     "string_too_short_1": "must have at least 1 character",
     "string_too_long": "must have at most %(max_length)s characters",
+    "blank": "must not be empty",
     "nul": "holds the character NUL, which cannot be stored",
     "surrogate": "holds half of a surrogate pair, which is not a character",
     "string_unicode": "holds half of a surrogate pair, which is not a character",

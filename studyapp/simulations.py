@@ -40,6 +40,11 @@ SHOWN_ERRORS = 5
 ESTIMATED_ITEMS = 50  # of each condition, for an estimate of tokens
 
 
+BehaviourName = Annotated[
+    Text, Field(json_schema_extra={"enum": [*BEHAVIOURS]}, pattern=f"^({'|'.join(BEHAVIOURS)})$")
+]
+
+
 class SimulationOptions(FrozenModel):
     """The study, and how many bots of which behaviour take part in it.
 
@@ -49,7 +54,7 @@ class SimulationOptions(FrozenModel):
     study: int
     rehearsal: int | None = None
     n: Annotated[int, Field(ge=1, le=MOST_BOTS)]
-    behaviour: Annotated[Text, Field(json_schema_extra={"enum": list(BEHAVIOURS)})] = "honest"
+    behaviour: BehaviourName = "honest"
     seed: int = 1
 
 

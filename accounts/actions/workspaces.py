@@ -5,11 +5,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.actions import audit
-from accounts.errors import LastOwner, NotAllowed
+from accounts.errors import LastOwner
 from accounts.models import Membership, Role, User, Workspace
 from accounts.queries.workspaces import roles_in
 from accounts.shareable import shares, sharing
 from foundation.database.new_rows import store_new
+from foundation.errors import Conflict
 
 # Addresses of pages of the whole site stand beside those of workspaces: /people/site/…
 RESERVED = frozenset({"site"})
@@ -52,10 +53,10 @@ def give_role(*, workspace: Workspace, user: User, role: Role, by: User | None) 
     """Give a person a role in a workspace, unless they have it already.
 
     Raises:
-        NotAllowed: The account of the person is deactivated.
+        Conflict: The account of the person is deactivated.
     """
     if not user.is_active:
-        raise NotAllowed(_("The account %(name)s is deactivated.") % {"name": user.username})
+        raise Conflict(_("The account %(name)s is deactivated.") % {"name": user.username})
     membership, is_new = Membership.objects.get_or_create(
         workspace=workspace, user=user, role=role, defaults={"created_by": by}
     )

@@ -14,6 +14,7 @@ from accounts.queries.people import account_called
 from accounts.shareable import Shareable, kind_choices, sharing
 from foundation.errors import NotFound
 from foundation.messages import message_of, translate_message
+from foundation.pages.filled_fields import FilledField
 
 
 def _days(*choices: int) -> Callable[[], list[tuple[int, str]]]:
@@ -47,7 +48,7 @@ class RoleForm(forms.Form):
 class WorkspaceForm(forms.Form):
     """A new workspace."""
 
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=200)
+    name = FilledField(label=gettext_lazy("Name"), max_length=200)
     slug = forms.SlugField(
         label=gettext_lazy("Short name"),
         max_length=100,

@@ -111,7 +111,7 @@ class Members(WorkspaceView):
         """List the people of a workspace."""
         return _members(self.workspace(slug, Act.WORKSPACE_MANAGE))
 
-    @described(answers=shapes.Members, takes=shapes.MemberRole)
+    @described(answers=shapes.Members, takes=shapes.MemberRole, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Give a person a role in a workspace."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from accounts.rest.bodies import Payload
-from foundation.imports.import_fields import Text
+from foundation.imports.import_fields import Filled, Text
 from touchstone.client.rows import MemberRow, RoleName
 
 Slug = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
@@ -26,7 +26,7 @@ class DeletedAccount(Payload):
 class Renamed(Payload):
     """The new name of a workspace; its short name stays."""
 
-    name: Annotated[Text, Field(min_length=1, max_length=200)]
+    name: Annotated[Filled, Field(max_length=200)]
 
 
 class NewWorkspace(Renamed):

@@ -22,10 +22,10 @@ from annotation.rest.items import named_items
 from annotation.rest.shapes import Name, UserName
 from annotation.rest.views import ProjectView, wrong
 from annotation.views.access import batch_or_404
-from foundation.imports.import_fields import Text
+from foundation.imports.import_fields import Filled
 from touchstone.client.project_rows import BatchRow, PaceRow
 
-BatchName = Annotated[Text, Field(min_length=1, max_length=100)]
+BatchName = Annotated[Filled, Field(max_length=100)]
 
 
 class NewBatch(Payload):

@@ -11,7 +11,7 @@ from annotation.downloads import ExportFormat
 from annotation.event_labels import EVENT_LABELS
 from annotation.imports import ImportFormat
 from annotation.schemas import Document, ItemRecord, Kind
-from foundation.imports.import_fields import Text
+from foundation.imports.import_fields import Filled, Text
 from foundation.messages import value_error
 from touchstone.client.project_rows import (
     ItemStatus,
@@ -25,7 +25,7 @@ Name = Annotated[Text, Field(min_length=1, max_length=200)]
 SystemName = Annotated[Text, Field(min_length=1, max_length=100)]
 UserName = Annotated[Text, Field(min_length=1, max_length=150)]
 Slug = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
-Title = Annotated[Text, Field(min_length=1, max_length=200)]
+Title = Annotated[Filled, Field(max_length=200)]
 FileName = Annotated[Text, Field(min_length=1, max_length=100)]
 Annotators = Annotated[int, Field(ge=1, le=20)]
 
@@ -122,7 +122,7 @@ class NewGuideline(Payload):
     """The text of a module's next version."""
 
     module: Annotated[str, Field(max_length=60, pattern=r"^[a-z0-9-]*$")] = ""
-    text: Annotated[Text, Field(min_length=1, max_length=20_000)]
+    text: Annotated[Filled, Field(max_length=20_000)]
 
 
 def _known_event(kind: str) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, NonNegativeInt, ValidationError
 from pydantic_core import PydanticCustomError
 
+from foundation.blank_texts import is_blank
 from foundation.messages import at_field, say
 from foundation.validation_messages import FORMS, sentence
 
@@ -25,7 +26,15 @@ def _storable(text: str) -> str:
     return text
 
 
+def _filled(text: str) -> str:
+    """Reject text that shows nothing."""
+    if is_blank(text):
+        raise PydanticCustomError("blank", FORMS["blank"])
+    return text
+
+
 Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
+Filled = Annotated[Text, Field(min_length=1), AfterValidator(_filled)]  # that shows a character
 Id = Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(_storable)]
 LongText = Annotated[str, Field(strict=True, min_length=1, max_length=10_000), AfterValidator(_storable)]
 Label = Annotated[str, Field(strict=True, max_length=40), AfterValidator(_storable)]

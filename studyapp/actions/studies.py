@@ -9,7 +9,9 @@ from django.db import transaction
 from django.db.models import Max
 
 from accounts.models import User, Workspace
+from foundation.blank_texts import is_blank
 from foundation.messages import say
+from foundation.validation_messages import FORMS
 from studyapp.actions import events
 from studyapp.actions.drafts import replace_draft
 from studyapp.actions.running import restore_study
@@ -124,6 +126,8 @@ def decide(*, study: Study, plan: Design, check: str, reason: str, by: User | No
             checks=", ".join(names),
         )
         raise StudyRefused(("accept",), message)
+    if is_blank(reason):
+        raise StudyRefused(("accept", check), say(FORMS["blank"]))
     if not SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
         message = say(
             "the reason for %(check)s needs %(least)s to %(most)s characters",

@@ -7,10 +7,10 @@ from pydantic import Field, JsonValue, StringConstraints
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
-from foundation.imports.import_fields import Text
+from foundation.imports.import_fields import Filled, Text
 from studyapp.definition.payments import MOST_ROWS, Amount, Group
 from studyapp.queries.progress import ModeName
-from studyapp.simulation.behaviours import BEHAVIOURS
+from studyapp.simulations import BehaviourName
 from touchstone.client.rows import (
     BundleFormat,
     DraftProblem,
@@ -63,7 +63,7 @@ class LaunchOrder(Payload):
     accept: dict[Text, Text] = {}
 
 
-Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Reason = Annotated[Filled, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
 class Revocation(Payload):
@@ -154,7 +154,7 @@ class NewRehearsal(Payload):
     """The number and the behaviour of the bots that rehearse a draft."""
 
     n: Annotated[int, Field(ge=1, le=200)] = 4
-    behaviour: Annotated[Text, Field(json_schema_extra={"enum": [*BEHAVIOURS]})] = "honest"
+    behaviour: BehaviourName = "honest"
 
 
 class RehearsalLink(Payload):

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import NotFound
+from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translated_error
 from studyapp.actions import privacy as actions
 from studyapp.models import Participant, Study
@@ -67,7 +68,7 @@ class PersonForm(forms.Form):
         widget=forms.RadioSelect,
         label=gettext_lazy("How to remove"),
     )
-    reason = forms.CharField(max_length=200, strip=True, label=gettext_lazy("Reason (no names or IDs)"))
+    reason = FilledField(max_length=200, label=gettext_lazy("Reason (no names or IDs)"))
     sure = forms.BooleanField(label=gettext_lazy("I understand that this cannot be undone"))
 
 

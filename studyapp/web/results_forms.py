@@ -8,6 +8,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translated
 from studyapp.models import Mode, Study
 from studyapp.queries.flag_labels import FLAG_LABELS
@@ -114,7 +115,7 @@ class ResponsesForm(forms.Form):
 class ReasonForm(forms.Form):
     """The reason for an act on a participant, and the consent to what it does."""
 
-    reason = forms.CharField(max_length=200, strip=True, label=_("Reason (no names or IDs)"))
+    reason = FilledField(max_length=200, label=_("Reason (no names or IDs)"))
     sure = forms.BooleanField(
         label=_("I understand what this does"),
         error_messages={"required": _("Please confirm that you understand what this does.")},

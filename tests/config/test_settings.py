@@ -129,6 +129,7 @@ def test_every_variable_is_in_the_reference(path: str):
         r'environ\.get\("([A-Z_]+)"\)',
         r'\bport\("([A-Z_]+)"',
         r'_secret\("([A-Z0-9_]+)"',
+        r'_choice\("([A-Z0-9_]+)"',
     ]
     names = {name for pattern in patterns for name in re.findall(pattern, code)}
     reference = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
@@ -204,8 +205,27 @@ def test_strict_transport_security_may_be_shorter_or_wider(tmp_path: Path):
         ("LOG_FORMAT", "xml", "LOG_FORMAT is 'xml'; set it to text or json."),
         ("METRICS_NETWORKS", "10.1.0.0/16,home", "METRICS_NETWORKS must be networks such as"),
         ("METRICS_NETWORKS", "10.1.0.5/16", "METRICS_NETWORKS must be networks such as"),
+        ("API_RATE", "fast", "API_RATE is 'fast'; set it to N/sec, N/min, N/hour or N/day with N from 1"),
+        ("API_RATE", "10/fortnight", "API_RATE is '10/fortnight'; set it to N/sec"),
+        ("API_RATE", "0/min", "API_RATE is '0/min'; set it to N/sec"),
+        ("LOG_LEVEL", "LOUD", "LOG_LEVEL is 'LOUD'; set it to DEBUG, INFO, WARNING, ERROR or CRITICAL."),
+        ("BEHIND_PROXY", "maybe", "BEHIND_PROXY is 'maybe'; set it to true or false."),
+        ("PASSWORD_RESET_TIMEOUT", "abc", "PASSWORD_RESET_TIMEOUT is 'abc'; set it to a whole number."),
+        ("DATABASE_URL", "nonsense", "DATABASE_URL is 'nonsense'; set it to an address such as postgres://"),
+        ("DATABASE_URL", "mysql://u:p@x", "DATABASE_URL is 'mysql://x'; set it to an address"),
+        ("DATABASE_URL", "u:p@x/site", "DATABASE_URL is 'x/site'; set it to an address"),
+        ("DATABASE_URL", "postgres://x:port/site", "DATABASE_URL is 'postgres://x:port/site'; set it to"),
+        ("DATABASE_POOL_URL", "nonsense", "DATABASE_POOL_URL is 'nonsense'; set it to an address"),
+        ("EMAIL_URL", "nonsense", "EMAIL_URL is 'nonsense'; set it to an address such as smtp+tls://"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_explained(tmp_path: Path, name: str, value: str, said: str):
     with pytest.raises(ImproperlyConfigured, match=re.escape(said)):
         load(tmp_path, SECRET_KEY="k", **{name: value})
+
+
+@pytest.mark.parametrize(
+    "word, is_on", [("TRUE", True), ("on", True), ("1", True), ("No", False), ("", False)]
+)
+def test_switches_take_the_usual_words(tmp_path: Path, word: str, is_on: bool):
+    assert settings(tmp_path, BEHIND_PROXY=word)["BEHIND_PROXY"] is is_on

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict  # that of Python 3.11 does not keep what pydantic needs
 
-Id = Annotated[str, Field(pattern=r"^[0-9]+$")]
+Id = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=18)]  # databases hold no more digits
 _FromObject = BeforeValidator(to_jsonable_python)  # the site has a date where the client has its text
 Time = Annotated[str, _FromObject, Field(json_schema_extra={"format": "date-time"})]
 Day = Annotated[str, _FromObject, Field(json_schema_extra={"format": "date"})]

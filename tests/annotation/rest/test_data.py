@@ -317,6 +317,9 @@ def test_members_and_guidelines() -> None:
     script.post("members/", {"user": "nobody"}, 422)
     answer = script.post("members/", {"user": member.user.username, "role": "annotator"}, 403)
     assert "your own" in answer["detail"]
+    for text in (" ", "\u200b"):
+        refusal = script.post("guidelines/", {"module": "find", "text": text}, 422)
+        assert refusal["detail"] == "text: must not be empty"
     script.post("guidelines/", {"module": "find", "text": "Every dog."})
     script.post("guidelines/", {"module": "find", "text": "Every dog, also partly seen."})
     assert [one["version"] for one in script.get("guidelines/")["results"]] == [1, 2]

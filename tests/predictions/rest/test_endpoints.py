@@ -46,6 +46,13 @@ def test_a_dataset_with_its_questions_and_runs(researcher: Client) -> None:
     assert [row["name"] for row in researcher.get("/api/v1/systems/").json()["results"]] == ["qi2019"]
 
 
+@pytest.mark.parametrize("number", [2**63, 10**30])
+def test_an_id_that_no_database_holds_is_refused(researcher: Client, number: int) -> None:
+    response = researcher.get(f"/api/v1/runs/?dataset={number}")
+    assert response.status_code == 422
+    assert response.json()["errors"] == [{"field": "dataset", "detail": "must have at most 18 characters"}]
+
+
 def test_pages_follow_the_cursor_and_lose_nothing(researcher: Client) -> None:
     dataset = make_dataset(questions=7)
     address, seen = f"/api/v1/datasets/{dataset.pk}/questions/?limit=3", []

@@ -70,7 +70,8 @@ class TestDecisions:
                 "a good reason",
                 "unknown check 'colour'; checks that take a decision: judging, rehearsal",
             ),
-            ("judging", "  ", "the reason for judging needs 5 to 2000 characters"),
+            ("judging", "  ", "must not be empty"),
+            ("judging", "\u200b" * 6, "must not be empty"),
             ("rehearsal", "ok", "the reason for rehearsal needs 5 to 2000 characters"),
         ],
     )

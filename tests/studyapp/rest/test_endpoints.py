@@ -239,6 +239,10 @@ def test_the_data_of_one_person_and_their_end(researcher: Client) -> None:
     assert AuditEntry.objects.filter(kind="personal_data_read", data__page="participant_file").exists()
     address = f"{study.slug}/participants/{first.public_id}/"
     assert send(researcher, f"{address}withdraw/", {}).status_code == 422
+    for act, reason in (("withdraw", "a\0b"), ("revoke", "a\0b"), ("withdraw", " "), ("revoke", "\u200b")):
+        [error] = send(researcher, f"{address}{act}/", {"reason": reason}).json()["errors"]
+        assert error["field"] == "reason"
+        assert ("NUL" if "\0" in reason else "must not be empty") in error["detail"]
     assert send(researcher, f"{address}withdraw/", {"reason": "asked for it"}).status_code == 204
     first.refresh_from_db()
     assert first.status == "withdrawn"

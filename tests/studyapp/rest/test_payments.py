@@ -90,6 +90,10 @@ def test_rehearsals(researcher: Client) -> None:
     job = send(researcher, f"{study.slug}/rehearsals/", {"n": 2})
     assert job.status_code == 202, job.content
     assert Job.objects.get().options["n"] == 2
+    unknown = send(researcher, f"{study.slug}/rehearsals/", {"behaviour": "evil"})
+    assert unknown.status_code == 422
+    assert unknown.json()["errors"][0]["field"] == "behaviour"
+    assert Job.objects.count() == 1
     link = send(researcher, f"{study.slug}/rehearsals/links/")
     assert link.status_code == 201, link.content
     assert Client().get(link.json()["address"]).status_code == 302

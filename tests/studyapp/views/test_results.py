@@ -153,6 +153,7 @@ def test_exclude_and_include_again(staff, participant, at):
     assert failed.status_code == 422
     assert "This field is required" in text(failed)
     assert send(staff, at, participant, "exclude", **{"exclude-sure": ""}).status_code == 422
+    assert send(staff, at, participant, "exclude", **{"exclude-reason": "\u200b"}).status_code == 422
     assert ManualExclusion.objects.count() == 0
     page = staff.get(send(staff, at, participant, "exclude").url)
     assert "by mail of 3 May" in text(page)

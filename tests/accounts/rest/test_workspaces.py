@@ -1,0 +1,54 @@
+"""Workspaces and their people over the REST API."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import Role, User, Workspace
+from tests.workspaces import give, main
+
+pytestmark = pytest.mark.django_db
+ROOT = "/api/v1/workspaces/"
+
+
+@pytest.fixture
+def owner() -> User:
+    return give(User.objects.create_user("ada", password="!", is_superuser=True), Role.OWNER)
+
+
+@pytest.fixture
+def api(owner: User) -> Client:
+    client = Client()
+    client.force_login(owner)
+    return client
+
+
+def sent(response: Any, status: int) -> Any:
+    assert response.status_code == status, response.content
+    return response.json()
+
+
+def test_the_last_owner_contradicts_the_stored_state(api: Client) -> None:
+    ended = api.delete(f"{ROOT}main/members/ada/owner/")
+    deleted = api.post("/api/v1/account/delete/", {"password": "!"}, content_type="application/json")
+    for response in (ended, deleted):
+        assert "ada is the last owner of Main" in sent(response, 409)["detail"]
+
+
+def test_a_deactivated_account_gets_no_role(api: Client) -> None:
+    User.objects.create_user("gone", password="!", is_active=False)
+    body = {"user": "gone", "role": "viewer"}
+    problem = sent(api.post(f"{ROOT}main/members/", body, content_type="application/json"), 409)
+    assert problem["detail"] == "The account gone is deactivated."
+
+
+@pytest.mark.parametrize("name", [" ", "\u200b", "\u00a0\ufeff"])
+def test_a_name_shows_something(api: Client, name: str) -> None:
+    renamed = api.patch(f"{ROOT}main/", {"name": name}, content_type="application/json")
+    created = api.post(ROOT, {"name": name, "slug": "new"}, content_type="application/json")
+    for response in (renamed, created):
+        assert sent(response, 422)["errors"] == [{"field": "name", "detail": "must not be empty"}]
+    page = api.post("/people/site/create/", {"name": name, "slug": "new"})
+    assert page.status_code == 422
+    assert [*Workspace.objects.values_list("slug", flat=True)] == [main().slug]
