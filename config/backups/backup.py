@@ -73,8 +73,16 @@ def delete_older(folder: Path, keep: int) -> list[Path]:
     """Delete all but the newest backups of a folder; return the deleted.
 
     Parts of backups that were killed are deleted after a day.
+
+    Raises:
+        RunFailed: Nobody has worked on this site yet: the older backups may be of the real one.
     """
     older = sorted(folder.glob(NAME))[:-keep]
+    if older and databases.is_empty():
+        raise RunFailed(
+            "nobody has worked on this site yet, so no older backup was deleted; look at VAR_DIR and "
+            "DATABASE_URL"
+        )
     for path in older:
         path.unlink(missing_ok=True)
     for part in folder.glob(f"{PART}*"):

@@ -6,9 +6,7 @@ from typing import Any
 
 from accounts.errors import NotAllowed
 from config.backups.backup import back_up, delete_older
-from config.backups.databases import is_empty
 from config.backups.encryption import read_key
-from foundation.errors import RunFailed
 from jobs.base_command import JobCommand, actor_of, count
 
 
@@ -30,12 +28,5 @@ class Command(JobCommand):
         megabytes = path.stat().st_size / 1_000_000
         how = "encrypted" if key else "not encrypted"
         self.stdout.write(f"Wrote {path}: {len(manifest.files)} files, {megabytes:.1f} MB, {how}.")
-        if not options["keep"]:
-            return
-        if is_empty():
-            raise RunFailed(
-                "nobody has worked on this site yet, so no older backup was deleted; look at VAR_DIR and "
-                "DATABASE_URL"
-            )
-        for older in delete_older(options["folder"], options["keep"]):
+        for older in delete_older(options["folder"], options["keep"]) if options["keep"] else []:
             self.stdout.write(f"Deleted {older}.")
