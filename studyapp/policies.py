@@ -21,7 +21,7 @@ REFUSALS = {
     "paused": _("This study is paused. Please come back later."),
     "not_open": _("This study is not open yet."),
     "link_used": _("This link was for one person and has been used."),
-    "full": _("This study takes no more participants. Thank you for your interest."),
+    "study_full": _("This study takes no more participants. Thank you for your interest."),
     "outdated": _("The study changed while this page was open. Please read the page again, then choose."),
     "link_full": _("This link has reached its number of participants. Thank you for your interest."),
 }

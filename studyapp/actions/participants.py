@@ -193,7 +193,7 @@ def check_room(version: StudyVersion, mode: str) -> None:
         Full: All places are held, or no condition has room.
     """
     if not (_has_place(version, mode) and _free_groups(version, mode)):
-        raise Full(str(REFUSALS["full"]))
+        raise Full(str(REFUSALS["study_full"]))
 
 
 def _has_place(version: StudyVersion, mode: str) -> bool:

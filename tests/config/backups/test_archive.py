@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from config.backups import databases
 from config.backups.archive import reading, verified, writing
 from config.backups.backup import delete_older
 from config.backups.manifest import FileEntry, Manifest
@@ -95,7 +96,8 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_newest_are_kept(tmp_path: Path):
+def test_the_newest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(databases, "is_empty", lambda: False)
     for day in ("03", "01", "02"):
         (tmp_path / f"touchstone-202601{day}T000000.0Z.backup").write_bytes(b"")
     (tmp_path / "notes.txt").write_bytes(b"")

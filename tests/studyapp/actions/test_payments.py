@@ -253,7 +253,7 @@ def test_amounts_of_a_file(study: Study, api: ProlificApi) -> None:
     assert bonuses(api) == [[50], [200], [325]]
     with pytest.raises(Conflict, match="another name"):
         plan_payments(study, PaymentOrder(bonus_amounts={"p1": Decimal(9)}))
-    with pytest.raises(NotFound, match="1 IDs"):
+    with pytest.raises(NotFound, match=r"not of this study \(1\): stranger"):
         plan_payments(study, PaymentOrder(bonus_amounts={"stranger": Decimal(1)}))
     with pytest.raises(Conflict, match="twice"):
         plan_payments(study, PaymentOrder(bonus="b", bonus_amounts={"p1": Decimal(1), "sub-p1": Decimal(1)}))
