@@ -223,6 +223,7 @@ export function createQueue(store, site, unsaved, ask) {
   }
 
   store.onPending = (operation) => {
+    isLeaving = false; // an edit shows that the page stays, as after a download or a warning
     kept = unsaved.keep(operation) && kept;
     const waits = ["offline", "login", "refused"].includes(status.kind);
     set(waits ? status.kind : "saving", status.detail, status.refused);
