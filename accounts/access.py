@@ -17,7 +17,7 @@ NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
 Stored = TypeVar("Stored")
 
 
-def existing(stored: Stored | None) -> Stored:
+def require_existing(stored: Stored | None) -> Stored:
     """Return a stored object; raise Http404 if there is none."""
     if stored is None:
         raise Http404(str(NOT_THERE))

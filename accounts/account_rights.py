@@ -15,7 +15,7 @@ from accounts.queries.people import workspaces_tied_to
 from accounts.queries.workspaces import workspaces_of
 
 
-def administered(by: User, accounts: Sequence[User]) -> frozenset[int]:
+def select_administrable(by: User, accounts: Sequence[User]) -> frozenset[int]:
     """Return the keys of those accounts that a user may administer."""
     others = [account for account in accounts if account.pk != by.pk]
     if by.is_superuser:
@@ -31,7 +31,7 @@ def administered(by: User, accounts: Sequence[User]) -> frozenset[int]:
 
 def can_administer(by: User, account: User) -> bool:
     """Return True if a user may administer an account."""
-    return account.pk in administered(by, [account])
+    return account.pk in select_administrable(by, [account])
 
 
 def check_administer(by: User, account: User) -> None:

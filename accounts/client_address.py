@@ -25,11 +25,11 @@ def client_address(request: HttpRequest) -> str:
             address = ipaddress.ip_address(with_port[1] or with_port[2] if with_port else candidate)
         except ValueError:
             continue
-        return _counted(address)
+        return _truncate_address(address)
     return ""
 
 
-def _counted(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+def _truncate_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
     if isinstance(address, ipaddress.IPv4Address):
         return str(address)
     network = ipaddress.IPv6Address(int(address) >> 64 << 64)

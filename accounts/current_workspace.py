@@ -8,7 +8,7 @@ from accounts.queries.workspaces import workspaces_of
 _KEY = "workspace"  # in the session
 
 
-def own_workspaces(request: HttpRequest) -> list[Workspace]:
+def load_own_workspaces(request: HttpRequest) -> list[Workspace]:
     """Return the workspaces of the person; read once per request."""
     if not hasattr(request, "own_workspaces"):
         user = request.user
@@ -16,10 +16,10 @@ def own_workspaces(request: HttpRequest) -> list[Workspace]:
     return request.own_workspaces  # type: ignore[attr-defined]
 
 
-def chosen_workspace(request: HttpRequest) -> Workspace | None:
+def find_chosen_workspace(request: HttpRequest) -> Workspace | None:
     """Return the workspace that the person chose to see; None means all."""
     slug = request.session.get(_KEY)
-    return next((each for each in own_workspaces(request) if each.slug == slug), None)
+    return next((each for each in load_own_workspaces(request) if each.slug == slug), None)
 
 
 def choose_workspace(request: HttpRequest, slug: str) -> None:

@@ -91,10 +91,12 @@ class Roles:
 
 def allows(roles: Roles, act: Act) -> bool:
     """Return True if one of the roles allows the act."""
-    return bool(roles.workspace & granting(act) or roles.shared & granting(act, shared=True))
+    return bool(
+        roles.workspace & find_granting_roles(act) or roles.shared & find_granting_roles(act, shared=True)
+    )
 
 
 @cache
-def granting(act: Act, *, shared: bool = False) -> frozenset[Role]:
+def find_granting_roles(act: Act, *, shared: bool = False) -> frozenset[Role]:
     """Return the roles that allow an act, in a workspace or if ``shared``."""
     return frozenset(role for role, grant in TABLE[act].items() if shared or grant is Grant.ALWAYS)

@@ -84,7 +84,7 @@ class Share(NamedTuple):
         return kind_label(self.kind)
 
 
-def sharing(kind: str) -> Sharing:
+def load_sharing_module(kind: str) -> Sharing:
     """Return the module that shares one kind of objects.
 
     Raises:
@@ -96,7 +96,7 @@ def sharing(kind: str) -> Sharing:
 def shares(*, workspace: Workspace | None = None, users: Collection[User] | None = None) -> Iterator[Share]:
     """Yield the shares of every kind, in a workspace or of some users."""
     for kind in settings.SHAREABLE:
-        for shared, user, role in sharing(kind).shares(workspace=workspace, users=users):
+        for shared, user, role in load_sharing_module(kind).shares(workspace=workspace, users=users):
             yield Share(kind, shared, user, role)
 
 

@@ -46,7 +46,7 @@ class BearerToken(BaseAuthentication):
             )
         if scheme.lower() != "bearer":
             return None
-        token = _valid_token(key.strip())
+        token = _find_valid_token(key.strip())
         _check_scope(Scope(token.scope), request)
         return token.user, token
 
@@ -55,7 +55,7 @@ class BearerToken(BaseAuthentication):
         return "Bearer"
 
 
-def _valid_token(key: str) -> ApiToken:
+def _find_valid_token(key: str) -> ApiToken:
     token, now = token_with(key), timezone.now()
     if token is None:
         raise AuthenticationFailed(_("This is not a valid API token."))
@@ -70,7 +70,7 @@ def _valid_token(key: str) -> ApiToken:
 
 
 def _check_scope(scope: Scope, request: Request) -> None:
-    needed = _needed_scope(request)
+    needed = _find_needed_scope(request)
     if _RISING.index(scope) < _RISING.index(needed):
         raise PermissionDenied(
             _(
@@ -81,7 +81,7 @@ def _check_scope(scope: Scope, request: Request) -> None:
         )
 
 
-def _needed_scope(request: Request) -> Scope:
+def _find_needed_scope(request: Request) -> Scope:
     if request.method in SAFE_METHODS:
         return Scope.READ
     assert request.parser_context is not None  # Django REST framework always sets it

@@ -9,7 +9,7 @@ from accounts.policy import Act
 from annotation.actions.batches import MOST_ITEMS, BatchPlan
 from annotation.models import Item, Membership, Project
 from annotation.policies import may
-from annotation.queries.items import ordinary_items
+from annotation.queries.items import find_ordinary_items
 from annotation.queries.members import member_named
 from foundation.pages.filled_fields import FilledField
 
@@ -90,7 +90,7 @@ class BatchForm(_ForAnnotator):
             raise forms.ValidationError(
                 _("A batch has at most %(number)d items."), params={"number": MOST_ITEMS}
             )
-        there = ordinary_items(self._project, names)
+        there = find_ordinary_items(self._project, names)
         if missing := [name for name in names if name not in there]:
             raise forms.ValidationError(
                 _("There is no ordinary item %(name)s in this project."), params={"name": missing[0]}

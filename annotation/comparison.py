@@ -2,7 +2,7 @@
 
 Used for inter-annotator agreement, review and adjudication. People go by letters, in the order in which
 they began, so that reviewers need not know whose objects they see. Documents come without their hidden layers
-(`annotation.operations.without_hidden`).
+(`annotation.operations.drop_hidden_parts`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from analysis.gold_agreement import (
     Outline,
     box_clusters,
     ellipse_outline,
-    finer,
     nodes_of,
     span_clusters,
+    split_tokens,
     units_between,
 )
 from analysis.programs import Program
 from annotation.labels import MARKS, LabelLayer, LabelProgram, Question
-from annotation.operations import executed, resolved
+from annotation.operations import execute_document, resolve_references
 from annotation.schemas import (
     Answer,
     Box,
@@ -60,19 +60,19 @@ def agreement_item(
     A plain task has a node per label and rating: the marks of a label, or whether it was chosen.
     """
     if isinstance(program, LabelProgram):
-        return _labelled_item(name, program, documents, tokens)
+        return _build_labelled_item(name, program, documents, tokens)
     nodes = nodes_of(program)
     units = _units(documents, tokens)
     objects: dict[str, dict[int, list[Any]]] = {}
     values: dict[str, dict[int, Any]] = {}
     for who, document in documents.items():
-        shapes = resolved(document, program)
+        shapes = resolve_references(document, program)
         objects[who] = {
             node.index: [_extent(shape, units) for shape in shapes[node.index]]
             for node in nodes
             if node.index in shapes
         }
-        given = executed(document, program).values
+        given = execute_document(document, program).values
         values[who] = {
             node.index: value
             for node in nodes
@@ -83,7 +83,7 @@ def agreement_item(
     return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
 
 
-def _labelled_item(
+def _build_labelled_item(
     name: str, program: LabelProgram, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]
 ) -> gold_agreement.Item:
     units = _units(documents, tokens)
@@ -128,7 +128,7 @@ def relation_item(
     if not isinstance(program, LabelProgram) or all(node.role != "relate" for node in program.nodes):
         return None
     compared = {step.node: step for step in steps(program, documents, tokens)}
-    clusters, number = _numbered([compared[index] for index in program.marks])
+    clusters, number = _number_clusters([compared[index] for index in program.marks])
     marks = len(clusters)
     nodes: list[gold_agreement.Node] = []
     objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
@@ -157,14 +157,18 @@ def question_items(
     if not isinstance(program, LabelProgram) or not any(layer.questions for layer in program.task.layers):
         return []
     return [
-        _answered_item(f"{name}/{step.node}/{number}", program.task.layers[step.node - 1], step, cluster)
+        _build_answered_item(
+            f"{name}/{step.node}/{number}", program.task.layers[step.node - 1], step, cluster
+        )
         for step in steps(program, documents, tokens)
         for number, cluster in enumerate(step.clusters)
         if step.node in program.marks and program.task.layers[step.node - 1].questions
     ]
 
 
-def _answered_item(name: str, layer: LabelLayer, step: Step, cluster: Cluster[Any]) -> gold_agreement.Item:
+def _build_answered_item(
+    name: str, layer: LabelLayer, step: Step, cluster: Cluster[Any]
+) -> gold_agreement.Item:
     answers_by = step.answers(cluster)
     asked = [
         (question, label)
@@ -270,7 +274,9 @@ def _answer_score(layer: Question, reference: set[str | int], given: set[str | i
 def _units(documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
     """Return the tokens, as characters where a span begins or ends within."""
     layers = [layer for document in documents.values() for layer in document.layers.values()]
-    return finer(tokens, [each.span for layer in layers for each in layer.objects if isinstance(each, Span)])
+    return split_tokens(
+        tokens, [each.span for layer in layers for each in layer.objects if isinstance(each, Span)]
+    )
 
 
 def _extent(shape: Box | Span, units: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
@@ -313,7 +319,7 @@ class Step:
         label: dict[str, Any] = (
             {} if isinstance(member, Chosen) or not member.label else {"label": member.label}
         )
-        if agreed := self.agreed_answers(cluster):
+        if agreed := self.find_agreed_answers(cluster):
             label["answers"] = agreed
         if not passage:
             return {**_shape_at(member, *cluster.median[:3]), **label}
@@ -345,7 +351,7 @@ class Step:
                 answers_by.setdefault(name, {})[who] = values
         return answers_by
 
-    def agreed_answers(self, cluster: Cluster[Any]) -> dict[str, tuple[str | int, ...]]:
+    def find_agreed_answers(self, cluster: Cluster[Any]) -> dict[str, tuple[str | int, ...]]:
         """Return what all who have a mark say about it alike, by question."""
         return {
             name: next(iter(by.values()))
@@ -362,7 +368,7 @@ class Step:
         return finished and all(
             len(cluster.members) == len(self.layers)
             and len(self.variants(cluster)) == 1
-            and len(self.agreed_answers(cluster)) == len(self.answers(cluster))
+            and len(self.find_agreed_answers(cluster)) == len(self.answers(cluster))
             for cluster in self.clusters
         )
 
@@ -381,7 +387,7 @@ def steps(
 ) -> list[Step]:
     """Return the steps that people annotate, bottom-up."""
     units = _units(documents, tokens)
-    shapes = {who: resolved(document, program) for who, document in documents.items()}
+    shapes = {who: resolve_references(document, program) for who, document in documents.items()}
     result: dict[int, Step] = {}
     asked = [index for index in program.walk if program.nodes[index].role != "compute"]
     # Relations come last, because they connect the clusters of all marks.
@@ -415,12 +421,12 @@ def disagreement(
     rejecting = sum(document.problem is not None for document in documents.values())
     if rejecting:
         return float(rejecting < len(documents))
-    written = _written(program)
+    written = _find_text_nodes(program)
     parts = [_parting(step) for step in steps(program, documents, tokens) if step.node not in written]
     return sum(parts) / len(parts) if parts else 0.0
 
 
-def _written(program: Program) -> set[int]:
+def _find_text_nodes(program: Program) -> set[int]:
     """Return the nodes at which people write text."""
     if not isinstance(program, LabelProgram):
         return set()
@@ -460,7 +466,9 @@ def _clusters(
     return clusters
 
 
-def _numbered(several: Sequence[Step]) -> tuple[list[tuple[Step, Cluster[Any]]], dict[tuple[str, str], int]]:
+def _number_clusters(
+    several: Sequence[Step],
+) -> tuple[list[tuple[Step, Cluster[Any]]], dict[tuple[str, str], int]]:
     """Return the clusters of marks, and the number of each mark's cluster.
 
     A mark goes by its person and ID.
@@ -480,7 +488,7 @@ def _relation_clusters(
 
     Their median is the clusters of both ends, with their steps.
     """
-    clusters, number = _numbered(marks)
+    clusters, number = _number_clusters(marks)
     groups: dict[tuple[object, ...], dict[str, int]] = {}
     medians: dict[tuple[object, ...], Any] = {}
     for who, layer in layers.items():
@@ -513,7 +521,7 @@ def draft(
             name = f"g{step.node}.{number}"
             members = {who: step.layers[who].objects[index] for who, index in cluster.members.items()}
             median = step.middle(cluster, tokens, passage)
-            settled = _settled(name, role, members, median, origin)
+            settled = _settle_object(name, role, members, median, origin)
             if settled is None:
                 continue
             kept.append(settled)
@@ -524,7 +532,7 @@ def draft(
     return Document(layers=dict(sorted(layers.items())))
 
 
-def _settled_relation(
+def _settle_relation(
     name: str, members: Mapping[str, Object], origin: Mapping[tuple[str, str], str]
 ) -> Relation | None:
     """Return the common relation of a cluster; None without both ends."""
@@ -534,7 +542,7 @@ def _settled_relation(
     return Relation(id=name, label=first.label, ends=(ends[0], ends[1])) if ends[0] and ends[1] else None
 
 
-def _settled(
+def _settle_object(
     name: str,
     role: str,
     members: Mapping[str, Object],
@@ -545,7 +553,7 @@ def _settled(
     if "value" in median:
         return Answer(id=name, value=median["value"])
     if "ends" in median:
-        return _settled_relation(name, members, origin)
+        return _settle_relation(name, members, origin)
     references = {
         origin.get((who, member.ref)) for who, member in members.items() if isinstance(member, Chosen)
     }

@@ -48,14 +48,16 @@ def export_annotations(job: Job, report: Report) -> JobResult:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / (project.slug if options.format in registry.FOLDERS else f"items{suffix}")
         counts = write_items(project, options.format, target, gold_only=options.gold_only, on_progress=report)
-        file = _zipped(target) if target.is_dir() else Path(shutil.move(target, new_file(f"items{suffix}")))
+        file = (
+            _zip_folder(target) if target.is_dir() else Path(shutil.move(target, new_file(f"items{suffix}")))
+        )
     audit.record_export(by=job.created_by, subject=project, kind=options.format)
     name = f"{project.slug}-{options.format}{file.suffix}"
     lost = counts.findings.as_json()["mended"]
     return JobResult({"items": counts.items, "gold": counts.gold, "mended": lost}, file, name)
 
 
-def _zipped(folder: Path) -> Path:
+def _zip_folder(folder: Path) -> Path:
     path = new_file("items.zip")
     shutil.make_archive(str(path.with_suffix("")), "zip", folder)
     return path

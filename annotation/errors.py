@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foundation.errors import TouchstoneError
-from foundation.messages import at_field, say
+from foundation.messages import prefix_field, say
 
 
 class AnnotationError(TouchstoneError):
@@ -105,7 +105,7 @@ def conflict_at(fields: str | tuple[str, ...], template: str, **values: Any) -> 
     """Return the conflict of a field or of an entry's field, in a template."""
     message = say(template, **values)
     for field in (fields,) if isinstance(fields, str) else reversed(fields):
-        message = at_field(field, message)
+        message = prefix_field(field, message)
     return Conflict(message)
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext
 
 from accounts.models import User, Workspace
-from accounts.shareable import sharing
+from accounts.shareable import load_sharing_module
 from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.formats.checks import program_of_text
@@ -20,7 +20,7 @@ from annotation.queries.items import STATES
 from annotation.suggestions import Fit, default_fit
 from foundation.imports.hub_forms import FIELDS, HubFields
 from foundation.pages.filled_fields import FilledField
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 
 PROGRAM, YAML = "program", "yaml"
 TASKS = {
@@ -41,15 +41,15 @@ TASKS = {
 
 def template_layers(name: str) -> list[dict[str, Any]]:
     """Return the layers of a template, named in the language of the page."""
-    return [_in_language(layer) for layer in TEMPLATES[name]]
+    return [_translate_layer(layer) for layer in TEMPLATES[name]]
 
 
-def _in_language(value: Any) -> Any:
+def _translate_layer(value: Any) -> Any:
     """Translate the names, hints and labels of a layer."""
     if isinstance(value, dict):
-        return {key: each if key == "type" else _in_language(each) for key, each in value.items()}
+        return {key: each if key == "type" else _translate_layer(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_in_language(each) for each in value]
+        return [_translate_layer(each) for each in value]
     return pgettext("label template", value) if isinstance(value, str) else value
 
 
@@ -96,7 +96,7 @@ class ProjectForm(forms.ModelForm):
         try:
             return read_label_task(text)
         except ValueError as error:
-            raise forms.ValidationError(translated_error(error)) from error
+            raise forms.ValidationError(translate_error(error)) from error
 
     def clean(self) -> dict[str, Any]:
         """Return the fields; marks decide if the items are texts or images."""
@@ -128,7 +128,7 @@ class LabelsForm(forms.Form):
         try:
             return read_label_task(self.cleaned_data["labels"])
         except ValueError as error:
-            raise forms.ValidationError(translated_error(error)) from error
+            raise forms.ValidationError(translate_error(error)) from error
 
 
 class _LabelForm(forms.Form):
@@ -258,7 +258,7 @@ class ReaderForm(forms.Form):
     def __init__(self, *args: Any, project: Project, served: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["system"].choices = [(name, name) for name in served]  # type: ignore[attr-defined]
-        default, fits = default_fit(task_of(project)), _fits(project)
+        default, fits = default_fit(task_of(project)), _list_fits(project)
         if len(fits) == 1:
             del self.fields["marks"]
             return
@@ -267,7 +267,7 @@ class ReaderForm(forms.Form):
         marks.initial = default.model_dump_json()
 
 
-def _fits(project: Project) -> list[tuple[Fit, Any]]:
+def _list_fits(project: Project) -> list[tuple[Fit, Any]]:
     """Return the uses of a reader's answers in a project, with their labels."""
     sources = (("answer", _("the answer")), ("facts", _("the facts")))
     task = task_of(project)
@@ -377,7 +377,7 @@ DOWNLOADS: dict[str, tuple[tuple[str, ...], Any]] = {
 }
 
 
-def _for_project(
+def _select_formats(
     formats: dict[str, tuple[tuple[str, ...], Any]], project: Project, *, any_labels: bool = False
 ) -> list[tuple[str, Any]]:
     kinds = {"labels", f"labelled {project.kind}"} if project.labels else {project.kind}
@@ -412,7 +412,7 @@ class UploadForm(HubFields):
         if not project.labels:  # a dataset of the hub has texts, which are items of a plain task
             self.leave_out_hub()
         is_empty = not project.items.exists()
-        choices = _for_project(UPLOADS, project, any_labels=is_empty)
+        choices = _select_formats(UPLOADS, project, any_labels=is_empty)
         self.fields["format"].choices = choices  # type: ignore[attr-defined]
         if not is_empty:
             del self.fields["labels_from_file"]
@@ -440,7 +440,7 @@ class ExportForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["format"].choices = _for_project(DOWNLOADS, project)  # type: ignore[attr-defined]
+        self.fields["format"].choices = _select_formats(DOWNLOADS, project)  # type: ignore[attr-defined]
 
 
 class OrderForm(forms.Form):
@@ -516,7 +516,7 @@ class ItemForm(forms.Form):
         try:
             return str(program_of_text(self.cleaned_data["program"], self._kind))
         except ProgramError as error:
-            raise forms.ValidationError(translated_error(error)) from error
+            raise forms.ValidationError(translate_error(error)) from error
 
     def clean_answer(self) -> object:
         """Return the answer as a truth value, number or text."""
@@ -546,7 +546,7 @@ class ProjectInvitationForm(forms.Form):
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, auto_id="invite_%s")
-        roles = [(str(role), role.label) for role in sharing("project").ROLES]
+        roles = [(str(role), role.label) for role in load_sharing_module("project").ROLES]
         self.fields["role"].choices = roles  # type: ignore[attr-defined]
 
 

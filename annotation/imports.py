@@ -120,7 +120,7 @@ class _Import:
             kind=kind_of(self.project),
             on_progress=lambda at: self._note(at, size),
         )
-        first = FirstRows(self._watched(registry.read(options.format, source), size), _shown)
+        first = FirstRows(self._report_progress(registry.read(options.format, source), size), _build_preview)
         counts = import_items(
             records=first,
             purpose=options.purpose,
@@ -148,7 +148,7 @@ class _Import:
         self.at = at
         self.report(at, size)
 
-    def _watched(self, records: Iterator[ItemRecord], size: int) -> Iterator[ItemRecord]:
+    def _report_progress(self, records: Iterator[ItemRecord], size: int) -> Iterator[ItemRecord]:
         """Note progress for formats that do not."""
         for number, record in enumerate(records):
             if number % 256 == 0:
@@ -156,7 +156,7 @@ class _Import:
             yield record
 
 
-def _shown(record: ItemRecord) -> dict[str, Any]:
+def _build_preview(record: ItemRecord) -> dict[str, Any]:
     """Return what a preview shows of an item."""
     return {
         "external_id": record.external_id,

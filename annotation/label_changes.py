@@ -31,7 +31,7 @@ class LabelChange(FrozenModel):
     to: str
 
 
-def asked_at(task: LabelTask, layer: str, question: str = "") -> tuple[int, Question]:
+def find_question(task: LabelTask, layer: str, question: str = "") -> tuple[int, Question]:
     """Return the node of a layer, and the layer or its question.
 
     Raises:
@@ -50,7 +50,7 @@ def asked_at(task: LabelTask, layer: str, question: str = "") -> tuple[int, Ques
     )
 
 
-def changed_task(task: LabelTask, change: LabelChange) -> LabelTask:
+def relabel_task(task: LabelTask, change: LabelChange) -> LabelTask:
     """Return a task with a label renamed, merged or, without ``to``, dropped.
 
     Raises:
@@ -60,9 +60,9 @@ def changed_task(task: LabelTask, change: LabelChange) -> LabelTask:
     layers = []
     for node, layer in enumerate(task.layers, start=1):
         if node == change.layer:
-            layer = _changed_layer(layer, change)
+            layer = _relabel_layer(layer, change)
         if layer.show_if and layer.show_if.layer == asked and not change.question:
-            layer = _with_condition(layer, change)
+            layer = _relabel_condition(layer, change)
         layers.append(layer.model_dump())
     try:
         return LabelTask.model_validate({"layers": layers})
@@ -70,33 +70,33 @@ def changed_task(task: LabelTask, change: LabelChange) -> LabelTask:
         raise ValueError(sentence_of(error)) from error
 
 
-def _changed_layer(layer: LabelLayer, change: LabelChange) -> LabelLayer:
-    own = {} if change.question else {"labels": _changed_labels(layer, change)}
-    questions = tuple(_changed_question(each, change) for each in layer.questions)
+def _relabel_layer(layer: LabelLayer, change: LabelChange) -> LabelLayer:
+    own = {} if change.question else {"labels": _change_labels(layer, change)}
+    questions = tuple(_relabel_question(each, change) for each in layer.questions)
     return layer.model_copy(update={**own, "questions": questions})
 
 
-def _changed_question(asked: MarkQuestion, change: LabelChange) -> MarkQuestion:
+def _relabel_question(asked: MarkQuestion, change: LabelChange) -> MarkQuestion:
     if asked.name == change.question:
-        return asked.model_copy(update={"labels": _changed_labels(asked, change)})
+        return asked.model_copy(update={"labels": _change_labels(asked, change)})
     depends = asked.show_if is not None and asked.show_if.question == change.question
-    return _with_condition(asked, change) if depends else asked
+    return _relabel_condition(asked, change) if depends else asked
 
 
-def _with_condition(asked: _Asked, change: LabelChange) -> _Asked:
+def _relabel_condition(asked: _Asked, change: LabelChange) -> _Asked:
     """Return a layer or question with the label changed in its condition.
 
     Raises:
         ValueError: No other label shows it.
     """
     condition = asked.show_if
-    if condition is None or not (labels := _renamed(condition.labels, change)):
+    if condition is None or not (labels := _rename_labels(condition.labels, change)):
         text = "“%(layer)s” is shown only if “%(label)s” is chosen; change its condition first"
         raise field_error("label", text, layer=asked.name, label=change.label)
     return asked.model_copy(update={"show_if": condition.model_copy(update={"labels": labels})})
 
 
-def _changed_labels(asked: Question, change: LabelChange) -> tuple[Any, ...]:
+def _change_labels(asked: Question, change: LabelChange) -> tuple[Any, ...]:
     is_gone = not change.to or change.to in asked.names
     # Labels inside one that goes move up to what holds it.
     above = next((label.parent for label in asked.labels if label.name == change.label), "")
@@ -112,13 +112,13 @@ def _changed_labels(asked: Question, change: LabelChange) -> tuple[Any, ...]:
     )
 
 
-def _renamed(names: Iterable[str], change: LabelChange) -> tuple[str, ...]:
+def _rename_labels(names: Iterable[str], change: LabelChange) -> tuple[str, ...]:
     """Return names with one renamed, or left out; each once."""
     renamed = (change.to if name == change.label else name for name in names)
     return tuple(dict.fromkeys(name for name in renamed if name))
 
 
-def changed_objects(
+def relabel_objects(
     objects: Sequence[Mapping[str, Any]], change: LabelChange, *, directed: bool = True
 ) -> tuple[list[Json], int]:
     """Return the objects of a layer with a label changed, and its uses.
@@ -129,7 +129,7 @@ def changed_objects(
     seen: set[tuple[object, ...]] = set()
     uses = 0
     for each in objects:
-        after, used = _changed_object(each, change)
+        after, used = _relabel_object(each, change)
         uses += used
         key = _key(after, directed=directed)
         if key is None or key not in seen:
@@ -139,7 +139,7 @@ def changed_objects(
     return changed, uses
 
 
-def _changed_object(given: Mapping[str, Any], change: LabelChange) -> tuple[Json, int]:
+def _relabel_object(given: Mapping[str, Any], change: LabelChange) -> tuple[Json, int]:
     if change.question:
         answers = given.get("answers") or {}
         values = answers.get(change.question, ())
@@ -163,35 +163,35 @@ def _key(given: Mapping[str, Any], *, directed: bool) -> tuple[object, ...] | No
     return None
 
 
-def changed_document(stored: Mapping[str, Any], task: LabelTask, change: LabelChange) -> tuple[Json, int]:
+def relabel_document(stored: Mapping[str, Any], task: LabelTask, change: LabelChange) -> tuple[Json, int]:
     """Return a stored document with a label changed, and its uses."""
     layers = dict(stored.get("layers") or {})
     if (layer := layers.get(str(change.layer))) is None:
         return dict(stored), 0
     directed = task.layers[change.layer - 1].directed
-    objects, uses = changed_objects(layer.get("objects") or (), change, directed=directed)
+    objects, uses = relabel_objects(layer.get("objects") or (), change, directed=directed)
     if not uses:
         return dict(stored), 0
     layers[str(change.layer)] = {**layer, "objects": objects}
     return {**stored, "layers": layers}, uses
 
 
-def changed_edit(edit: Mapping[str, Any], changes: Sequence[LabelChange]) -> Json:
+def relabel_edit(edit: Mapping[str, Any], changes: Sequence[LabelChange]) -> Json:
     """Return an edit in the labels of today."""
     parts = [dict(edit), *({**each} for each in edit.get("also") or ())]
     for part in parts:
         for change in changes:
             if part.get("put") and part.get("node", 0) == change.layer:
-                part["put"], _uses = changed_objects(part["put"], change)
+                part["put"], _uses = relabel_objects(part["put"], change)
     return parts[0] | ({"also": parts[1:]} if edit.get("also") else {})
 
 
-def remembered(before: Sequence[LabelChange], new: LabelChange) -> list[LabelChange]:
+def remember_change(before: Sequence[LabelChange], new: LabelChange) -> list[LabelChange]:
     """Return the changes that edits made before them still need."""
-    return [*without_names(before, new.layer, new.question, {new.to}), new]
+    return [*drop_changes_of_names(before, new.layer, new.question, {new.to}), new]
 
 
-def without_names(
+def drop_changes_of_names(
     changes: Iterable[LabelChange], layer: int, question: str, names: Iterable[str]
 ) -> list[LabelChange]:
     """Return the changes without those of names that are labels again."""
@@ -203,7 +203,7 @@ def without_names(
     ]
 
 
-def renamed_since(record: ItemRecord, changes: Sequence[LabelChange]) -> ItemRecord:
+def relabel_record(record: ItemRecord, changes: Sequence[LabelChange]) -> ItemRecord:
     """Return an item of a file with its plain task in the labels of today."""
     task = LabelTask.model_validate_json(record.program)
     stored = record.model_dump(mode="json", include={"gold", "annotations"})
@@ -216,6 +216,6 @@ def renamed_since(record: ItemRecord, changes: Sequence[LabelChange]) -> ItemRec
             continue
         for holder, name in zip(holders, names, strict=True):
             if holder[name] is not None:
-                holder[name], _uses = changed_document(holder[name], task, change)
-        task = changed_task(task, change)
+                holder[name], _uses = relabel_document(holder[name], task, change)
+        task = relabel_task(task, change)
     return ItemRecord.model_validate({**record.model_dump(), **stored, "program": task.text})

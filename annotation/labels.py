@@ -17,9 +17,9 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationError,
 
 from analysis.programs import Kind, Node, Program, ProgramError, Role
 from foundation.frozen_model import FrozenModel
-from foundation.imports.bounded_yaml import YamlError, read_yaml, repeated_keys
-from foundation.imports.import_fields import first_error, shown_value
-from foundation.messages import Message, at_field, field_error, message_of, say, split_field, value_error
+from foundation.imports.bounded_yaml import YamlError, find_repeated_keys, read_yaml
+from foundation.imports.import_fields import describe_value, format_first_error
+from foundation.messages import Message, field_error, message_of, prefix_field, say, split_field, value_error
 
 LayerType = Literal[
     "spans", "boxes", "polygons", "ellipses", "points", "relations", "choice", "choices", "text", "rating"
@@ -75,7 +75,7 @@ class Label(FrozenModel):
         return self
 
 
-def nested(parents: Mapping[str, str]) -> tuple[dict[str, str], ...]:
+def nest_labels(parents: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     """Return the labels of a tree in the order that a question needs.
 
     ``parents`` has the parent of each label; one that is no label itself, or that stands inside its own
@@ -100,15 +100,15 @@ def _brief_label(label: Label) -> str | dict[str, str]:
 _SCALAR = str | bool | int | float | date  # YAML reads words as these; text needs quotes to stay text
 
 
-def _named(given: object) -> object:
+def _wrap_name(given: object) -> object:
     return {"name": given} if isinstance(given, _SCALAR) else given
 
 
-def _several(given: object) -> object:
+def _wrap_in_list(given: object) -> object:
     return [given] if isinstance(given, _SCALAR) else given
 
 
-_Needed = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+_Needed = Annotated[tuple[Name, ...], BeforeValidator(_wrap_in_list), Field(min_length=1)]
 
 
 class Condition(FrozenModel):
@@ -142,7 +142,7 @@ class Question(FrozenModel):
     type: LayerType
     name: Name
     labels: Annotated[
-        tuple[Annotated[Label, BeforeValidator(_named)], ...], Field(max_length=MOST_LABELS)
+        tuple[Annotated[Label, BeforeValidator(_wrap_name)], ...], Field(max_length=MOST_LABELS)
     ] = ()
     required: bool = True
     lowest: Annotated[int, Field(ge=0, le=10)] = 1
@@ -181,7 +181,7 @@ class Question(FrozenModel):
             if label.parent and label.parent not in above:
                 text = "“%(label)s” must stand below “%(parent)s” and other labels inside that one"
                 message = say(text, label=label.name, parent=label.parent)
-                raise ValueError(at_field(f"labels[{index}].parent", message))
+                raise ValueError(prefix_field(f"labels[{index}].parent", message))
             above = [*above[: above.index(label.parent) + 1 if label.parent else 0], label.name]
 
     @property
@@ -207,7 +207,7 @@ class Question(FrozenModel):
             | ({"lowest": self.lowest, "highest": self.highest} if self.type == "rating" else {})
         )
 
-    def _shown_labels(self, free: Iterator[str]) -> list[dict[str, Any]]:
+    def _complete_labels(self, free: Iterator[str]) -> list[dict[str, Any]]:
         return [
             {
                 "name": label.name,
@@ -278,7 +278,9 @@ class LabelLayer(Question):
         """Return the question about marks that has this name."""
         return next((each for each in self.questions if each.name == name), None)
 
-    def asked_about(self, label: str, answers: Mapping[str, Sequence[str | int]]) -> dict[str, MarkQuestion]:
+    def find_asked_questions(
+        self, label: str, answers: Mapping[str, Sequence[str | int]]
+    ) -> dict[str, MarkQuestion]:
         """Return the questions about a mark whose conditions hold, by name.
 
         A choice that is not asked shows no other question.
@@ -294,8 +296,8 @@ class LabelLayer(Question):
         """Return the layer with the colours and keys that it leaves out."""
         taken = {label.key for each in (self, *self.questions) for label in each.labels}
         free = iter([digit for digit in "123456789" if digit not in taken])
-        own = {"labels": self._shown_labels(free)}
-        asked = [each.model_dump() | {"labels": each._shown_labels(free)} for each in self.questions]
+        own = {"labels": self._complete_labels(free)}
+        asked = [each.model_dump() | {"labels": each._complete_labels(free)} for each in self.questions]
         return self.model_dump() | own | {"questions": asked}
 
 
@@ -497,7 +499,7 @@ def read_label_task(text: str) -> LabelTask:
         node, given = read_yaml(text)
     except YamlError as error:
         raise value_error("line %(line)s: %(problem)s", line=error.line, problem=error.problem) from error
-    for line, key in repeated_keys(node):
+    for line, key in find_repeated_keys(node):
         problem = say("the key %(key)r is given twice", key=key)
         raise value_error("line %(line)s: %(problem)s", line=line, problem=problem)
     try:
@@ -559,15 +561,15 @@ def sentence_of(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     unquoted = first["type"] == "string_type" and isinstance(first["input"], _SCALAR)
     if first["type"] != "value_error" and not unquoted:
-        return first_error(error)
+        return format_first_error(error)
     where = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]
     ).removeprefix(".")
     if unquoted:
         given = first["input"]
-        value = str(given) if isinstance(given, date) else shown_value(given)
-        return at_field(where, say("must be text; found %(value)s; put it in quotes", value=value))
+        value = str(given) if isinstance(given, date) else describe_value(given)
+        return prefix_field(where, say("must be text; found %(value)s; put it in quotes", value=value))
     message = message_of(first["ctx"]["error"])
     field, problem = split_field(message) if isinstance(message, Message) else ("", message)
     full = ".".join(part for part in (where, field) if part)
-    return at_field(full, problem) if full else problem
+    return prefix_field(full, problem) if full else problem

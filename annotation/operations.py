@@ -198,7 +198,7 @@ def _check_mark(
     if layer is None and shape.label:
         raise bad_edit(f"{field}.label", "%(module)s has no labels", module=node.module)
     if layer is not None and shape.label not in layer.names:
-        raise _no_label(shape.label, layer, f"{field}.label")
+        raise _build_label_error(shape.label, layer, f"{field}.label")
     wanted = subject.kind if layer is None else layer.type
     if type(shape) is not SHAPES[wanted]:
         raise bad_edit(field, "this project marks %(kind)s", kind=wanted)
@@ -231,7 +231,7 @@ def _check_mark_answers(shape: Box | Span, node: Node, layer: LabelLayer | None,
         _check_number_of(values, question, f"{field}.{name}")
 
 
-def unanswered(marks: Iterable[Object], layer: LabelLayer) -> list[tuple[str, str]]:
+def find_unanswered_questions(marks: Iterable[Object], layer: LabelLayer) -> list[tuple[str, str]]:
     """Return the required questions that marks leave open, as ID and question."""
     if not any(each.required for each in layer.questions):
         return []
@@ -239,12 +239,12 @@ def unanswered(marks: Iterable[Object], layer: LabelLayer) -> list[tuple[str, st
         (each.id, name)
         for each in marks
         if isinstance(each, Box | Span)
-        for name, question in layer.asked_about(each.label, each.answers).items()
+        for name, question in layer.find_asked_questions(each.label, each.answers).items()
         if question.required and name not in each.answers
     ]
 
 
-def _no_label(value: object, layer: Question, field: str) -> BadEdit:
+def _build_label_error(value: object, layer: Question, field: str) -> BadEdit:
     text = "%(value)r is not a label of “%(layer)s”: %(labels)s"
     return bad_edit(field, text, value=value, layer=layer.name, labels=", ".join(layer.names))
 
@@ -260,7 +260,7 @@ def _check_answer(shape: Object, node: Node, layer: LabelLayer | None, field: st
 def _check_value(value: str | int, asked: Question, field: str) -> None:
     """Check an answer against its question."""
     if asked.labels and value not in asked.names:
-        raise _no_label(value, asked, field)
+        raise _build_label_error(value, asked, field)
     if asked.type == "rating" and not (isinstance(value, int) and asked.lowest <= value <= asked.highest):
         text = "%(value)r is not a rating of “%(layer)s”: %(lowest)s to %(highest)s"
         bounds = {"lowest": asked.lowest, "highest": asked.highest}
@@ -276,7 +276,7 @@ def _check_relation(shape: Object, node: Node, layer: LabelLayer | None, field: 
         takes = "%(module)s takes relations" if node.role == "relate" else "%(module)s takes no relations"
         raise bad_edit(field, takes, module=node.module)
     if shape.label not in layer.names:
-        raise _no_label(shape.label, layer, f"{field}.label")
+        raise _build_label_error(shape.label, layer, f"{field}.label")
 
 
 def relation_key(relation: Relation, layer: LabelLayer) -> tuple[str, ...]:
@@ -439,7 +439,7 @@ def _difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
     return change
 
 
-def executed(document: Document, program: Program) -> Execution:
+def execute_document(document: Document, program: Program) -> Execution:
     """Execute the program on the document; values may be unknown.
 
     A plain task has no values.
@@ -447,7 +447,7 @@ def executed(document: Document, program: Program) -> Execution:
     if isinstance(program, LabelProgram):
         unknown = (None,) * len(program.nodes)
         return Execution(values=unknown, runs=((),) * len(program.nodes), objects=unknown)
-    shapes = resolved(document, program)
+    shapes = resolve_references(document, program)
     drawn = {shape.id: shape for objects in shapes.values() for shape in objects}
     outputs = {node: [_executable(shape, drawn) for shape in objects] for node, objects in shapes.items()}
     values = {node: layer.value for node, layer in document.layers.items() if layer.value is not None}
@@ -463,7 +463,7 @@ def _executable(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox 
     return FoundSpan(*shape.span, shape.quote, sources=spans)
 
 
-def resolved(document: Document, program: Program) -> dict[int, list[Box | Span]]:
+def resolve_references(document: Document, program: Program) -> dict[int, list[Box | Span]]:
     """Return the marks of each annotated node with references followed."""
     drawn = {
         each.id: each
@@ -513,7 +513,9 @@ def _is_open(given: Layer, program: Program, index: int) -> bool:
     if given.state == "open":
         return _is_asked(program, node)
     layer = _layer_of(program, node)
-    return given.state == "done" and layer is not None and bool(unanswered(given.objects, layer))
+    return (
+        given.state == "done" and layer is not None and bool(find_unanswered_questions(given.objects, layer))
+    )
 
 
 def _is_asked(program: Program, node: Node) -> bool:
@@ -535,13 +537,13 @@ def hidden_nodes(document: Document, program: Program) -> set[int]:
     return hidden
 
 
-def without_hidden(document: Document, program: Program) -> Document:
+def drop_hidden_parts(document: Document, program: Program) -> Document:
     """Return the document without layers and answers that are hidden now."""
     if not isinstance(program, LabelProgram):
         return document
     hidden = hidden_nodes(document, program)
     layers = {
-        index: _without_hidden_answers(layer, program.layer(index))
+        index: _drop_hidden_answers(layer, program.layer(index))
         for index, layer in document.layers.items()
         if index not in hidden
     }
@@ -551,21 +553,21 @@ def without_hidden(document: Document, program: Program) -> Document:
     return document.model_copy(update={"layers": layers})
 
 
-def _without_hidden_answers(given: Layer, layer: LabelLayer | None) -> Layer:
+def _drop_hidden_answers(given: Layer, layer: LabelLayer | None) -> Layer:
     """Return a layer whose marks have answers to the questions that are asked."""
     if layer is None or all(question.show_if is None for question in layer.questions):
         return given
     objects: list[Object] = []
     for each in given.objects:
         if isinstance(each, Box | Span) and each.answers:
-            asked = layer.asked_about(each.label, each.answers)
+            asked = layer.find_asked_questions(each.label, each.answers)
             answers = {name: values for name, values in each.answers.items() if name in asked}
             each = each if answers == each.answers else each.model_copy(update={"answers": answers})
         objects.append(each)
     return given.model_copy(update={"objects": tuple(objects)})
 
 
-def checked(document: Document, program: Program, subject: Subject) -> Document:
+def check_document(document: Document, program: Program, subject: Subject) -> Document:
     """Return a document from outside after checking the rules of editing.
 
     Raises:

@@ -53,7 +53,7 @@ def import_outputs_file(job: Job, report: Report) -> JobResult:
         path = unpack_file(upload, folder)
         size = path.stat().st_size
         records = read_outputs(path, findings=findings, on_progress=lambda at: report(at, size))
-        first = FirstRows(records, _shown)
+        first = FirstRows(records, _build_preview)
         added = import_outputs(
             records=first,
             project=project,
@@ -68,7 +68,7 @@ def import_outputs_file(job: Job, report: Report) -> JobResult:
     return import_upload(job, work)
 
 
-def _shown(record: SystemRecord) -> dict[str, Any]:
+def _build_preview(record: SystemRecord) -> dict[str, Any]:
     """Return what a preview shows of an output."""
     return {
         "external_id": record.id,

@@ -7,7 +7,7 @@ from annotation.formats.checks import program_of_text
 from annotation.label_changes import LabelChange
 from annotation.labels import LabelTask, is_label_text
 from annotation.models import Annotation, Item, Project, SystemOutput
-from annotation.operations import Subject, without_hidden
+from annotation.operations import Subject, drop_hidden_parts
 from annotation.schemas import Document, Kind
 from annotation.suggestions import Suggestions, suggestions
 
@@ -55,16 +55,16 @@ def suggestions_of(output: SystemOutput, program: Program, subject: Subject) -> 
     )
 
 
-def shown_document(document: Document, program: str, kind: str) -> Document:
+def drop_hidden_layers(document: Document, program: str, kind: str) -> Document:
     """Return the document without the layers that its own answers hide."""
     if not is_label_text(program):
         return document
-    return without_hidden(document, program_of_text(program, cast(Kind, kind)))
+    return drop_hidden_parts(document, program_of_text(program, cast(Kind, kind)))
 
 
-def shown_annotation(annotation: Annotation, kind: str) -> Document:
+def read_visible_document(annotation: Annotation, kind: str) -> Document:
     """Return what a person says of an item, without hidden layers."""
-    return shown_document(document_of(annotation.document), annotation.item.program, kind)
+    return drop_hidden_layers(document_of(annotation.document), annotation.item.program, kind)
 
 
 def document_of(stored: object) -> Document:

@@ -10,7 +10,7 @@ Exceptions: `NotAllowed`, an AnnotationError.
 from django.utils.translation import gettext as _
 
 from accounts.models import Role, User
-from accounts.policy import Act, Roles, allows, granting
+from accounts.policy import Act, Roles, allows, find_granting_roles
 from accounts.rights import refusal
 from annotation.errors import AnnotationError
 from annotation.models import Annotation, Membership, Project
@@ -54,7 +54,8 @@ def roles_here(member: Membership) -> list[Role]:
     """Return the roles by which the person sees the project."""
     roles = roles_of(member)
     counting = Roles(
-        roles.workspace & granting(Act.PROJECT_SEE), roles.shared & granting(Act.PROJECT_SEE, shared=True)
+        roles.workspace & find_granting_roles(Act.PROJECT_SEE),
+        roles.shared & find_granting_roles(Act.PROJECT_SEE, shared=True),
     )
     return list(counting)
 

@@ -89,7 +89,7 @@ class Ellipse(Box):
 Corner = tuple[Fraction, Fraction]  # from the left and from the top
 
 
-def _with_bounds(value: Any, name: str) -> Any:
+def _add_bounds(value: Any, name: str) -> Any:
     """Return the fields of a mark with the box around its corners."""
     try:
         corners = value[name] if name == "polygon" else [value[name]]
@@ -107,7 +107,7 @@ class Polygon(Box):
     @model_validator(mode="before")
     @classmethod
     def _bounds(cls, value: Any) -> Any:
-        return _with_bounds(value, "polygon")
+        return _add_bounds(value, "polygon")
 
 
 class KeyPoint(Box):
@@ -118,7 +118,7 @@ class KeyPoint(Box):
     @model_validator(mode="before")
     @classmethod
     def _bounds(cls, value: Any) -> Any:
-        return _with_bounds(value, "point")
+        return _add_bounds(value, "point")
 
     @model_validator(mode="after")
     def _has_an_area(self) -> KeyPoint:
@@ -320,7 +320,7 @@ class SystemRecord(FrozenModel):
     score: Fraction | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> SystemRecord:
+    def _check_has_content(self) -> SystemRecord:
         if not self.model_fields_set & {"modules", "marks"}:
             raise field_error("modules", "is missing, and so are marks; give one of them")
         return self

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator
 
 from accounts.models import Role, User, Workspace
-from accounts.policy import Act, granting
+from accounts.policy import Act, find_granting_roles
 from annotation.actions.projects import set_member
 from annotation.models import Project
 from annotation.models import Role as ProjectRole
 from annotation.policies import check_own_role
-from annotation.queries.members import active_members
+from annotation.queries.members import list_active_members
 
 ROLES = (Role.ANNOTATOR, Role.ADJUDICATOR, Role.MANAGER)
 INVITES = Act.ANNOTATION_MANAGE
@@ -24,7 +24,7 @@ def shares(
         workspace: Only projects of this workspace.
         users: Only shares with these users.
     """
-    for member in active_members(workspace=workspace, users=users):
+    for member in list_active_members(workspace=workspace, users=users):
         yield member.project, member.user, Role(member.role)
 
 
@@ -54,4 +54,4 @@ def end_share(*, object: Project, user: User, role: Role, by: User | None) -> No
 
 
 def _acts(role: Role) -> set[Act]:
-    return {act for act in Act if role in granting(act, shared=True)}
+    return {act for act in Act if role in find_granting_roles(act, shared=True)}

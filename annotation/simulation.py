@@ -14,7 +14,7 @@ from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.bots import BEHAVIOURS, Bot, Plan
 from annotation.imports import project_of
 from annotation.models import Project
-from annotation.queries.bots import current_gold, stored_operations, submitted_annotations
+from annotation.queries.bots import count_stored_operations, find_submitted_annotations, read_current_gold
 from annotation.queries.progress import totals
 from foundation.errors import RunFailed
 from foundation.frozen_model import FrozenModel
@@ -90,14 +90,14 @@ def simulate(
     names = [name for name, _password in people]
     mix = {behaviour: 1.0} if isinstance(behaviour, str) else dict(behaviour)
     crowd = bots.make_bots(people, mix, seed=seed)
-    before = set(stored_operations(project, names))
+    before = set(count_stored_operations(project, names))
     far = totals(project)
     total = min((items or far.places) * n, max(far.places - far.submitted, 0))
     begun = time.monotonic()
     working = bots.run_bots(
         crowd,
         url,
-        Plan(project.slug, gold if gold is not None else current_gold(project), items),
+        Plan(project.slug, gold if gold is not None else read_current_gold(project), items),
         concurrency=concurrency,
         think=think,
         patience=PATIENCE_SECONDS,
@@ -115,13 +115,13 @@ def _difference(project: Project, crowd: list[Bot], before: set[tuple[int, str]]
     It must hold each acknowledged operation once, and nothing else of the bots.
     """
     names = [bot.name for bot in crowd]
-    stored = stored_operations(project, names)
+    stored = count_stored_operations(project, names)
     acknowledged = {operation for bot in crowd for operation in bot.saved}
     lost = acknowledged - stored.keys()
     doubled = sum(times > 1 for times in stored.values())
     unheard = stored.keys() - acknowledged - before
     submitted = {annotation for bot in crowd for annotation in bot.submitted}
-    submitted -= submitted_annotations(project, names)
+    submitted -= find_submitted_annotations(project, names)
     failed = any(bot.error for bot in crowd)
     if lost or doubled or submitted or (unheard and not failed):
         return (

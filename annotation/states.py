@@ -1,11 +1,11 @@
 """Life cycles of projects, annotations and runs. No Django.
 
-``actions`` writes what `next_status` allows.
+``actions`` writes what `find_next_status` allows.
 """
 
-from foundation.state_machine import ForbiddenTransition, Transition, next_status
+from foundation.state_machine import ForbiddenTransition, Transition, find_next_status
 
-__all__ = ["ANNOTATION", "PROJECT", "ForbiddenTransition", "next_status"]
+__all__ = ["ANNOTATION", "PROJECT", "ForbiddenTransition", "find_next_status"]
 
 PROJECT = (
     Transition("close", ("open",), "closed"),

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from analysis.programs import Program
 from analysis.scores.hotpotqa import normalise_answer
-from annotation.formats.texts import span_of, trimmed
+from annotation.formats.texts import span_of, trim_stretch
 from annotation.labels import ANSWERED, LabelLayer, LabelProgram, LabelTask
 from annotation.operations import Subject
 from annotation.schemas import Answer, Object, Span
@@ -79,9 +79,9 @@ def suggestions(
         node = program.representative[output["index"]]
         if node not in suggested and program.nodes[node].role in ("draw", "choose", "link"):
             suggested[node] = list(
-                _likely_boxes(proposals, output.get("probabilities", ()))
+                _select_likely_boxes(proposals, output.get("probabilities", ()))
                 if subject.kind == "boxes"
-                else _attended(output, subject)
+                else _find_attended_spans(output, subject)
             )
     names = {
         each["id"]: f"{key}.{node}.{index}"
@@ -90,26 +90,28 @@ def suggestions(
         if "id" in each
     }
     return {
-        node: [_named(each, f"{key}.{node}.{index}", names) for index, each in enumerate(several)]
+        node: [_rename_suggestion(each, f"{key}.{node}.{index}", names) for index, each in enumerate(several)]
         for node, several in sorted(suggested.items())
         if several
     }
 
 
-def _named(given: dict[str, Any], name: str, names: Mapping[str, str]) -> dict[str, Any]:
+def _rename_suggestion(given: dict[str, Any], name: str, names: Mapping[str, str]) -> dict[str, Any]:
     """Return a suggestion under its own ID; the ends of a relation follow."""
     ends = {"ends": [names[end] for end in given["ends"]]} if "ends" in given else {}
     return given | {"id": name} | ends
 
 
-def _likely_boxes(proposals: Sequence[Sequence[Any]], chances: Sequence[float]) -> Iterator[dict[str, Any]]:
+def _select_likely_boxes(
+    proposals: Sequence[Sequence[Any]], chances: Sequence[float]
+) -> Iterator[dict[str, Any]]:
     boxes = [(image, box) for image, several in enumerate(proposals) for box in several]
     for (image, box), chance in zip(boxes, chances, strict=False):
         if chance > LIKELY:
             yield {"image": image, "box": list(box), "probability": chance}
 
 
-def _attended(output: Mapping[str, Any], subject: Subject) -> Iterator[dict[str, Any]]:
+def _find_attended_spans(output: Mapping[str, Any], subject: Subject) -> Iterator[dict[str, Any]]:
     """Yield runs of tokens that get at least half of the highest attention."""
     weights = output.get("attention", ())
     highest = max(weights, default=0.0)
@@ -135,7 +137,7 @@ def questions(name: str, text: str, program: Program, passage: str, fit: Fit) ->
         for index, layer in enumerate(program.task.layers, start=1):
             if layer.type in ANSWERED:
                 asked[index] = _question(text, layer)
-    marked = _marked_node(program, fit)
+    marked = _find_marked_node(program, fit)
     if marked is not None and (fit.marks == "answer" or not asked):
         asked[marked] = text or (program.nodes[marked].module)
     context = [("", [passage[start:end] for start, end in sentences(passage)])]
@@ -156,7 +158,7 @@ def _question(text: str, layer: LabelLayer) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _marked_node(program: Program, fit: Fit) -> int | None:
+def _find_marked_node(program: Program, fit: Fit) -> int | None:
     if not fit.marks:
         return None
     if isinstance(program, LabelProgram):
@@ -186,7 +188,7 @@ def marks_of(
         if layer is not None and layer.type in ANSWERED:
             values = list(_values(layer, prediction.answer))
             marks[node] = tuple(Answer(id=f"{node}.{index}", value=each) for index, each in enumerate(values))
-    marked = _marked_node(program, fit)
+    marked = _find_marked_node(program, fit)
     if marked is not None:
         source = answers.get(marked) if fit.marks == "answer" else next(iter(answers.values()), None)
         stretches = () if source is None else _stretches(source, fit, subject.passage, sentence_spans)
@@ -236,7 +238,7 @@ def _spans(
     node: int, stretches: Sequence[tuple[int, int]] | Iterator[tuple[int, int]], subject: Subject, label: str
 ) -> Iterator[Span]:
     for index, (start, end) in enumerate(stretches):
-        first, beyond = trimmed(start, end, subject.passage)
+        first, beyond = trim_stretch(start, end, subject.passage)
         try:
             span = span_of(f"{node}.{index}", first, beyond, subject.passage, subject.tokens)
         except ValueError:

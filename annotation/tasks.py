@@ -10,7 +10,7 @@ from celery import Task, shared_task
 
 from annotation.actions.runs import RUNS, compute_slice, fail_run
 from annotation.models import OutputRun
-from annotation.queries.runs import missing
+from annotation.queries.runs import list_missing_items
 from jobs.actions.slices import attempt
 from jobs.queue import cut_slices
 
@@ -29,7 +29,7 @@ def execute_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> N
 
 def enqueue_missing(run: OutputRun, *, size: int = SLICE) -> int:
     """Enqueue what a run lacks, in slices of at most ``size`` items."""
-    keys = missing(run).order_by("pk").values_list("pk", flat=True).iterator()
+    keys = list_missing_items(run).order_by("pk").values_list("pk", flat=True).iterator()
     return RUNS.enqueue(execute_slice, run, cut_slices(((key, 0) for key in keys), most=size))
 
 

@@ -64,15 +64,15 @@ class World:
 
         `shift` raises the log odds of "correct" and slows participants down.
         """
-        return self._grid(name, self._people(people), shift, np.ones((people, self.items), dtype=bool))
+        return self._grid(name, self._draw_people(people), shift, np.ones((people, self.items), dtype=bool))
 
-    def within(self, people: int, names: Sequence[str], shift: float = 0.0) -> list[Grid]:
+    def simulate_within(self, people: int, names: Sequence[str], shift: float = 0.0) -> list[Grid]:
         """Simulate conditions that all see, each with a share of the items.
 
         Items are rotated over conditions; people differ in what a condition does to them. `shift` is the last
         condition's.
         """
-        base, count = self._people(people), len(names)
+        base, count = self._draw_people(people), len(names)
         turn = np.add.outer(np.arange(people), np.argsort(self.rng.random(self.items))) % count
         return [
             self._grid(
@@ -85,7 +85,7 @@ class World:
             for index, name in enumerate(names)
         ]
 
-    def _people(self, count: int) -> Array:
+    def _draw_people(self, count: int) -> Array:
         """Trust, pace and certainty of people: 3 × people × 1."""
         return self.rng.normal(0, (0.7, 0.35, 0.6), (count, 3)).T[:, :, None]
 
@@ -137,7 +137,7 @@ def trials_of(grids: Sequence[Grid], outcome: str, positions: Array | None = Non
     )
 
 
-def missed(rate: Rate, *, interval: bool, most: float = MOST) -> bool:
+def is_bar_missed(rate: Rate, *, interval: bool, most: float = MOST) -> bool:
     """Return if the share is beyond the bar by more than chance."""
     if not rate.studies or rate.size.people < FEW:
         return False
@@ -161,6 +161,6 @@ def _cell(rate: Rate | None, *, interval: bool) -> str:
     if rate is None or not rate.studies:
         return "–"
     text = f"{100 * rate.share:.1f}"
-    if missed(rate, interval=interval):
+    if is_bar_missed(rate, interval=interval):
         text = f"**{text}**"
     return f"{text} ({rate.studies})" if rate.undefined else text

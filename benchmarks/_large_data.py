@@ -74,7 +74,7 @@ def fill(rows: int) -> Large:
     return Large(workspace, owner, dataset, run, study, project)
 
 
-def filled() -> Large | None:
+def find_large_data() -> Large | None:
     """Return what an earlier `fill` made; None in an empty database."""
     study = Study.objects.filter(slug="large").select_related("workspace").first()
     if study is None:
@@ -311,9 +311,9 @@ def _study_pages(large: Large) -> dict[str, str]:
         "study: results": f"{at}results/",
         "study: participant": f"{at}participants/{person}/",
         "study: judged answers": "/staff/correctness/",
-        **_with_queries("study: participants", f"{at}participants/", people),
-        **_with_queries("study: responses", f"{at}responses/", responses),
-        **_with_queries("study: log", f"{at}log/", log),
+        **_add_queries("study: participants", f"{at}participants/", people),
+        **_add_queries("study: responses", f"{at}responses/", responses),
+        **_add_queries("study: log", f"{at}log/", log),
     }
 
 
@@ -334,7 +334,7 @@ def _data_pages(large: Large) -> dict[str, str]:
         "run with errors": f"/systems/runs/{large.run.pk}/",
         "run: progress": f"/systems/runs/{large.run.pk}/progress/",
         "start of predictions": f"/systems/predict/?dataset={large.dataset.pk}",
-        **_with_queries("questions", f"{at}questions/", questions),
+        **_add_queries("questions", f"{at}questions/", questions),
     }
 
 
@@ -370,8 +370,8 @@ def _annotation_pages(large: Large) -> dict[str, str]:
         "project: outputs": f"{at}outputs/",
         "project: exports": f"{at}export/",
         "project: settings": f"{at}settings/",
-        **_with_queries("project: items", f"{at}items/", items),
-        **_with_queries("project: audit log", f"{at}audit/", log),
+        **_add_queries("project: items", f"{at}items/", items),
+        **_add_queries("project: audit log", f"{at}audit/", log),
     }
 
 
@@ -393,14 +393,14 @@ def _site_pages(large: Large) -> dict[str, str]:
         "jobs": "/jobs/",
         "workspaces": "/people/",
         "people of a workspace": at,
-        **_with_queries("audit log", f"{at}audit/", audit),
-        **_with_queries("audit log of the site", "/people/site/audit/", audit),
-        **_with_queries("accounts", "/people/site/accounts/", accounts),
-        **_with_queries("search", "/search/", words),
+        **_add_queries("audit log", f"{at}audit/", audit),
+        **_add_queries("audit log of the site", "/people/site/audit/", audit),
+        **_add_queries("accounts", "/people/site/accounts/", accounts),
+        **_add_queries("search", "/search/", words),
     }
 
 
-def _with_queries(name: str, address: str, queries: dict[str, str]) -> dict[str, str]:
+def _add_queries(name: str, address: str, queries: dict[str, str]) -> dict[str, str]:
     return {f"{name}, {label}": f"{address}?{query}" for label, query in queries.items()}
 
 

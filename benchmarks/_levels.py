@@ -41,7 +41,7 @@ def comparisons(rng: np.random.Generator, size: Size) -> Outcome:
         for key in KEYS:
             pair = compare(alike, key, "a", "b", rng=rng, permutations=199)
             for target in TARGETS:
-                disagreed += _disagrees(pair.about(target), 1.0 if key == "time_geometric" else 0.0)
+                disagreed += _is_contradictory(pair.about(target), 1.0 if key == "time_geometric" else 0.0)
             p[f"these items: {key}, {design}"] = pair.these_items.p
             p[f"items like these, acting alike: {key}, {design}"] = pair.items_like_these.p
         for tested in omnibus(unlike, KEYS, FOUR[:2]):  # of two conditions, it is the comparison
@@ -62,7 +62,7 @@ def marginal(rng: np.random.Generator, size: Size) -> Outcome:
     """Fit the marginal models to conditions that are alike."""
     p: Outcome = {}
     for design in ("between", "within"):
-        grids = _grids(rng, size, design, items_differ=False)
+        grids = _simulate_grids(rng, size, design, items_differ=False)
         for name, model, outcome in (
             ("GEE", gee_logistic, "correctness_rating"),
             ("ordinal model", ordinal_logit, "certainty"),
@@ -76,7 +76,7 @@ def mixed(rng: np.random.Generator, size: Size) -> Outcome:
     """Fit the mixed model of log time to conditions that are alike."""
     p: Outcome = {}
     for items_differ in (False, True):
-        grids = _grids(rng, size, "between", items_differ)
+        grids = _simulate_grids(rng, size, "between", items_differ)
         words = "unlike" if items_differ else "alike"
         model = mixed_log_time(trials_of(grids, "seconds"), position=False)
         p[f"mixed model, items acting {words}, two of 4 conditions"] = (
@@ -89,18 +89,18 @@ def mixed(rng: np.random.Generator, size: Size) -> Outcome:
 STUDIES = {"comparisons": comparisons, "marginal": marginal, "mixed": mixed}
 
 
-def _grids(rng: np.random.Generator, size: Size, design: str, items_differ: bool) -> list[Grid]:
+def _simulate_grids(rng: np.random.Generator, size: Size, design: str, items_differ: bool) -> list[Grid]:
     world = World(rng, size.items, OWN_ITEM_SD if items_differ else 0.0)
     if design == "within":
-        return world.within(size.people, FOUR[:3])
+        return world.simulate_within(size.people, FOUR[:3])
     return [world.condition(size.people, name) for name in FOUR]
 
 
 def _estimates(rng: np.random.Generator, size: Size, design: str, items_differ: bool) -> Estimates:
-    return estimate(_grids(rng, size, design, items_differ), MEASURED, rng=rng, resamples=0)
+    return estimate(_simulate_grids(rng, size, design, items_differ), MEASURED, rng=rng, resamples=0)
 
 
-def _disagrees(finding: Finding, nothing: float) -> bool:
+def _is_contradictory(finding: Finding, nothing: float) -> bool:
     """Test if the interval holds no difference although p rejects it, or not."""
     if finding.p is None or finding.interval is None:
         return False
@@ -136,7 +136,7 @@ def _batches(
     kind: str, size: Size, studies: int, store: Path | None, seed: int, alpha: float
 ) -> Iterator[Mapping[str, Sequence[int]]]:
     """Yield hits, studies and undefined ones by label, for each batch."""
-    done = _stored(store)
+    done = _read_stored_counts(store)
     for batch in range(-(-studies // BATCH)):
         name = f"{kind} {size.people} {size.items} {seed} {batch}"
         if name not in done:
@@ -150,7 +150,7 @@ def _batches(
         yield done[name]
 
 
-def _stored(store: Path | None) -> dict[str, Mapping[str, Sequence[int]]]:
+def _read_stored_counts(store: Path | None) -> dict[str, Mapping[str, Sequence[int]]]:
     if store is None or not store.exists():
         return {}
     batches = map(json.loads, store.read_text().splitlines())

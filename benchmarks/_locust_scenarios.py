@@ -21,7 +21,7 @@ from requests.cookies import create_cookie
 
 from annotation.bots import BEHAVIOURS, Answer, Ask, Plan, make_bots, walk
 from foundation.behaviour_mix import parse_mix
-from scripts.walkers import filled
+from scripts.walkers import fill_form
 
 USERS, SECONDS = int(os.environ["LOAD_USERS"]), float(os.environ["LOAD_SECONDS"])
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -34,7 +34,7 @@ if "LOAD_SESSIONS" in os.environ:
     sessions |= json.loads(Path(os.environ["LOAD_SESSIONS"]).read_text(encoding="utf-8"))
 
 
-def filled_otree(page: bytes, rng: random.Random) -> dict[str, str]:
+def fill_otree_form(page: bytes, rng: random.Random) -> dict[str, str]:
     """Return the form of a page of oTree with a choice for every question."""
     choices: dict[str, list[str]] = {}
     for tag in INPUT.findall(page):
@@ -71,7 +71,7 @@ class Participant(Person):
     def take_part(self) -> None:
         """Walk through the study once."""
         rng = random.Random(next(numbers))
-        fill, last = (filled_otree, "/OutOfRange") if "LOAD_OTREE" in os.environ else (filled, "/done/")
+        fill, last = (fill_otree_form, "/OutOfRange") if "LOAD_OTREE" in os.environ else (fill_form, "/done/")
         self.client.cookiejar.clear()
         path = urlsplit(os.environ["LOAD_LINK"]).path
         answer = self.ask("GET", path)
@@ -109,9 +109,9 @@ class Annotator(Person):
         except StopIteration:
             self.stop()
         else:
-            self.answer = self.answered(step) if isinstance(step, Ask) else None
+            self.answer = self.send_ask(step) if isinstance(step, Ask) else None
 
-    def answered(self, ask: Ask) -> Answer:
+    def send_ask(self, ask: Ask) -> Answer:
         """Send what a bot asks for."""
         fields, body = {"X-CSRFToken": ask.token, "Origin": self.host} if ask.token else {}, None
         if ask.form is not None:

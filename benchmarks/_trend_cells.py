@@ -19,7 +19,7 @@ import torch
 from analysis.counterfactuals.alignment import Record, alignments, judge
 from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance
-from analysis.counterfactuals.records import usable
+from analysis.counterfactuals.records import select_usable
 from analysis.scores.hotpotqa import answer_f1
 from benchmarks.reading import METHODS, records
 from modelserver.__main__ import main as modelserver
@@ -114,7 +114,7 @@ def _labels(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "labe
     return scores | {name: row["faithfulness"][name]["f1"] for name in modules if name in row["faithfulness"]}
 
 
-def _longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _train_longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train and score as `_labels` does, in twice the steps."""
     return _labels(variant, seed, replace(sizes, label_steps=2 * sizes.label_steps), work, "longer")
 
@@ -187,7 +187,7 @@ def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
 def comparisons(questions: int) -> list[Instance]:
     """Return counterfactuals of comparisons among generated test questions."""
     world = (dict(question) for question in generate("test", questions, TEST_SEED, 2))
-    return usable(draft(world, extents=["facts"], steps=["comparison"]).instances)
+    return select_usable(draft(world, extents=["facts"], steps=["comparison"]).instances)
 
 
 def reason_scores(weights: Path, instances: list[Instance]) -> Scores:
@@ -232,7 +232,7 @@ KINDS: dict[str, Callable[[str, int, Sizes, Path], Scores]] = {
     "readers": _readers,
     "visual": _visual,
     "labels": _labels,
-    "longer": _longer,
+    "longer": _train_longer,
     "text": _text,
     "text-split": _text_split,
     "reasons": _reasons,

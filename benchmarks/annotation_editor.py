@@ -29,7 +29,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from scripts.debian import chromium
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 
 BOXES, SPANS, TOKENS = 1_000, 2_000, 10_000
 LEAST_FRAMES = 57.0  # a second
@@ -57,7 +57,8 @@ for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().spl
     import_items(records=[record], project=project, image_folder=Path({path!r}).parent)
     [(name, password)] = enlist_bots(project=project, n=1)
     member = Membership.objects.select_related("project", "user").get(project=project, user__username=name)
-    works[record.kind] = (assignments.next_annotation(member=member).pk, open_sessions(names=[name])[name])
+    annotation = assignments.assign_next_annotation(member=member)
+    works[record.kind] = (annotation.pk, open_sessions(names=[name])[name])
 print(json.dumps(works))
 """
 
@@ -117,7 +118,7 @@ def _spans(chance: random.Random, text: str, bounds: list[tuple[int, int]]) -> l
     return drawn
 
 
-def seeded(site: Site) -> dict[str, tuple[int, str]]:
+def seed_annotations(site: Site) -> dict[str, tuple[int, str]]:
     """The works to open, each with the session of its annotator, by kind."""
     path = site.var / "editor" / "items.jsonl"
     path.parent.mkdir()
@@ -127,7 +128,7 @@ def seeded(site: Site) -> dict[str, tuple[int, str]]:
     )
 
 
-def opened(browser: Browser, site: Site, annotation: int, session: str) -> Page:
+def open_editor(browser: Browser, site: Site, annotation: int, session: str) -> Page:
     """Open the editor of an annotation in a new page."""
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
     page.context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
@@ -139,7 +140,7 @@ def opened(browser: Browser, site: Site, annotation: int, session: str) -> Page:
     return page
 
 
-def moved(page: Page, seconds: float, move: Callable[[float], None]) -> list[float]:
+def time_frames(page: Page, seconds: float, move: Callable[[float], None]) -> list[float]:
     """Call ``move`` 100 times a second; return each frame's milliseconds."""
     page.evaluate("window.frames.length = 0")
     begun = time.perf_counter()
@@ -150,12 +151,12 @@ def moved(page: Page, seconds: float, move: Callable[[float], None]) -> list[flo
     return [after - before for before, after in pairwise(times)]
 
 
-def idle(page: Page, seconds: float) -> list[float]:
+def stay_idle(page: Page, seconds: float) -> list[float]:
     """Nothing moves: what this machine and browser come to at best."""
-    return moved(page, seconds, lambda now: None)
+    return time_frames(page, seconds, lambda now: None)
 
 
-def dragged(page: Page, seconds: float) -> list[float]:
+def drag_box(page: Page, seconds: float) -> list[float]:
     """The first box goes round and round."""
     box = page.locator(".sheet").first.bounding_box()
     assert box is not None
@@ -163,15 +164,15 @@ def dragged(page: Page, seconds: float) -> list[float]:
     page.mouse.click(x, y)
     page.mouse.move(x, y)
     page.mouse.down()
-    frames = moved(
+    frames = time_frames(
         page, seconds, lambda now: page.mouse.move(x + 90 - 90 * math.cos(3 * now), y + 90 * math.sin(now))
     )
     page.mouse.up()
-    _saved(page)
+    _wait_until_saved(page)
     return frames
 
 
-def drawn(page: Page, seconds: float) -> list[float]:
+def draw_box(page: Page, seconds: float) -> list[float]:
     """A new box is pulled open over all others."""
     box = page.locator(".sheet").first.bounding_box()
     assert box is not None
@@ -179,37 +180,37 @@ def drawn(page: Page, seconds: float) -> list[float]:
     page.keyboard.press("Escape")
     page.mouse.move(x, y)
     page.mouse.down()
-    frames = moved(
+    frames = time_frames(
         page, seconds, lambda now: page.mouse.move(x - 20 - 60 * now, y + 200 + 100 * math.sin(3 * now))
     )
     page.mouse.up()
-    _saved(page)
+    _wait_until_saved(page)
     return frames
 
 
-def scrolled(page: Page, seconds: float) -> list[float]:
+def scroll_passage(page: Page, seconds: float) -> list[float]:
     """The wheel turns over the passage."""
-    page.mouse.move(*_in_passage(page))
-    frames = moved(page, seconds, lambda now: page.mouse.wheel(0, 40))
+    page.mouse.move(*_find_passage_point(page))
+    frames = time_frames(page, seconds, lambda now: page.mouse.wheel(0, 40))
     if not page.evaluate("document.querySelector('#stage').scrollTop"):
         raise SystemExit("The passage did not scroll: nothing was measured.")
     return frames
 
 
-def pulled(page: Page, seconds: float) -> list[float]:
+def select_words(page: Page, seconds: float) -> list[float]:
     """A selection is pulled over the words."""
-    x, y = _in_passage(page)
+    x, y = _find_passage_point(page)
     page.mouse.move(x, y)
     page.mouse.down()
-    frames = moved(
+    frames = time_frames(
         page, seconds, lambda now: page.mouse.move(x + 150 * math.sin(3 * now), y + 60 - 60 * math.cos(now))
     )
     page.mouse.up()
-    _saved(page)
+    _wait_until_saved(page)
     return frames
 
 
-def _in_passage(page: Page) -> tuple[float, float]:
+def _find_passage_point(page: Page) -> tuple[float, float]:
     box = page.locator("#stage").bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, min(box["y"] + box["height"], SIZE[1]) / 2
@@ -222,7 +223,7 @@ def _in_passage(page: Page) -> tuple[float, float]:
     return x, y + down
 
 
-def _saved(page: Page) -> None:
+def _wait_until_saved(page: Page) -> None:
     page.wait_for_timeout(500)  # until it is queued
     page.locator("#save-status[data-kind=saved]").wait_for(timeout=20_000)
 
@@ -233,12 +234,12 @@ def edits(site: Site) -> dict[str, int]:
 
 
 STAGES = (
-    ("boxes", "at rest", idle),
-    ("boxes", "a box dragged", dragged),
-    ("boxes", "a box drawn", drawn),
-    ("spans", "at rest", idle),
-    ("spans", "the passage scrolled", scrolled),
-    ("spans", "words selected", pulled),
+    ("boxes", "at rest", stay_idle),
+    ("boxes", "a box dragged", drag_box),
+    ("boxes", "a box drawn", draw_box),
+    ("spans", "at rest", stay_idle),
+    ("spans", "the passage scrolled", scroll_passage),
+    ("spans", "words selected", select_words),
 )
 
 
@@ -269,8 +270,8 @@ def line(result: dict[str, Any]) -> str:
 
 def measure(browser: Browser, site: Site, seconds: float) -> list[dict[str, Any]]:
     """Measure every act on both kinds of items."""
-    works = seeded(site)
-    pages = {kind: opened(browser, site, *works[kind]) for kind in works}
+    works = seed_annotations(site)
+    pages = {kind: open_editor(browser, site, *works[kind]) for kind in works}
     results = []
     for kind, act, stage in STAGES:
         pages[kind].bring_to_front()
@@ -292,7 +293,7 @@ def main() -> int:
     program = chromium()
     if program is None:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
-    with running_site(worker=False, as_deployed=True) as site, sync_playwright() as playwright:
+    with run_site(worker=False, as_deployed=True) as site, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         results = measure(browser, site, options.seconds)
         browser.close()

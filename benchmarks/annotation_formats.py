@@ -144,7 +144,7 @@ def measure(job: str, name: str, kind: str, path: Path) -> dict[str, float]:
     return {"items": count, "seconds": seconds, "wall": waited, "peak_mb": peak}
 
 
-def alone(*job: str) -> dict[str, float]:
+def run_alone(*job: str) -> dict[str, float]:
     """Run a job in a fresh process and return its measurements."""
     command = [sys.executable, "-m", "benchmarks.annotation_formats", "--job", *job]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -163,7 +163,7 @@ def show(job: str, name: str, kind: str, measured: dict[str, float]) -> None:
     print(f"{job:<6} {name:<13} {kind:<6} {numbers} {measured['peak_mb']:>8.0f}", flush=True)
 
 
-def reading(folder: Path) -> bool:
+def check_reading(folder: Path) -> bool:
     """Read JSON lines and the written files; return if the bars were met."""
     reached = True
     for kind in ("boxes", "spans"):
@@ -171,22 +171,22 @@ def reading(folder: Path) -> bool:
         for count in (ITEMS, 4 * ITEMS):
             path = folder / f"{kind}-{count}.jsonl"
             write_jsonl(items(kind, count, 0), path)
-            measured = alone("read", "jsonl", kind, str(path))
+            measured = run_alone("read", "jsonl", kind, str(path))
             show("read", "jsonl", kind, measured)
             peaks.append(measured["peak_mb"])
             reached &= measured["items"] / measured["seconds"] >= READ_PER_SECOND
         reached &= peaks[1] - peaks[0] <= MORE_MEMORY_MB
     for name in ("labelstudio", "coco", "faithful-nmn"):
-        show("read", name, "boxes", alone("read", name, "boxes", str(folder / f"boxes-{name}")))
+        show("read", name, "boxes", run_alone("read", name, "boxes", str(folder / f"boxes-{name}")))
     return reached
 
 
-def writing(folder: Path) -> bool:
+def check_writing(folder: Path) -> bool:
     """Write every format; whether all were quick enough."""
     reached = True
     for kind, names in (("boxes", BOX_FORMATS), ("spans", SPAN_FORMATS)):
         for name in names:
-            measured = alone("write", name, kind, str(folder / f"{kind}-{name}"))
+            measured = run_alone("write", name, kind, str(folder / f"{kind}-{name}"))
             show("write", name, kind, measured)
             if name != "brat":  # 40,000 small files: the file system's time, not ours
                 reached &= measured["seconds"] < WRITE_SECONDS
@@ -205,7 +205,7 @@ def main() -> int:
     columns = f"{'items':>8} {'processor':>9} {'clock s':>8} {'items/s':>12} {'peak MB':>8}"
     print(f"{'':<6} {'format':<13} {'kind':<6} {columns}")
     with tempfile.TemporaryDirectory() as folder:
-        written, read = writing(Path(folder)), reading(Path(folder))
+        written, read = check_writing(Path(folder)), check_reading(Path(folder))
     verdicts = {True: "reached", False: "MISSED"}
     print(f"bars: {READ_PER_SECOND:,} items/s from JSON lines in constant memory: {verdicts[read]}")
     print(f"      {ITEMS:,} items in every single file under {WRITE_SECONDS:.0f} s: {verdicts[written]}")

@@ -114,7 +114,7 @@ def measure(kind: str, count: int) -> dict[str, float]:
         ]
         done = subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True, text=True)
         measured: dict[str, float] = json.loads(done.stdout)
-        return {**measured, "bare": _bare(database, bare)}
+        return {**measured, "bare": _measure_bare_inserts(database, bare)}
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -124,7 +124,7 @@ def _environment(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _bare(source: Path, target: Path) -> float:
+def _measure_bare_inserts(source: Path, target: Path) -> float:
     """Return the database's own processor seconds for the imported rows."""
     seconds = 0.0
     with closing(sqlite3.connect(source)) as full, closing(sqlite3.connect(target)) as empty:

@@ -28,7 +28,7 @@ from typing import Any
 
 from scripts import servers
 from scripts.processes import ROOT
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 
 ITEMS = 100_000
 FAR = 0.95  # of the items are done when the annotator at the far end comes
@@ -178,23 +178,23 @@ def line(result: dict[str, Any]) -> str:
     )
 
 
-def missed(results: list[dict[str, Any]]) -> list[str]:
+def list_missed_bars(results: list[dict[str, Any]]) -> list[str]:
     """Return a sentence for each bar that was not reached."""
     sentences = []
 
-    def at_most(result: dict[str, Any], act: str, bar: float) -> None:
+    def check_at_most(result: dict[str, Any], act: str, bar: float) -> None:
         p95 = result["ms"][act]["p95"]
         if p95 > bar:
             sentences.append(f"{result['name']}: {act} p95 {p95:.1f} ms, bar {bar:.0f} ms")
 
     for result in results:
         if result["users"] == 1:
-            at_most(result, "item", MOST_ITEM_MS)
-            at_most(result, "save", MOST_SAVE_MS)
+            check_at_most(result, "item", MOST_ITEM_MS)
+            check_at_most(result, "save", MOST_SAVE_MS)
         elif result["think_s"]:
-            at_most(result, "all", MOST_THINKING_MS)
+            check_at_most(result, "all", MOST_THINKING_MS)
         else:
-            at_most(result, "all", MOST_CROWD_MS)
+            check_at_most(result, "all", MOST_CROWD_MS)
             rate = result["handed_in"] / result["seconds"]
             if rate < LEAST_PAIRS:
                 sentences.append(f"{result['name']}: {rate:.0f} pairs/s, bar {LEAST_PAIRS:.0f}")
@@ -214,12 +214,12 @@ def main() -> int:
     print(f"{database}, granian with 2 processes", flush=True)
     with ExitStack() as stack:
         url = stack.enter_context(servers.postgres()) if options.postgres else None
-        site = stack.enter_context(running_site(postgres=url, worker=False, as_deployed=True))
+        site = stack.enter_context(run_site(postgres=url, worker=False, as_deployed=True))
         task = PLAIN if options.plain else ""
         results = Benchmark(site, options.items, options.seconds, task).stages()
     if options.out:
         options.out.write_text(json.dumps({"database": database, "stages": results}, indent=1) + "\n")
-    sentences = missed(results)
+    sentences = list_missed_bars(results)
     print("\n".join([f"Missed: {sentence}" for sentence in sentences] or ["All bars reached."]))
     return 1 if sentences else 0
 

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from analysis.participants.estimates import estimate, over_participants
+from analysis.participants.estimates import average_participants, estimate
 from analysis.participants.measures import MEASURES
 from analysis.participants.trial_grid import Grid, Summed, build_grids
 
@@ -62,7 +62,7 @@ def study(participants: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return trials, people
 
 
-def grids_of(trials: pd.DataFrame, people: pd.DataFrame) -> list[Grid]:
+def build_trial_grids(trials: pd.DataFrame, people: pd.DataFrame) -> list[Grid]:
     """Return the grids of all conditions."""
     return build_grids(
         trials,
@@ -155,7 +155,7 @@ def check_same(
         weights = dict(zip(names, times, strict=True))
         people = np.array([[weights.get(name, 0)] for name in grid.participants], dtype=float)
         for measure in MEASURES:
-            value = over_participants(measure.formula(sums), people, geometric=measure.geometric)[0]
+            value = average_participants(measure.formula(sums), people, geometric=measure.geometric)[0]
             expected = float(results[measure.key].to_dict()[grid.condition])
             if not np.isclose(value, expected, equal_nan=True):
                 raise SystemExit(f"{measure.key} in {grid.condition}: {value} against the loop's {expected}")
@@ -164,7 +164,7 @@ def check_same(
 def measure(participants: int, resamples: int, loop: int) -> tuple[float, float, float]:
     """Return the seconds of all vectorised replicates and of one loop."""
     trials, people = study(participants, seed=1)
-    grids, prepared, rng = grids_of(trials, people), prepare(trials), np.random.default_rng(2)
+    grids, prepared, rng = build_trial_grids(trials, people), prepare(trials), np.random.default_rng(2)
     taken = []
     for _ in range(loop):
         items, drawn = draw(grids, rng)

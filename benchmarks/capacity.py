@@ -117,7 +117,7 @@ class Result:
 def kinds_of(costs: Costs) -> list[Kind]:
     """Return the kinds of requests of participants."""
     return [
-        Kind(name, len(requests) / costs.participants, costs.counted(name))
+        Kind(name, len(requests) / costs.participants, costs.list_costs(name))
         for name, requests in costs.requests.items()
     ]
 
@@ -173,7 +173,7 @@ def p95(times: list[float]) -> float:
     return sorted(times)[int(len(times) * 0.95)] if times else 0.0
 
 
-def planned(size: Size, kinds: Sequence[Kind]) -> Result:
+def simulate_plan(size: Size, kinds: Sequence[Kind]) -> Result:
     """Simulate the parts that keep use below the limits, on average."""
     web, database = (
         size.arrivals * sum(kind.times * ms for kind, ms in costs) / 1000
@@ -197,7 +197,7 @@ def main() -> int:
           "| consents, 95 % | tables, GB a day | written ahead, GB a day |")  # fmt: skip
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for size in SIZES:
-        result = planned(size, kinds)
+        result = simulate_plan(size, kinds)
         missed |= result.p95_ms > MOST_P95_MS
         bytes_each = costs.bytes_each, costs.written_ahead_each
         storage = [f"{size.participants * each / 1e9:.2f}" for each in bytes_each]

@@ -57,7 +57,7 @@ class Turn(NamedTuple):
 
 
 @contextmanager
-def waiting_server(delay: float) -> Iterator[str]:
+def start_waiting_server(delay: float) -> Iterator[str]:
     """Serve one answer from another process; yield the address."""
     here = [sys.executable, "-c", f"from benchmarks.chat_client import serve_after; serve_after({delay})"]
     with subprocess.Popen(here, stdout=subprocess.PIPE, text=True) as process:
@@ -121,7 +121,7 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
     raise RuntimeError(f"{address} did not answer within {STARTS_WITHIN:g} s")
 
 
-def timed_chat(system: ChatSystem, items: Sequence[QAItem]) -> Turn:
+def time_chat(system: ChatSystem, items: Sequence[QAItem]) -> Turn:
     """Measure ``chat`` on some questions."""
     started = time.perf_counter(), time.process_time()
     outcomes = system.predict(items)
@@ -137,7 +137,7 @@ def _turn(started: tuple[float, float], requests: int) -> Turn:
     return Turn(requests / seconds, 1_000 * processor / requests)
 
 
-async def timed_bare(system: ChatSystem, items: Sequence[QAItem]) -> Turn:
+async def time_bare_client(system: ChatSystem, items: Sequence[QAItem]) -> Turn:
     """Measure a client that reads replies and does no more."""
     file, slots = system.file, asyncio.Semaphore(AT_ONCE)
     async with httpx.AsyncClient(timeout=600, trust_env=False) as client:
@@ -170,11 +170,11 @@ def measure(url: str, model: str, turns: int, requests: int) -> list[tuple[Turn,
         for turn in range(turns):
             mine, bare = (asked[(2 * turn + side) * requests :][:requests] for side in (0, 1))
             if turn % 2:
-                last = asyncio.run(timed_bare(system, bare))
-                taken.append((timed_chat(system, mine), last))
+                last = asyncio.run(time_bare_client(system, bare))
+                taken.append((time_chat(system, mine), last))
             else:
-                first = timed_chat(system, mine)
-                taken.append((first, asyncio.run(timed_bare(system, bare))))
+                first = time_chat(system, mine)
+                taken.append((first, asyncio.run(time_bare_client(system, bare))))
             shown = (
                 f"{name} {each.rate:.2f}/s, {each.processor:.2f} ms of processor a request"
                 for name, each in zip(("chat", "bare"), taken[-1], strict=True)
@@ -197,7 +197,7 @@ def main() -> int:
     if options.url:
         taken = measure(options.url, options.model, *amount)
     else:
-        with served_world_lm() if options.delay is None else waiting_server(options.delay) as url:
+        with served_world_lm() if options.delay is None else start_waiting_server(options.delay) as url:
             taken = measure(url, str(WEIGHTS / "world-lm"), *amount)
     ratio = statistics.median(mine.rate / bare.rate for mine, bare in taken)
     more = statistics.median(mine.processor - bare.processor for mine, bare in taken)

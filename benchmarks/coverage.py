@@ -40,7 +40,7 @@ from analysis.stats.correlations import COEFFICIENTS, correlate
 from analysis.stats.effect_sizes import welch_difference
 from analysis.study.comparisons import compare
 
-from ._crossed_studies import LEAST, MOST, Interval, Rate, Size, World, missed, rows, trials_of
+from ._crossed_studies import LEAST, MOST, Interval, Rate, Size, World, is_bar_missed, rows, trials_of
 from ._levels import MOST_MIXED, OWN_ITEM_SD, levels
 from ._levels import SIZES as LEVEL_SIZES
 from ._levels import STUDIES as LEVELS
@@ -146,14 +146,14 @@ def truths(
     labels = study(np.random.default_rng(0), size, 0)
     own: dict[str, float] = {}
     if not all(label.startswith(LIMITS) for label in labels):
-        own = _means(study, Size(1000, size.items), studies, seed=11)
+        own = _average_estimates(study, Size(1000, size.items), studies, seed=11)
     if any(label.startswith(LIMITS) for label in labels):
-        many = _means(study, Size(1000, 600), max(3, studies // 40), seed=12)
+        many = _average_estimates(study, Size(1000, 600), max(3, studies // 40), seed=12)
         own |= {label: value for label, value in many.items() if label.startswith(LIMITS)}
     return own
 
 
-def _means(
+def _average_estimates(
     study: Callable[[np.random.Generator, Size, int], Found], size: Size, studies: int, seed: int
 ) -> dict[str, float]:
     rng = np.random.default_rng(seed)
@@ -201,7 +201,7 @@ def nulls(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
     return {
         "Welch's t over participants": welch_difference(first, second).p,
         "mixed model, position": timed.position.p if timed.position else None,
-        "attrition: excluded shares": exclusion_test(_excluded(rng, size), rng=rng).p,
+        "attrition: excluded shares": exclusion_test(_simulate_exclusions(rng, size), rng=rng).p,
         **{f"correlation of 6 systems: {c}": correlate(human, model, c).p for c in COEFFICIENTS},
     }
 
@@ -211,7 +211,7 @@ def random_orders(rng: np.random.Generator, people: int, items: int) -> Array:
     return np.argsort(rng.random((people, items)), axis=1).astype(float) + 1
 
 
-def _excluded(rng: np.random.Generator, size: Size) -> dict[str, Array]:
+def _simulate_exclusions(rng: np.random.Generator, size: Size) -> dict[str, Array]:
     """Shares of excluded trials in three conditions alike; people differ."""
     prone = rng.beta(1, 9, (3, size.people))
     shares: Array = rng.binomial(size.items, prone) / size.items
@@ -239,7 +239,7 @@ def print_intervals(studies: int) -> int:
             held += cover(study, size, studies, truth=truths(study, size, 400))
     print(f"95 % intervals: share of {studies} studies that hold the truth, in percent")
     print("\n".join(rows(held, interval=True)), flush=True)
-    return sum(missed(rate, interval=True) for rate in held)
+    return sum(is_bar_missed(rate, interval=True) for rate in held)
 
 
 def print_tests(studies: int) -> int:
@@ -247,7 +247,7 @@ def print_tests(studies: int) -> int:
     rejected = [rate for size in SIZES for rate in reject(size, studies)]
     print(f"tests at 5 %: share of {studies} studies without a difference that reject, in percent")
     print("\n".join(rows(rejected, interval=False)), flush=True)
-    return sum(missed(rate, interval=False) for rate in rejected)
+    return sum(is_bar_missed(rate, interval=False) for rate in rejected)
 
 
 def print_levels(kind: str, studies: int, store: Path | None) -> int:
@@ -256,7 +256,7 @@ def print_levels(kind: str, studies: int, store: Path | None) -> int:
     print(f"{kind} at 5 %: share of {studies} studies without a difference that reject, in percent")
     print("\n".join(rows(rejected, interval=False)), flush=True)
     most = MOST_MIXED if kind == "mixed" else MOST
-    return sum(missed(rate, interval=False, most=most) for rate in rejected)
+    return sum(is_bar_missed(rate, interval=False, most=most) for rate in rejected)
 
 
 def main() -> int:

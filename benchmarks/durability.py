@@ -16,7 +16,7 @@ import sys
 
 from benchmarks.participants import load
 from scripts.example import load_example, new_link
-from scripts.site import running_site
+from scripts.site import run_site
 
 USERS = (1, 10, 50)
 LEAST_SHARE = 1 / 3
@@ -25,7 +25,7 @@ COLUMNS = ("requests_per_second", "p50_ms", "p95_ms")
 
 def measure(mode: str, seconds: float) -> list[dict[str, object]]:
     """Return the rates and waiting times of one mode."""
-    with running_site(
+    with run_site(
         worker=False, extra={"SQLITE_SYNCHRONOUS": mode, "RATE_LIMITS": "false"}, as_deployed=True
     ) as site:
         load_example(site)

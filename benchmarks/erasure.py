@@ -100,7 +100,7 @@ def _claim(row: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**row, "question": f"{' '.join(words)}."}
 
 
-def predicted(system: Predictor, items: Sequence[QAItem]) -> dict[str, QAPrediction]:
+def predict_by_id(system: Predictor, items: Sequence[QAItem]) -> dict[str, QAPrediction]:
     """Return the predictions by id; an item that fails has none."""
     readable = []
     for item in items:
@@ -120,7 +120,7 @@ def predicted(system: Predictor, items: Sequence[QAItem]) -> dict[str, QAPredict
 
 def score_row(data: str, system: Predictor, asked: Sequence[Asked]) -> Row:
     """Score one system on one file."""
-    first = predicted(system, [each.item for each in asked])
+    first = predict_by_id(system, [each.item for each in asked])
     forms: dict[str, Reductions] = {}
     reduced: dict[str, QAItem] = {}
     for item in (each.item for each in asked if each.item.id in first):
@@ -134,7 +134,7 @@ def score_row(data: str, system: Predictor, asked: Sequence[Asked]) -> Row:
             reduced[name] = QAItem(
                 id=name, question=item.question, context=context, target=prediction.answer or None
             )
-    again = predicted(system, list(reduced.values()))
+    again = predict_by_id(system, list(reduced.values()))
     whole = {name: form for name, form in forms.items() if all(f"{name}/{d}" in again for d in form.contexts)}
     answered = [each for each in asked if each.item.id in (whole or first)]
     scores: dict[str, float | None] = dict.fromkeys(SCORES)

@@ -51,7 +51,7 @@ Prf = tuple[float, float, float]
 Found = list[dict[str, dict[str, Prf]]]  # the scores, and the upper bound
 
 
-def generated(count: int, seed: int) -> tuple[list[GoldExample], list[OutputExample]]:
+def generate_examples(count: int, seed: int) -> tuple[list[GoldExample], list[OutputExample]]:
     """Generate examples with gold, and a system that finds half of it."""
     rng = np.random.default_rng(seed)
     gold, outputs = [], []
@@ -111,7 +111,7 @@ def overlap(first: Box, second: Box) -> float:
     return shared / (area + area_ - shared)
 
 
-def of_counts(good: int, bad: int, hit: int, missed: int) -> Prf:
+def compute_prf(good: int, bad: int, hit: int, missed: int) -> Prf:
     """Precision, recall and F1."""
     precision = good / (good + bad) if good + bad else 1.0
     recall = hit / (hit + missed) if hit + missed else 1.0
@@ -119,7 +119,7 @@ def of_counts(good: int, bad: int, hit: int, missed: int) -> Prf:
     return precision, recall, 2 * precision * recall / both if both else 0.0
 
 
-def of_image(proposals: list[Box], gold: list[Box], probabilities: list[float]) -> list[int]:
+def count_boxes(proposals: list[Box], gold: list[Box], probabilities: list[float]) -> list[int]:
     """Good, bad, bad when apart, hit and missed boxes of one node and image."""
     counts = [0] * 5
     overlaps = [[overlap(box, wanted) for wanted in gold] for box in proposals]
@@ -138,7 +138,7 @@ def of_image(proposals: list[Box], gold: list[Box], probabilities: list[float]) 
     return counts
 
 
-def ideal(examples: Plain) -> Plain:
+def build_upper_bound(examples: Plain) -> Plain:
     """The same examples with the outputs of the upper bound."""
     return [
         (proposals, [(module, gold, [
@@ -149,7 +149,7 @@ def ideal(examples: Plain) -> Plain:
     ]  # fmt: skip
 
 
-def plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
+def score_plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
     """Compute all scores of a system by a loop over nodes and boxes."""
     listed: dict[tuple[str, str], list[Prf]] = defaultdict(list)
     pooled: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
@@ -157,18 +157,18 @@ def plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
         summed: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
         for module, gold, probabilities in nodes:
             for image in range(len(proposals)):
-                counts = of_image(proposals[image], gold[image], probabilities[image])
+                counts = count_boxes(proposals[image], gold[image], probabilities[image])
                 good, bad, _, hit, missed = counts
                 for name in ("overall", module):
-                    listed["per_occurrence", name].append(of_counts(good, bad, hit, missed))
+                    listed["per_occurrence", name].append(compute_prf(good, bad, hit, missed))
                     for total in (summed[name], pooled[name]):
                         for index in range(5):
                             total[index] += counts[index]
         for name, (good, bad, apart, hit, missed) in summed.items():
-            listed["per_example", name].append(of_counts(good, bad, hit, missed))
-            listed["negative_iou", name].append(of_counts(good, apart, hit, missed))
+            listed["per_example", name].append(compute_prf(good, bad, hit, missed))
+            listed["negative_iou", name].append(compute_prf(good, apart, hit, missed))
     for name, (good, bad, _, hit, missed) in pooled.items():
-        listed["cumulative", name].append(of_counts(good, bad, hit, missed))
+        listed["cumulative", name].append(compute_prf(good, bad, hit, missed))
     scores: dict[str, dict[str, Prf]] = defaultdict(dict)
     for (averaging, name), values in listed.items():
         precision, recall, f1 = (sum(column) / len(values) for column in zip(*values, strict=True))
@@ -176,12 +176,12 @@ def plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
     return scores
 
 
-def both_plainly(examples: Plain) -> Found:
+def score_both_plainly(examples: Plain) -> Found:
     """The scores and the upper bound, one after the other."""
-    return [plainly(examples), plainly(ideal(examples))]
+    return [score_plainly(examples), score_plainly(build_upper_bound(examples))]
 
 
-def vectorised(cells: Cells) -> Found:
+def score_vectorised(cells: Cells) -> Found:
     """The same by `analysis.faithfulness`."""
     scores = score_cells(cells)
     return [
@@ -193,7 +193,7 @@ def vectorised(cells: Cells) -> Found:
     ]
 
 
-def largest_difference(left: Found, other: Found) -> float:
+def find_largest_difference(left: Found, other: Found) -> float:
     """Return the largest difference over all scores and averagings.
 
     Raises SystemExit if modules differ.
@@ -213,20 +213,20 @@ def turn(
 ) -> tuple[float, float, float]:
     """Return the processor seconds of loop, package and arrangement."""
     started = time.process_time()
-    both_plainly(lists)
+    score_both_plainly(lists)
     looped = time.process_time()
     for _ in range(repeats):
         cells = arrange(gold, outputs)
     arranged = time.process_time()
     for _ in range(repeats):
-        vectorised(cells)
+        score_vectorised(cells)
     ended = time.process_time()
     return looped - started, (ended - arranged) / repeats, (arranged - looped) / repeats
 
 
 def test_seconds(gold: list[GoldExample], outputs: list[OutputExample], seed: int) -> tuple[float, float]:
     """Return the seconds and the p of a test between two systems."""
-    _, other = generated(len(gold), seed)
+    _, other = generate_examples(len(gold), seed)
     others = [OutputExample(o.id, o.proposals, t.modules) for o, t in zip(outputs, other, strict=True)]
     first, second = (score_boxes(gold, each).tallies("per_example")["overall"] for each in (outputs, others))
     started = time.perf_counter()
@@ -240,9 +240,9 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=EXAMPLES, help="(default: %(default)s)")
     parser.add_argument("--turns", type=int, default=7, help="of each way (default: %(default)s)")
     options = parser.parse_args()
-    gold, outputs = generated(options.examples, seed=1)
+    gold, outputs = generate_examples(options.examples, seed=1)
     named, lists = {left.id: left for left in outputs}, as_lists(gold, outputs)
-    apart = largest_difference(both_plainly(lists), vectorised(arrange(gold, named)))
+    apart = find_largest_difference(score_both_plainly(lists), score_vectorised(arrange(gold, named)))
     turns = [turn(gold, named, lists) for _ in range(options.turns)]
     loop, ours, before = (1000 * statistics.median(column) for column in zip(*turns, strict=True))
     faster = statistics.median(loop / ours for loop, ours, _ in turns)

@@ -59,7 +59,7 @@ def questions(data: Path | None, most: int) -> tuple[list[QAItem], str]:
     return [example.item for example in parse_gold(records[:most], source)], source
 
 
-def one_pass(system: Predictor, items: Sequence[QAItem]) -> list[QAPrediction]:
+def run_single_pass(system: Predictor, items: Sequence[QAItem]) -> list[QAPrediction]:
     """Answer all items in their order."""
     batches = (items[start : start + BATCH] for start in range(0, len(items), BATCH))
     return [one for batch in batches for one in system.predict(batch) if isinstance(one, QAPrediction)]
@@ -67,32 +67,32 @@ def one_pass(system: Predictor, items: Sequence[QAItem]) -> list[QAPrediction]:
 
 def nine_passes(system: Predictor, items: Sequence[QAItem]) -> tuple[Scores, list[QAPrediction]]:
     """Return FaRM(k), c_rel(k), c_irr(k) and the full predictions."""
-    full = one_pass(system, items)
+    full = run_single_pass(system, items)
     sides: dict[str, dict[int, dict[str, str]]] = {"relevant": {}, "irrelevant": {}}
     for side, answers in sides.items():
         for k in REMOVALS:
-            reduced = [_reduced(item, pair, side, k) for item, pair in zip(items, full, strict=True)]
-            answers[k] = {pair.id: pair.answer for pair in one_pass(system, reduced)}
+            reduced = [_reduce_item(item, pair, side, k) for item, pair in zip(items, full, strict=True)]
+            answers[k] = {pair.id: pair.answer for pair in run_single_pass(system, reduced)}
     result = farm({pair.id: pair.answer for pair in full}, sides["relevant"], sides["irrelevant"])
     named = (("farm", result.farm), ("c_rel", result.c_rel), ("c_irr", result.c_irr))
     return {f"{name}_{k}": values[k] for k in REMOVALS for name, values in named}, full
 
 
-def _reduced(item: QAItem, prediction: QAPrediction, side: str, k: int) -> QAItem:
+def _reduce_item(item: QAItem, prediction: QAPrediction, side: str, k: int) -> QAItem:
     listed = [(pair.title, pair.index, pair.probability) for pair in prediction.fact_probabilities or ()]
     order = removal_order(listed, prediction.facts)
     context = reduce_context(item.context, order.relevant if side == "relevant" else order.irrelevant, k)
     return QAItem(id=item.id, question=item.question, context=[(title, rest) for title, rest in context])
 
 
-def timed(work: Callable[[], T]) -> tuple[float, float, T]:
+def measure_time(work: Callable[[], T]) -> tuple[float, float, T]:
     """Return the seconds and processor seconds of work, and its result."""
     started, used = time.perf_counter(), time.process_time()
     result = work()
     return time.perf_counter() - started, time.process_time() - used, result
 
 
-def _with_threads(number: int, work: Callable[[], T]) -> T:
+def _run_with_threads(number: int, work: Callable[[], T]) -> T:
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:
@@ -106,20 +106,20 @@ def compare(system: Predictor, items: Sequence[QAItem], turns: int) -> tuple[lis
 
     They are seconds and processor seconds of both ways, and the contexts that FaRM predicted.
     """
-    farm_scores(system, items[:16], one_pass(system, items[:16]))  # to warm up
+    farm_scores(system, items[:16], run_single_pass(system, items[:16]))  # to warm up
     times: list[tuple[float, ...]] = []
     same, threads = True, torch.get_num_threads()
     for _ in range(turns):
         slow, slow_used, (expected, full) = min(
             (
-                _with_threads(number, lambda: timed(lambda: nine_passes(system, items)))
+                _run_with_threads(number, lambda: measure_time(lambda: nine_passes(system, items)))
                 for number in (1, threads)
             ),
             key=lambda pair: pair[0],
         )
         sizes: list[int] = []
         count = sizes.append
-        fast, fast_used, scores = timed(
+        fast, fast_used, scores = measure_time(
             lambda full=full, count=count: farm_scores(system, items, full, advance=count)  # type: ignore[misc]
         )
         times.append((slow, fast, slow_used, fast_used, sum(sizes)))
@@ -146,18 +146,18 @@ def shares(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[float, flo
             lambda: model.embed(batch),
             lambda: reading.encode(rows, batch.context.by_article),
         ]
-        whole, numbers, vectors, encoded = _with_threads(
-            1, lambda: [min(timed(way)[1] for _ in range(SHARE_TURNS)) for way in ways]
+        whole, numbers, vectors, encoded = _run_with_threads(
+            1, lambda: [min(measure_time(way)[1] for _ in range(SHARE_TURNS)) for way in ways]
         )
     return (numbers + vectors) / whole, encoded / whole
 
 
-def unchanged(system: RecurrentSystem, items: Sequence[QAItem]) -> float:
+def compute_unchanged_share(system: RecurrentSystem, items: Sequence[QAItem]) -> float:
     """Return the share of words whose first encoding stays the same."""
     same = words = 0
-    for item, prediction in zip(items, one_pass(system, items), strict=True):
+    for item, prediction in zip(items, run_single_pass(system, items), strict=True):
         before = _marks(system, item)
-        reduced = {each.model_dump_json(): each for each in _all_reduced(item, prediction)}
+        reduced = {each.model_dump_json(): each for each in _list_reduced_items(item, prediction)}
         for pair in reduced.values():
             for article, marks in _marks(system, pair).items():
                 words += len(marks)
@@ -176,10 +176,10 @@ def second_reads(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[floa
     reads: list[float] = []
     spent = 0.0
 
-    def watched(forward: Callable[..., T]) -> Callable[..., T]:
+    def watch_forward(forward: Callable[..., T]) -> Callable[..., T]:
         def run(*values: object) -> T:
             nonlocal spent
-            _, used, result = timed(lambda: forward(*values))
+            _, used, result = measure_time(lambda: forward(*values))
             spent += used
             return result
 
@@ -187,29 +187,33 @@ def second_reads(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[floa
 
     parts: tuple[Any, ...] = (model.read_for_answer, model.answer)
     for part in parts:
-        part.forward = watched(part.forward)
+        part.forward = watch_forward(part.forward)
     for _ in range(SHARE_TURNS):
         spent = 0.0
-        _, whole, _ = _with_threads(1, lambda: timed(lambda: system.predict(chosen)))
+        _, whole, _ = _run_with_threads(1, lambda: measure_time(lambda: system.predict(chosen)))
         reads.append(spent / whole)
     again = total = 0
-    for item, prediction in zip(items, one_pass(system, items), strict=True):
-        contexts = {each.model_dump_json(): each for each in _all_reduced(item, prediction)}
-        selected = [_selected(each, answered) for each, answered in zip(
-            [item, *contexts.values()], [prediction, *one_pass(system, list(contexts.values()))], strict=True
+    for item, prediction in zip(items, run_single_pass(system, items), strict=True):
+        contexts = {each.model_dump_json(): each for each in _list_reduced_items(item, prediction)}
+        selected = [_list_selected_sentences(each, answered) for each, answered in zip(
+            [item, *contexts.values()],
+            [prediction, *run_single_pass(system, list(contexts.values()))],
+            strict=True,
         )]  # fmt: skip
         total += len(selected)
         again += len(selected) - len(set(selected))
     return statistics.median(reads), again / total
 
 
-def _all_reduced(item: QAItem, prediction: QAPrediction) -> list[QAItem]:
+def _list_reduced_items(item: QAItem, prediction: QAPrediction) -> list[QAItem]:
     """Return the contexts of FaRM that are left with an article."""
-    reduced = [_reduced(item, prediction, side, k) for side in ("relevant", "irrelevant") for k in REMOVALS]
+    reduced = [
+        _reduce_item(item, prediction, side, k) for side in ("relevant", "irrelevant") for k in REMOVALS
+    ]
     return [each for each in reduced if each.context]
 
 
-def _selected(item: QAItem, prediction: QAPrediction) -> tuple[str, ...]:
+def _list_selected_sentences(item: QAItem, prediction: QAPrediction) -> tuple[str, ...]:
     """Return the selected sentences in the order of the context."""
     chosen = set(prediction.facts)
     return tuple(
@@ -260,9 +264,10 @@ def main() -> int:
         )
         if isinstance(system, RecurrentSystem):
             words, first = shares(system, items)
+            unchanged = compute_unchanged_share(system, items)
             print(
                 f"  of a pass, {words:.0%} is for the numbers and vectors of words and {first:.0%} for the "
-                f"first encoding of articles, the same for {unchanged(system, items):.0%} of the words"
+                f"first encoding of articles, the same for {unchanged:.0%} of the words"
             )
             if isinstance(system.model, SelectAndForget):
                 share, again = second_reads(system, items)

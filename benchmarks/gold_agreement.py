@@ -52,7 +52,7 @@ def box_items(count: int, seed: int) -> list[Item]:
             for person in PEOPLE:
                 kept = [one for one in there if rng.random() < 0.85]
                 kept += [(int(rng.integers(2)), *_corners(rng))] * int(rng.random() < 0.1)
-                objects[person][node.index] = [_drawn(rng, *one) for one in kept]
+                objects[person][node.index] = [_draw_box(rng, *one) for one in kept]
         for person in PEOPLE:
             values[person] = {1: len(objects[person][2]), 0: len(objects[person][2]) == 2}
         items.append(Item(f"i{number}", BOX_NODES, objects, values))
@@ -64,7 +64,7 @@ def _corners(rng: np.random.Generator) -> tuple[float, float, float, float]:
     return left, top, left + 0.05 + rng.random() * 0.25, top + 0.05 + rng.random() * 0.25
 
 
-def _drawn(rng: np.random.Generator, image: int, *sides: float) -> tuple[int, tuple[float, ...]]:
+def _draw_box(rng: np.random.Generator, image: int, *sides: float) -> tuple[int, tuple[float, ...]]:
     return image, tuple(np.array(sides) + rng.normal(0, 0.01, 4))
 
 

@@ -51,18 +51,18 @@ def child(options: argparse.Namespace) -> None:
     from benchmarks import _large_data as large_data
 
     # The objects of millions of rows stay out of this process: its copies would pay for them with each page.
-    _in_fork(lambda: str(large_data.filled() or large_data.fill(options.rows)))
-    large = large_data.filled()
+    _run_in_fork(lambda: str(large_data.find_large_data() or large_data.fill(options.rows)))
+    large = large_data.find_large_data()
     assert large is not None
     addresses = large_data.pages(large)
     connections.close_all()  # a process that is forked must not share them
-    _in_fork(lambda: [_opened(large.owner.pk, ["/accounts/login/"])])  # writes the compiled modules
+    _run_in_fork(lambda: [_open_pages(large.owner.pk, ["/accounts/login/"])])  # writes the compiled modules
     import_views()
     for name, address in addresses.items():
         if options.only in name:
-            opened = partial(_opened, large.owner.pk)
-            cold = [_in_fork(partial(opened, [address]))[0] for _turn in range(options.times)]
-            warm = _in_fork(partial(opened, [address] * (options.times + 1)))[1:]
+            opened = partial(_open_pages, large.owner.pk)
+            cold = [_run_in_fork(partial(opened, [address]))[0] for _turn in range(options.times)]
+            warm = _run_in_fork(partial(opened, [address] * (options.times + 1)))[1:]
             print(json.dumps([name, cold, warm]), flush=True)
 
 
@@ -74,7 +74,7 @@ def import_views() -> None:
     import config.wsgi  # noqa: F401
 
 
-def _opened(owner: int, addresses: list[str]) -> list[dict[str, float]]:
+def _open_pages(owner: int, addresses: list[str]) -> list[dict[str, float]]:
     """Open pages; return the time and the number of queries of each."""
     from django.db import connection
     from django.test import Client
@@ -88,23 +88,23 @@ def _opened(owner: int, addresses: list[str]) -> list[dict[str, float]]:
     for address in addresses:
         count = [0]
 
-        def counted(execute: Callable[..., Any], *args: Any, count: list[int] = count) -> Any:
+        def count_query(execute: Callable[..., Any], *args: Any, count: list[int] = count) -> Any:
             count[0] += 1
             return execute(*args)
 
-        before = 0 if connection.connection is None else busy(connection)
-        with connection.execute_wrapper(counted):
+        before = 0 if connection.connection is None else read_busy_time(connection)
+        with connection.execute_wrapper(count_query):
             begun = time.perf_counter(), time.process_time_ns()
             answer = client.get(address)
             seconds, own = time.perf_counter() - begun[0], time.process_time_ns() - begun[1]
         if answer.status_code != 200:
             raise RuntimeError(f"{address} answered {answer.status_code}")
-        spent = (own + busy(connection) - before) / 1_000_000
+        spent = (own + read_busy_time(connection) - before) / 1_000_000
         figures.append({"clock": 1000 * seconds, "busy": spent, "queries": count[0]})
     return figures
 
 
-def busy(connection: Any) -> int:
+def read_busy_time(connection: Any) -> int:
     """Return the processor time of the server in nanoseconds (Linux)."""
     if connection.vendor != "postgresql":
         return 0  # SQLite works in this process
@@ -112,7 +112,7 @@ def busy(connection: Any) -> int:
     return int(process.read_text(encoding="ascii").split()[0])
 
 
-def _in_fork(work: Callable[[], Any]) -> Any:
+def _run_in_fork(work: Callable[[], Any]) -> Any:
     """Return what a copy of this process computes."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -164,7 +164,7 @@ def _line(name: str, *both: list[dict[str, float]]) -> str:
     return f"{name:36}" + "".join(f"{cell:7.0f}" for cell in (*cells, both[0][0]["queries"]))
 
 
-def missed(results: list[list[Any]], figure: str) -> list[str]:
+def list_missed_pages(results: list[list[Any]], figure: str) -> list[str]:
     """Return the pages that missed the bar, cold or warm."""
     return [
         name
@@ -191,11 +191,11 @@ def main() -> int:
     print(" " * 36 + "".join(f"{head:>{max(7, len(head) + 1)}}" for head in heads))
     with ExitStack() as stack:
         results = measure(options, stack.enter_context(servers.postgres()) if options.postgres else None)
-    late = missed(results, "clock")
+    late = list_missed_pages(results, "clock")
     print(f"load {os.getloadavg()[0]:.1f}")
     print(f"Missed by the clock: {', '.join(late)}" if late else "All bars reached.")
     if late:
-        print(f"Missed in processor time: {', '.join(missed(results, 'busy')) or 'none'}")
+        print(f"Missed in processor time: {', '.join(list_missed_pages(results, 'busy')) or 'none'}")
     return 1 if late else 0
 
 

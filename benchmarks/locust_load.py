@@ -32,10 +32,10 @@ from benchmarks.annotation_load import SEED
 from benchmarks.participants import load as warm_up
 from scripts import servers
 from scripts.annotators import processor_seconds
-from scripts.environments import add_ours, installed
+from scripts.environments import add_ours, install_environment
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT, Supervisor, free_port
-from scripts.site import running_site
+from scripts.site import run_site
 
 SCENARIOS = ROOT / "benchmarks/_locust_scenarios.py"
 LOCUST, OTREE = ("locust==2.47.0",), ("otree==6.0.15", "psycopg2-binary==2.9.13")
@@ -126,7 +126,7 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
     postgres = lasting.enter_context(_postgres()) if options.postgres else ""
     extra = {"RATE_LIMITS": "false"}
     site = lasting.enter_context(
-        running_site(postgres=postgres or None, worker=False, extra=extra, as_deployed=True)
+        run_site(postgres=postgres or None, worker=False, extra=extra, as_deployed=True)
     )
     load_example(site)
     link, most = new_link(site), max(options.users)
@@ -139,7 +139,7 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
     study, work = {"LOAD_LINK": link}, {"LOAD_SESSIONS": str(sessions)}
     sustained = [Load("participants", "sustained", users, link, leader, study) for users in options.users]
     if options.otree:
-        programs = installed(options.environments / "otree", *OTREE)
+        programs = install_environment(options.environments / "otree", *OTREE)
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-otree-")))
         link, its = lasting.enter_context(otree_study(programs, folder, postgres))
         other = {"LOAD_LINK": link, "LOAD_OTREE": "1"}
@@ -150,15 +150,15 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
         Load("participants", "burst", most, site.url, leader, study),
         Load("annotators", "sustained", most, site.url, leader, work),
         Load("annotators", "burst", most, site.url, leader, work),
-        *other_annotators(lasting, options),
+        *start_other_annotators(lasting, options),
     ]
 
 
-def other_annotators(lasting: ExitStack, options: argparse.Namespace) -> Iterator[Load]:
+def start_other_annotators(lasting: ExitStack, options: argparse.Namespace) -> Iterator[Load]:
     """Start the other tools of annotation; yield their loads."""
     for tool in options.annotation_tools:
         requirements, serve = TOOLS[tool]
-        programs, people = installed(options.environments / tool, *requirements), max(options.users)
+        programs, people = install_environment(options.environments / tool, *requirements), max(options.users)
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix=f"touchstone-{tool}-")))
         served = lasting.enter_context(serve(programs, folder, people))
         sessions = folder / "sessions.json"
@@ -172,12 +172,12 @@ def _postgres() -> Iterator[str]:
     """Run PostgreSQL, which waits for the disk as it does by default."""
     with tempfile.TemporaryDirectory(prefix="touchstone-pg-") as folder, Supervisor() as parts:
         port = free_port()
-        parts.start(servers.killable_postgres(Path(folder), port))
+        parts.start(servers.create_killable_postgres(Path(folder), port))
         parts.wait_ready()
         yield f"postgres://postgres@127.0.0.1:{port}/postgres"
 
 
-def missed(measured: list[Load]) -> list[str]:
+def list_missed_bars(measured: list[Load]) -> list[str]:
     """Return a sentence for each bar that was not reached."""
     ours = [load for load in measured if load.name in ("participants", "annotators")]
     sentences = [f"{load.name}: {load.failures} requests failed" for load in ours if load.failures]
@@ -206,7 +206,7 @@ def main() -> int:
         help="folder of the environments of Locust and oTree",
     )  # fmt: skip
     options = parser.parse_args()
-    locust = installed(options.environments / "locust", *LOCUST) / "locust"
+    locust = install_environment(options.environments / "locust", *LOCUST) / "locust"
     add_ours(locust.parent)  # the scenarios import them
     with ExitStack() as lasting:
         measured = loads(lasting, options)
@@ -216,7 +216,7 @@ def main() -> int:
                 load.run(locust, options.seconds)
                 print(load.row(), f"turns: {turn}, load average: {os.getloadavg()[0]:.1f}", flush=True)
     print("\n".join([HEAD, *(load.row() for load in measured)]))
-    sentences = missed(measured)
+    sentences = list_missed_bars(measured)
     print("\n".join([f"Missed: {sentence}" for sentence in sentences] or ["All bars reached."]))
     return 1 if sentences else 0
 

@@ -20,7 +20,7 @@ import httpx
 
 from scripts.example import load_example
 from scripts.processes import ROOT
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 
 MOST_SITE_MB = 400.0
 MOST_MODEL_SERVER_MB = 700.0
@@ -83,7 +83,7 @@ def main() -> int:
     options = parser.parse_args()
     if not (ROOT / "modelserver/weights").is_dir():
         raise SystemExit("modelserver/weights is missing: there are no systems to measure")
-    with running_site(fake=(), as_deployed=True) as site:
+    with run_site(fake=(), as_deployed=True) as site:
         sizes = measure(site, options.idle)
         systems = ", ".join(served(site))
     print(f"systems: {systems}\n{'part':<14} {'processes':>9} {'PSS MB':>8} {'RSS MB':>8}")

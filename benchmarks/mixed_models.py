@@ -63,7 +63,7 @@ def rejections(size: Size, studies: int, *, seed: int = 5, alpha: float = 0.05) 
     ]
 
 
-def beyond(rate: Rate) -> bool:
+def is_bar_missed(rate: Rate) -> bool:
     """Return if the share is beyond the bar by more than chance."""
     return bool(rate.hits > stats.binom.ppf(0.999, rate.studies, MOST))
 
@@ -79,7 +79,7 @@ def main() -> int:
     rates = [rate for size in SIZES for rate in rejections(size, options.studies)]
     print(f"tests at 5 %: share of {options.studies} studies without a difference that reject, in percent")
     print("\n".join(rows(rates, interval=False)))
-    return int(any(beyond(rate) for rate in rates))
+    return int(any(is_bar_missed(rate) for rate in rates))
 
 
 if __name__ == "__main__":

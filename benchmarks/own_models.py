@@ -54,19 +54,19 @@ def simulate(rng: np.random.Generator, people: int) -> tuple[Trials, Trials]:
     return rating, timed
 
 
-def own_ordinal(trials: Trials) -> Fit:
+def fit_own_ordinal(trials: Trials) -> Fit:
     """Fit our ordinal model."""
     model = ordinal_logit(trials)
     return None if model.reason else (model.contrasts[0].estimate, model.contrasts[0].p)
 
 
-def own_mixed(trials: Trials) -> Fit:
+def fit_own_mixed(trials: Trials) -> Fit:
     """Fit our linear mixed model with the random effects that MixedLM gets."""
     model = mixed_log_time(trials, position=False, item_by_condition=False)
     return None if model.reason else (model.contrasts[0].estimate, model.contrasts[0].p)
 
 
-def their_ordinal(trials: Trials) -> Fit:
+def fit_their_ordinal(trials: Trials) -> Fit:
     """Fit OrderedModel with participants as clusters."""
     fit = OrderedModel(
         trials.outcome.astype(int), trials.condition[:, None].astype(float), distr="logit"
@@ -74,7 +74,7 @@ def their_ordinal(trials: Trials) -> Fit:
     return float(fit.params[0]), float(fit.pvalues[0])
 
 
-def their_mixed(trials: Trials) -> Fit:
+def fit_their_mixed(trials: Trials) -> Fit:
     """Fit MixedLM with participants and items crossed, None if it fails."""
     frame = pd.DataFrame(
         {
@@ -90,8 +90,8 @@ def their_mixed(trials: Trials) -> Fit:
 
 
 PAIRS: dict[str, tuple[Callable[[Trials], Fit], Callable[[Trials], Fit]]] = {
-    "ordinal": (own_ordinal, their_ordinal),
-    "linear mixed": (own_mixed, their_mixed),
+    "ordinal": (fit_own_ordinal, fit_their_ordinal),
+    "linear mixed": (fit_own_mixed, fit_their_mixed),
 }
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from scripts import servers
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 
 LEVELS = ((1, 0.0), (10, 0.0), (50, 0.0), (200, 0.0), (200, 2.0))
 LEAST_RATE = 200.0
@@ -47,7 +47,7 @@ def load(link: str, users: int, think: float, seconds: float) -> dict[str, float
     return {"users": users, "think_s": think, **result}
 
 
-def stored(site: Site) -> dict[str, int]:
+def count_stored_rows(site: Site) -> dict[str, int]:
     """Return how many participants and answered trials the database holds."""
     return json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
 
@@ -59,9 +59,9 @@ def measure(site: Site, seconds: float) -> list[dict[str, float]]:
     load(link, 4, 0.0, 1.0)  # the first requests of a process pay for its imports
     results = []
     for users, think in LEVELS:
-        before = stored(site)
+        before = count_stored_rows(site)
         result = load(link, users, think, seconds * (2 if think else 1))
-        after = stored(site)
+        after = count_stored_rows(site)
         for name, key in (("participants", "consents"), ("answered", "items")):
             if after[name] - before[name] != result[key]:
                 raise SystemExit(
@@ -81,7 +81,7 @@ def line(result: dict[str, float]) -> str:
     )
 
 
-def missed(results: list[dict[str, float]]) -> list[str]:
+def list_missed_bars(results: list[dict[str, float]]) -> list[str]:
     """Return a sentence for each bar that was not reached."""
     sentences = []
     for result in results:
@@ -106,11 +106,11 @@ def main() -> int:
     with ExitStack() as stack:
         url = stack.enter_context(servers.postgres()) if options.postgres else None
         results = measure(
-            stack.enter_context(running_site(postgres=url, worker=False, as_deployed=True)), options.seconds
+            stack.enter_context(run_site(postgres=url, worker=False, as_deployed=True)), options.seconds
         )
     if options.out:
         options.out.write_text(json.dumps({"database": database, "levels": results}, indent=1) + "\n")
-    sentences = missed(results)
+    sentences = list_missed_bars(results)
     print("\n".join([f"Missed: {sentence}" for sentence in sentences] or ["All bars reached."]))
     return 1 if sentences else 0
 

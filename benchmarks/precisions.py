@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.farm import one_pass, questions
+from benchmarks.farm import questions, run_single_pass
 from modelserver.registry import load_system
 from modelserver.wire.schema import QAItem
 
@@ -35,12 +35,12 @@ def answers(system: Any, items: Sequence[QAItem]) -> tuple[float, list[str]]:
     seconds, given = [], list[str]()
     for _ in range(TURNS):
         began = time.process_time()
-        given = [row.answer for row in one_pass(system, items)]
+        given = [row.answer for row in run_single_pass(system, items)]
         seconds.append(time.process_time() - began)
     return min(seconds), given
 
 
-def quantised(model: nn.Module) -> nn.Module:
+def quantise_model(model: nn.Module) -> nn.Module:
     """Return a copy of a model with 8-bit weights."""
     kinds: set[Any] = {nn.Linear, nn.GRU, nn.LSTM}
     quantise: Callable[..., nn.Module] = torch.ao.quantization.quantize_dynamic
@@ -62,7 +62,7 @@ def main() -> int:
         exact = system.model
         whole, expected = answers(system, items)
         for form in ("bfloat16", "8-bit"):
-            system.model = quantised(exact) if form == "8-bit" else exact
+            system.model = quantise_model(exact) if form == "8-bit" else exact
             with torch.autocast("cpu", torch.bfloat16) if form == "bfloat16" else nullcontext():
                 seconds, given = answers(system, items)
             same = sum(answer == other for answer, other in zip(given, expected, strict=True))

@@ -61,7 +61,7 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(*command: str, **environment: str) -> Iterator[Running]:
+def run_server(*command: str, **environment: str) -> Iterator[Running]:
     """Run ``python -m COMMAND`` from when it is ready until the block ends.
 
     Its first log line must say where it listens. Raises RuntimeError with what the process wrote when it
@@ -74,7 +74,7 @@ def running(*command: str, **environment: str) -> Iterator[Running]:
                 [sys.executable, "-m", *command], stderr=file, cwd=ROOT, env=os.environ | environment
             )
         try:
-            url = _started(process, log)
+            url = _wait_for_server(process, log)
             yield Running(process, url, log)
         finally:
             process.terminate()
@@ -85,7 +85,7 @@ def running(*command: str, **environment: str) -> Iterator[Running]:
                 process.wait()
 
 
-def _started(process: subprocess.Popen[bytes], log: Path) -> str:
+def _wait_for_server(process: subprocess.Popen[bytes], log: Path) -> str:
     """Wait until the server is ready, and return its URL."""
     while True:
         ended = process.poll() is not None
@@ -225,13 +225,13 @@ def _chunks(items: Sequence[QAItem], size: int) -> list[list[QAItem]]:
     return [list(items[start : start + size]) for start in range(0, len(items) - size + 1, size)]
 
 
-def bare(system: Predictor, items: Sequence[QAItem]) -> None:
+def predict_here(system: Predictor, items: Sequence[QAItem]) -> None:
     """Predict the same batches in this process."""
     for positions in plan([system.cost(item) for item in items], BatchLimits()):
         system.predict([items[position] for position in positions])
 
 
-def over_http(client: ModelClient, system: str, items: Sequence[QAItem]) -> None:
+def predict_over_http(client: ModelClient, system: str, items: Sequence[QAItem]) -> None:
     """Ask the server, and fail on any item that it did not predict."""
     for outcome in client.predict(system, items).predictions:
         if isinstance(outcome, ItemError):
@@ -254,9 +254,11 @@ def benchmark(
     hardware = ["--device", device, *(["--half"] if half else [])]
     served = ["modelserver", "serve", "--systems", chosen, "--processes", str(processes), *hardware]
     command = ["modelserver.serving.fake_server"] if fake else served
-    without = partial(bare, FakeSystem()) if fake else _bare(name, weights, device, half)
-    with running(*command, "--port", "0") as server, ModelClient(server.url) as client:
-        ask = partial(over_http, client, name)
+    without = (
+        partial(predict_here, FakeSystem()) if fake else _load_bare_predictor(name, weights, device, half)
+    )
+    with run_server(*command, "--port", "0") as server, ModelClient(server.url) as client:
+        ask = partial(predict_over_http, client, name)
         ways = (
             Way("one by one", ask, size=1),
             Way(f"{PER_REQUEST} items a request", ask, size=PER_REQUEST),
@@ -268,16 +270,18 @@ def benchmark(
         return measure(ways, items, seconds=seconds, server=used)
 
 
-def _bare(name: str, weights: Path | None, device: str, half: bool) -> Callable[[Sequence[QAItem]], None]:
+def _load_bare_predictor(
+    name: str, weights: Path | None, device: str, half: bool
+) -> Callable[[Sequence[QAItem]], None]:
     # These import torch, which reads OMP_NUM_THREADS only then.
     from modelserver.registry import load_system
-    from modelserver.serving.loading import in_half
+    from modelserver.serving.loading import use_half_precision
 
     system = load_system(name, weights=weights, device=device)
 
     def ask(items: Sequence[QAItem]) -> None:
-        with in_half(device) if half else contextlib.nullcontext():
-            bare(system, items)
+        with use_half_precision(device) if half else contextlib.nullcontext():
+            predict_here(system, items)
 
     return ask
 

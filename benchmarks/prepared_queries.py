@@ -52,7 +52,7 @@ def build_every_time() -> None:
     prepared._Kept.bound = bound  # type: ignore[method-assign]
 
 
-def plain_insert(*rows: Any) -> None:
+def insert_plainly(*rows: Any) -> None:
     """Insert rows by the ORM."""
     if len(rows) == 1:
         rows[0].save(force_insert=True)
@@ -66,10 +66,10 @@ def use_plain_inserts() -> None:
     for name, module in list(sys.modules.items()):
         function = getattr(module, "insert", None) if name.startswith(ours) else None
         if getattr(function, "__module__", "") == "foundation.database.prepared_queries":
-            module.insert = plain_insert  # type: ignore[attr-defined]
+            module.insert = insert_plainly  # type: ignore[attr-defined]
 
 
-def launched(folder: Path) -> Any:
+def launch_generated_study(folder: Path) -> Any:
     """Launch a study of 25 generated questions; return it."""
     from django.core.management import call_command
 
@@ -118,13 +118,13 @@ def participants(count: int, folder: Path) -> list[float]:
 
     seconds: list[float] = []
 
-    def timed(environ: Any, start_response: Any) -> Any:
+    def answer_and_time(environ: Any, start_response: Any) -> Any:
         begun = time.process_time()
         body = application(environ, start_response)
         seconds.append(time.process_time() - begun)
         return body
 
-    take_part(launched(folder), count, timed)
+    take_part(launch_generated_study(folder), count, answer_and_time)
     return seconds[200:]  # the first requests of a process pay for its imports
 
 

@@ -33,7 +33,7 @@ TIMES = 5  # of what takes a second or two
 Figures = dict[str, Any]
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
+def measure_time(work: Callable[[], object]) -> tuple[float, float]:
     """Return the seconds and the processor seconds of work."""
     began, used = time.perf_counter(), time.process_time()
     work()
@@ -42,7 +42,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 def measure_here(data: str, count: int, generated: int) -> dict[str, Figures]:
     """Return the figures of the commit whose packages are imported."""
-    from benchmarks.farm import one_pass
+    from benchmarks.farm import run_single_pass
     from modelserver.inputs.hotpot import parse_gold
     from modelserver.registry import load_system
     from modelserver.world import generate
@@ -55,13 +55,13 @@ def measure_here(data: str, count: int, generated: int) -> dict[str, Figures]:
         system = load_system(name)
         for source, rows in records.items():
             items = [example.item for example in parse_gold(rows, source)]
-            one_pass(system, items[:4])  # to warm up
+            run_single_pass(system, items[:4])  # to warm up
             figures[f"{name} {source}"] = {
                 "forward": _forward_seconds(system, items),
                 **_farm_seconds(system, items),
                 "answers": [
                     [row.answer, [fact.probability for fact in row.fact_probabilities or ()]]
-                    for row in one_pass(system, items)
+                    for row in run_single_pass(system, items)
                 ],
             }
     return figures
@@ -78,7 +78,7 @@ def _forward_seconds(system: Any, items: list[Any]) -> float:
     batches = [[items[at] for at in batch] for batch in plan([*map(system.cost, items)], BatchLimits())]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    least = min(timed(lambda: [system.predict(batch) for batch in batches])[1] for _ in range(TIMES))
+    least = min(measure_time(lambda: [system.predict(batch) for batch in batches])[1] for _ in range(TIMES))
     torch.set_num_threads(threads)
     return least
 
@@ -87,16 +87,16 @@ def _farm_seconds(system: Any, items: list[Any]) -> Figures:
     """Return seconds of the nine passes, of ``farm_scores``, and its scores."""
     import torch
 
-    from benchmarks.farm import nine_passes, one_pass
+    from benchmarks.farm import nine_passes, run_single_pass
     from modelserver.evaluation.scores import farm_scores
 
     threads, passes = torch.get_num_threads(), []
     for number in (1, threads):
         torch.set_num_threads(number)
-        passes.append(timed(lambda: nine_passes(system, items))[0])
-    full = one_pass(system, items)
+        passes.append(measure_time(lambda: nine_passes(system, items))[0])
+    full = run_single_pass(system, items)
     scores = farm_scores(system, items, full)
-    farm = statistics.median(timed(lambda: farm_scores(system, items, full))[0] for _ in range(TIMES))
+    farm = statistics.median(measure_time(lambda: farm_scores(system, items, full))[0] for _ in range(TIMES))
     return {"nine": min(passes), "farm": farm, "scores": scores}
 
 
@@ -111,7 +111,7 @@ def measure(tree: Path, options: argparse.Namespace) -> dict[str, Figures]:
     return figures
 
 
-def differ(before: Figures, now: Figures) -> bool:
+def is_different(before: Figures, now: Figures) -> bool:
     """Return whether answers, scores or probabilities differ."""
     pairs = list(zip(before["answers"], now["answers"], strict=True))
     return before["scores"] != now["scores"] or any(
@@ -147,7 +147,7 @@ def main() -> int:
         farm = [before["nine"] / now["farm"] for before, now in pairs]
         seconds = [f"{before['nine']:.1f} s, {now['farm']:.2f} s" for before, now in pairs]
         of_file = key.endswith(" file")
-        bar, equal = (FARM if of_file else FARM_GENERATED), not any(differ(*pair) for pair in pairs)
+        bar, equal = (FARM if of_file else FARM_GENERATED), not any(is_different(*pair) for pair in pairs)
         missed |= statistics.median(farm) < bar or not equal
         missed |= of_file and statistics.median(forward) < FORWARD
         print(

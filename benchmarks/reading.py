@@ -26,7 +26,7 @@ from analysis.commands.counterfactuals import read_questions
 from analysis.counterfactuals.alignment import Record, alignments, judge
 from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance, Version, Weight
-from analysis.counterfactuals.records import record, usable
+from analysis.counterfactuals.records import record, select_usable
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest
@@ -44,7 +44,7 @@ def key(version: Version) -> str:
     return json.dumps([version.question, version.context])
 
 
-def asked(system: Any, versions: dict[str, Version]) -> dict[str, Any]:
+def ask_system(system: Any, versions: dict[str, Version]) -> dict[str, Any]:
     """Return a system's answer or error for each distinct text."""
     items = {name: QAItem(id=str(i), question=v.question, context=v.context)
              for i, (name, v) in enumerate(versions.items())}  # fmt: skip
@@ -79,13 +79,13 @@ def records(
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of a system; print errors to standard error."""
     originals = {key(instance.original): instance.original for instance in instances}
-    answers = asked(
+    answers = ask_system(
         system, originals | {key(instance.counterfactual): instance.counterfactual for instance in instances}
     )
     can = explainer(system) is not None
     for method in methods if can else [None]:
         began = time.process_time()
-        reasons = asked(ExplainTask(system, SaliencyOptions(method=method)), originals) if method else {}
+        reasons = ask_system(ExplainTask(system, SaliencyOptions(method=method)), originals) if method else {}
         lost: Counter[str] = Counter()
         for instance in instances:
             first, second = answers[key(instance.original)], answers[key(instance.counterfactual)]
@@ -161,7 +161,7 @@ def main() -> int:
             distributions=options.distribution,
             near_synonyms=options.near_synonyms,
         )
-        instances = usable(drafts.instances, near_synonyms=options.near_synonyms)
+        instances = select_usable(drafts.instances, near_synonyms=options.near_synonyms)
         name = path.stem if path else "world"
         print(f"\n{name}: {len(instances)} instances")
         for (step, _, reason), number in drafts.skipped.items():

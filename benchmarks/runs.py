@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks.memory import group
 from modelserver.world import generate
 from scripts.processes import ROOT
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 
 SYSTEMS = ("fake-1", "fake-2", "fake-3", "fake-4")
 DEV_SET = 7405
@@ -58,7 +58,7 @@ def peak_memory(site: Site) -> dict[str, float]:
     return seconds_by_step
 
 
-def stored(site: Site) -> dict[str, int]:
+def count_stored_rows(site: Site) -> dict[str, int]:
     """Count what the database holds: all rows, and those that are different."""
     queries = {
         "predictions": "SELECT count(*) FROM predictions_prediction",
@@ -75,7 +75,7 @@ def stored(site: Site) -> dict[str, int]:
 
 def measure(questions: int) -> bool:
     """Run everything once; return if everything is there exactly once."""
-    with running_site(fake=SYSTEMS, as_deployed=True) as site:
+    with run_site(fake=SYSTEMS, as_deployed=True) as site:
         site.parts.start(site.stack.worker(2))
         (site.var / "questions.json").write_text(json.dumps(list(generate("test", questions, 1))))
         run(site, "import_dataset", "hotpot", str(site.var / "questions.json"), "--name", "whole")
@@ -88,7 +88,7 @@ def measure(questions: int) -> bool:
         files = [site.var / "first.json", site.var / "second.json"]
         scored, again = (run(site, "score", "--dataset", "whole", "--out", str(file)) for file in files)
         same = files[0].read_text("utf-8") == files[1].read_text("utf-8")
-        counts, peaks = stored(site), peak_memory(site)
+        counts, peaks = count_stored_rows(site), peak_memory(site)
     print(f"{questions} questions, {len(SYSTEMS)} systems, 2 workers")
     print(f"predictions {predicted:.0f} s, scores {scored:.0f} s, and once more {again:.0f} s")
     print("peak MB: " + ", ".join(f"{part} {peak:.0f}" for part, peak in peaks.items()))

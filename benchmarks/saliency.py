@@ -43,7 +43,7 @@ BAR = 1.5
 METHODS: tuple[SaliencyMethod, ...] = ("integrated-gradients", "occlusion", "gradient-x-input")
 
 
-def short(example: GoldExample) -> QAItem:
+def shorten_item(example: GoldExample) -> QAItem:
     """Return the item with the articles of its facts alone."""
     titles = {title for title, _ in example.supporting_facts}
     context = [article for article in example.item.context if article[0] in titles]
@@ -65,7 +65,9 @@ def sizes(subject: Subject, passes: int) -> list[int]:
     return [most] * (passes // most) + ([passes % most] if passes % most else [])
 
 
-def bare(system: RecurrentSystem | ExtractiveSystem, subject: Subject, copies: int) -> Callable[[bool], None]:
+def prepare_bare_pass(
+    system: RecurrentSystem | ExtractiveSystem, subject: Subject, copies: int
+) -> Callable[[bool], None]:
     """Return the bare, prepared pass of many copies of a subject."""
     run: Callable[[Tensor], Tensor]
     if isinstance(system, ExtractiveSystem):
@@ -100,12 +102,12 @@ def bare(system: RecurrentSystem | ExtractiveSystem, subject: Subject, copies: i
     return go
 
 
-def selects(system: RecurrentSystem | ExtractiveSystem) -> TypeGuard[RecurrentSystem]:
+def is_selective(system: RecurrentSystem | ExtractiveSystem) -> TypeGuard[RecurrentSystem]:
     """Return if the system reads a selection and so needs no answer."""
     return isinstance(system, RecurrentSystem) and isinstance(system.model, SelectAndForget)
 
 
-def whole(system: RecurrentSystem, item: QAItem) -> Callable[[bool], None]:
+def prepare_whole_pass(system: RecurrentSystem, item: QAItem) -> Callable[[bool], None]:
     """Return the bare, prepared pass over a whole item."""
     batch = collate([system.features(item)], system.device)
 
@@ -116,7 +118,7 @@ def whole(system: RecurrentSystem, item: QAItem) -> Callable[[bool], None]:
     return go
 
 
-def compared(
+def compare_passes(
     system: RecurrentSystem | ExtractiveSystem, items: Sequence[QAItem], method: SaliencyMethod, rounds: int
 ) -> tuple[float, float]:
     """Return the median seconds of bare passes and the median ratio."""
@@ -131,11 +133,11 @@ def compared(
         ]
         backward = {"integrated-gradients": options.steps, "occlusion": 0, "gradient-x-input": 1}[method]
         for passes, back in ((forward, False), (backward, True)):
-            work += [(bare(system, subject, copies), back) for copies in sizes(subject, passes)]
-        if selects(system):  # the pass over the whole item that selects the facts
-            work.append((whole(system, subject.item), False))
+            work += [(prepare_bare_pass(system, subject, copies), back) for copies in sizes(subject, passes)]
+        if is_selective(system):  # the pass over the whole item that selects the facts
+            work.append((prepare_whole_pass(system, subject.item), False))
         elif method != "occlusion":  # the pass that finds the answer, whose logit is explained
-            work.append((bare(system, subject, 1), False))
+            work.append((prepare_bare_pass(system, subject, 1), False))
     seconds, ratios = [], []
     for _ in range(rounds):
         started = time.process_time()
@@ -156,7 +158,7 @@ def main() -> int:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     examples = parse_gold(generate("dev", 4 * arguments.items, 1), "world")
-    items = [short(one) for one in examples]
+    items = [shorten_item(one) for one in examples]
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
         systems = [load_system("qi2019"), load_system("select-and-forget"), encoder(Path(folder), examples)]
@@ -165,7 +167,7 @@ def main() -> int:
             # One that selects facts has nothing to explain if it selected none.
             with_facts = [one for one in items if system.predict([one])[0].facts][: arguments.items]
             for method in METHODS:
-                seconds, ratio = compared(system, with_facts, method, arguments.rounds)
+                seconds, ratio = compare_passes(system, with_facts, method, arguments.rounds)
                 worst = max(worst, ratio)
                 each = 1000 * seconds / len(with_facts)
                 print(

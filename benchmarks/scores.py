@@ -34,7 +34,7 @@ Gold = Sequence[Mapping[str, Any]]
 Predictions = Mapping[str, Mapping[str, Any]]
 
 
-def generated(count: int, seed: int = 1) -> tuple[Gold, Predictions]:
+def generate_questions(count: int, seed: int = 1) -> tuple[Gold, Predictions]:
     """Return questions with gold, and predictions half of which are right.
 
     The others have other words around the answer, another question's answer, or none; facts too few, too
@@ -64,21 +64,21 @@ def generated(count: int, seed: int = 1) -> tuple[Gold, Predictions]:
     return gold, predicted
 
 
-def plainly(gold: Gold, predictions: Predictions) -> dict[str, float]:
+def score_plainly(gold: Gold, predictions: Predictions) -> dict[str, float]:
     """Return the scores as a loop over the questions finds them, step by step."""
     sums = dict.fromkeys(hotpotqa.KEYS, 0.0)
     for question in gold:
         name = question["_id"]
         of_answer = of_facts = None
         if name in predictions["answer"]:
-            of_answer = _plain_answer(predictions["answer"][name], question["answer"])
+            of_answer = _score_answer(predictions["answer"][name], question["answer"])
             _count(sums, "", of_answer)
         if name in predictions["sp"]:
-            of_facts = _plain_facts(predictions["sp"][name], question["supporting_facts"])
+            of_facts = _score_facts(predictions["sp"][name], question["supporting_facts"])
             _count(sums, "sp_", of_facts)
         if of_answer and of_facts:
             precision, recall = of_answer["prec"] * of_facts["prec"], of_answer["recall"] * of_facts["recall"]
-            joint = {"em": of_answer["em"] * of_facts["em"], "f1": _plain_f1(precision, recall)}
+            joint = {"em": of_answer["em"] * of_facts["em"], "f1": _compute_f1(precision, recall)}
             _count(sums, "joint_", joint | {"prec": precision, "recall": recall})
     return {key: value / len(gold) for key, value in sums.items()}
 
@@ -88,24 +88,24 @@ def _count(sums: dict[str, float], prefix: str, scores: Mapping[str, float]) -> 
         sums[prefix + key] += value
 
 
-def _plain_text(text: str) -> str:
+def _normalise_plainly(text: str) -> str:
     signs = set(string.punctuation)
     kept = "".join(sign for sign in text.lower() if sign not in signs)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
 
 
-def _plain_f1(precision: float, recall: float) -> float:
+def _compute_f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
-def _plain_answer(predicted: str, gold: str) -> dict[str, float]:
-    em = float(_plain_text(predicted) == _plain_text(gold))
-    return {"em": em, **_plain_overlap(predicted, gold)}
+def _score_answer(predicted: str, gold: str) -> dict[str, float]:
+    em = float(_normalise_plainly(predicted) == _normalise_plainly(gold))
+    return {"em": em, **_score_overlap(predicted, gold)}
 
 
-def _plain_overlap(predicted: str, gold: str) -> dict[str, float]:
+def _score_overlap(predicted: str, gold: str) -> dict[str, float]:
     nothing = {"f1": 0.0, "prec": 0.0, "recall": 0.0}
-    ours, theirs = _plain_text(predicted), _plain_text(gold)
+    ours, theirs = _normalise_plainly(predicted), _normalise_plainly(gold)
     for left, other in ((ours, theirs), (theirs, ours)):
         if left in ["yes", "no", "noanswer"] and left != other:
             return nothing
@@ -114,10 +114,10 @@ def _plain_overlap(predicted: str, gold: str) -> dict[str, float]:
     if shared == 0:
         return nothing
     precision, recall = shared / len(words), shared / len(wanted)
-    return {"f1": _plain_f1(precision, recall), "prec": precision, "recall": recall}
+    return {"f1": _compute_f1(precision, recall), "prec": precision, "recall": recall}
 
 
-def _plain_facts(predicted: Sequence[Any], gold: Sequence[Any]) -> dict[str, float]:
+def _score_facts(predicted: Sequence[Any], gold: Sequence[Any]) -> dict[str, float]:
     chosen, wanted = {tuple(fact) for fact in predicted}, {tuple(fact) for fact in gold}
     right = wrong = missed = 0
     for fact in chosen:
@@ -130,10 +130,10 @@ def _plain_facts(predicted: Sequence[Any], gold: Sequence[Any]) -> dict[str, flo
     precision = right / (right + wrong) if right + wrong else 0.0
     recall = right / (right + missed) if right + missed else 0.0
     em = float(wrong + missed == 0)
-    return {"em": em, "f1": _plain_f1(precision, recall), "prec": precision, "recall": recall}
+    return {"em": em, "f1": _compute_f1(precision, recall), "prec": precision, "recall": recall}
 
 
-def by_site(gold: Gold, predictions: Predictions) -> Standard:
+def score_by_site(gold: Gold, predictions: Predictions) -> Standard:
     """Return the scores and counts that the site's `score` computes."""
     standard = Standard()
     answers, facts = predictions["answer"], predictions["sp"]
@@ -157,13 +157,13 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="(default: %(default)s)")
     parser.add_argument("--turns", type=int, default=9, help="of each way (default: %(default)s)")
     options = parser.parse_args()
-    gold, predictions = generated(options.questions)
-    ways = (plainly, hotpotqa.score, by_site)
+    gold, predictions = generate_questions(options.questions)
+    ways = (score_plainly, hotpotqa.score, score_by_site)
     turns = [[seconds(way, gold, predictions) for way in ways] for _ in range(options.turns)]
     plain, ours, site = (statistics.median(column) for column in zip(*turns, strict=True))
     faster = statistics.median(turn[0] / turn[1] for turn in turns)
     on_site = statistics.median(turn[0] / turn[2] for turn in turns)
-    there, here = plainly(gold, predictions), hotpotqa.score(gold, predictions)
+    there, here = score_plainly(gold, predictions), hotpotqa.score(gold, predictions)
     apart = max(abs(there[key] - here[key]) for key in hotpotqa.KEYS)
     print(f"{options.questions} questions, median of {options.turns}")
     print(

@@ -238,7 +238,7 @@ def cells(trends: Iterable[Trend], only: Sequence[str] = ()) -> list[str]:
     return [name for name in names if not only or name in only or name.partition("/")[0] in only]
 
 
-def judged(trend: Trend, store: Store, *, level: float = LEVEL) -> Result:
+def judge_trend(trend: Trend, store: Store, *, level: float = LEVEL) -> Result:
     """Return the mean difference of a trend with its t interval over seeds.
 
     Only seeds under which both cells have the score count, and none under which one was chosen.
@@ -316,7 +316,7 @@ def table(trends: Iterable[Trend], store: Store) -> str:
     """Return the trends in Markdown: expected, ours, and whether it holds."""
     lines = ["| paper | expected | ours (95 % interval over seeds) | seeds | |", "|---|---|---:|---:|---|"]
     for trend in trends:
-        result = judged(trend, store)
+        result = judge_trend(trend, store)
         ours = "–" if result.difference is None else f"{result.difference:+.3f}"
         if result.interval is not None:
             ours += f" ({result.interval[0]:+.3f} to {result.interval[1]:+.3f})"
@@ -324,7 +324,7 @@ def table(trends: Iterable[Trend], store: Store) -> str:
     return "\n".join(lines)
 
 
-def means(store: Mapping[tuple[str, int], Scores]) -> str:
+def format_means(store: Mapping[tuple[str, int], Scores]) -> str:
     """Return the mean scores of every cell in Markdown."""
     lines = ["| cell | seeds | scores |", "|---|---:|---|"]
     for name in dict.fromkeys(cell for cell, _ in store):
@@ -356,7 +356,7 @@ def main() -> int:
         parser.error(f"--only: no such cell; there are {', '.join(cells(TRENDS))}")
     store = read_store(options.store, tiny=options.tiny)
     fill(store, names, options)
-    print(table(TRENDS, store), means(store), sep="\n\n")
+    print(table(TRENDS, store), format_means(store), sep="\n\n")
     return 0
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks._site_here import site_here
 from benchmarks.annotation_pair import ACTS, PEOPLE, WARM_UP, clients
-from benchmarks.prepared_queries import launched, take_part
+from benchmarks.prepared_queries import launch_generated_study, take_part
 from scripts import servers
 
 PAGES = (
@@ -56,7 +56,7 @@ class Costs:
     bytes_each: float = 0.0
     written_ahead_each: float = 0.0
 
-    def watched(self, application: Callable[..., Any]) -> Callable[..., Any]:
+    def watch_requests(self, application: Callable[..., Any]) -> Callable[..., Any]:
         """Return the application with each request measured."""
 
         def answer(environ: dict[str, Any], start_response: Any) -> Any:
@@ -68,7 +68,7 @@ class Costs:
 
         return answer
 
-    def counted(self, kind: str) -> list[tuple[float, float]]:
+    def list_costs(self, kind: str) -> list[tuple[float, float]]:
         """Return the costs of a kind without the first third."""
         costs = self.requests[kind]
         return costs[len(costs) // 3 :]
@@ -93,7 +93,7 @@ def database_seconds() -> float:
     return int(text.split()[0]) / 1e9
 
 
-def queried(statement: str) -> float:
+def query_number(statement: str) -> float:
     """Return the number that a query answers with."""
     from django.db import connection
 
@@ -108,11 +108,11 @@ def measure(participants: int = 60, pairs: int = 0) -> Costs:
     with servers.postgres() as database, site_here(database) as folder:
         from config.wsgi import application
 
-        study = launched(folder)
-        size, ahead = queried(SIZE), queried(WRITTEN_AHEAD)
-        take_part(study, participants, costs.watched(application))
-        costs.bytes_each = (queried(SIZE) - size) / participants
-        costs.written_ahead_each = (queried(WRITTEN_AHEAD) - ahead) / participants
+        study = launch_generated_study(folder)
+        size, ahead = query_number(SIZE), query_number(WRITTEN_AHEAD)
+        take_part(study, participants, costs.watch_requests(application))
+        costs.bytes_each = (query_number(SIZE) - size) / participants
+        costs.written_ahead_each = (query_number(WRITTEN_AHEAD) - ahead) / participants
         if pairs:
             annotate(pairs, costs)
     return costs
@@ -124,7 +124,7 @@ def annotate(pairs: int, costs: Costs) -> None:
     for client in everybody:
         for _request in range(WARM_UP):
             client.step()
-        client.application = costs.watched(client.application)
+        client.application = costs.watch_requests(client.application)
     for _round in range(-(-pairs // PEOPLE)):
         for client in everybody:
             for _act in ACTS:
@@ -140,7 +140,7 @@ def table(costs: Costs) -> str:
     for kind in costs.requests:
         times = len(costs.requests[kind]) / costs.participants
         row = [kind, "" if kind.startswith("annotation") else f"{times:.0f}"]
-        for values in zip(*costs.counted(kind), strict=True):
+        for values in zip(*costs.list_costs(kind), strict=True):
             cuts = statistics.quantiles(values, n=20)
             row += [f"{cuts[9]:.1f}", f"{cuts[18]:.1f}"]
         lines.append(f"| {' | '.join(row)} |")

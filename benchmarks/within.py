@@ -29,7 +29,7 @@ from analysis.stats.paired import paired_difference
 from analysis.stats.results import TARGETS
 from analysis.study.comparisons import compare
 
-from ._crossed_studies import Interval, Rate, Size, missed, rows
+from ._crossed_studies import Interval, Rate, Size, is_bar_missed, rows
 
 SIZES = (Size(6, 12), Size(12, 16), Size(24, 24))
 EFFECT = 0.5  # planted in the studies whose intervals should hold it
@@ -37,7 +37,7 @@ CONDITIONS = ("a", "b")
 MEASURED = [measure for measure in MEASURES if measure.key in ("agreement", "time_geometric")]
 
 
-def rotated_trials(
+def simulate_rotated_trials(
     rng: np.random.Generator,
     people: int = 12,
     items: int = 12,
@@ -84,7 +84,7 @@ def study(
     rng: np.random.Generator, size: Size, effect: float, *, tests: bool
 ) -> tuple[dict[str, Interval], dict[str, float | None]]:
     """Return intervals and p of every difference in a simulated study."""
-    frame = rotated_trials(rng, size.people, size.items, effect=effect)
+    frame = simulate_rotated_trials(rng, size.people, size.items, effect=effect)
     members = frame[["participant_id", "condition"]].drop_duplicates()
     timed = frame.assign(milliseconds=1000 * frame["seconds"], system_correct=np.nan)
     grids = build_grids(
@@ -160,8 +160,8 @@ def main() -> int:
     print("\n".join(rows(held, interval=True)), flush=True)
     print(f"tests at 5 %: share of {options.studies} studies without a difference that reject, in percent")
     print("\n".join(rows(rejected, interval=False)))
-    beyond = [rate for rate in held if missed(rate, interval=True)]
-    beyond += [rate for rate in rejected if missed(rate, interval=False)]
+    beyond = [rate for rate in held if is_bar_missed(rate, interval=True)]
+    beyond += [rate for rate in rejected if is_bar_missed(rate, interval=False)]
     print(f"beyond the bars: {len(beyond)}")
     return int(bool(beyond))
 

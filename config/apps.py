@@ -23,19 +23,19 @@ class SiteConfig(AppConfig):
 
             count_here()
         if settings.SENTRY_DSN:
-            with _optional("SENTRY_DSN", "sentry-sdk"):
+            with _require_package("SENTRY_DSN", "sentry-sdk"):
                 from config.observability.error_reports import report_here
 
                 report_here()
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
-            with _optional("OTEL_EXPORTER_OTLP_ENDPOINT", "opentelemetry-exporter-otlp-proto-http"):
+            with _require_package("OTEL_EXPORTER_OTLP_ENDPOINT", "opentelemetry-exporter-otlp-proto-http"):
                 from config.observability.traces import trace_here
 
                 trace_here()
 
 
 @contextmanager
-def _optional(setting: str, package: str) -> Iterator[None]:
+def _require_package(setting: str, package: str) -> Iterator[None]:
     """Name the package that a setting needs and this machine lacks.
 
     Raises:

@@ -17,7 +17,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 
 
 def is_this_machine(url: str) -> bool:
@@ -115,7 +115,7 @@ def check_leaked_passwords(app_configs: Sequence[AppConfig] | None, **kwargs: An
     if not url or (is_safe and parts.hostname and url.endswith("/")):
         return
     yield Error(
-        f"LEAKED_PASSWORDS_URL is {redacted(url)!r}, which is not an https address ending with a slash.",
+        f"LEAKED_PASSWORDS_URL is {redact_logins(url)!r}, which is not an https address ending with a slash.",
         hint="Set it to https://api.pwnedpasswords.com/range/ or to another service of that form.",
         id="site.E014",
     )
@@ -163,7 +163,7 @@ def check_model_servers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) 
     ]
     if wrong or not urls:
         yield Error(
-            f"MODEL_SERVER_URL contains {redacted(wrong[0])!r}, which is not a web address."
+            f"MODEL_SERVER_URL contains {redact_logins(wrong[0])!r}, which is not a web address."
             if wrong
             else "MODEL_SERVER_URL is empty.",
             hint="Set it to an address such as http://127.0.0.1:8100, or to several separated by commas.",
@@ -172,7 +172,7 @@ def check_model_servers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) 
     open_to_all = [url for url in urls if urlsplit(url).scheme == "http" and not is_this_machine(url)]
     if settings.MODEL_SERVER_TOKEN and open_to_all:
         yield Warning(
-            f"MODEL_SERVER_TOKEN is sent unencrypted to another machine, {redacted(open_to_all[0])}.",
+            f"MODEL_SERVER_TOKEN is sent unencrypted to another machine, {redact_logins(open_to_all[0])}.",
             hint="Set an https address in MODEL_SERVER_URL, or keep that network private.",
             id="site.W008",
         )
@@ -184,7 +184,7 @@ def check_release(
 ) -> Iterator[CheckMessage]:
     """Refuse a database of release 0.1, whose tables had other names."""
     # Django passes databases to this check when it migrates, and none when it only starts.
-    for alias in filter(_was_made_by_0_1, databases or ()):
+    for alias in filter(_is_from_version_0_1, databases or ()):
         yield Error(
             f"The database {settings.DATABASES[alias]['NAME']} was made by Touchstone 0.1, whose tables "
             "this release does not read: start with an empty database; exported bundles and gold files of "
@@ -193,7 +193,7 @@ def check_release(
         )
 
 
-def _was_made_by_0_1(alias: str) -> bool:
+def _is_from_version_0_1(alias: str) -> bool:
     applied = MigrationRecorder(connections[alias]).applied_migrations()
     apps = {app for app, _ in applied}
     return "studyapp" in apps and "predictions" not in apps

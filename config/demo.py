@@ -83,7 +83,7 @@ def load(say: Callable[[str], object]) -> None:
     Raises:
         CommandError: One of the commands failed.
     """
-    kept = _kept()
+    kept = _read_secrets()
     passwords = {
         name: _login(name, kept.passwords.get(name, "")) for name in (USERNAME, *demo_annotation.PEOPLE)
     }
@@ -105,10 +105,10 @@ def _study(path: Path, prepare: Callable[[str], None]) -> Study:
     definition = load_definition(settings.BASE_DIR / path)
     if not Study.objects.filter(slug=definition.study).exists():
         prepare(definition.dataset)
-        quietly("create_study", str(settings.BASE_DIR / path))
+        call_quietly("create_study", str(settings.BASE_DIR / path))
     study = Study.objects.get(slug=definition.study)
     if study.status == Study.Status.DRAFT:
-        quietly("launch_study", study.slug, accept=ACCEPTED)
+        call_quietly("launch_study", study.slug, accept=ACCEPTED)
     return study
 
 
@@ -120,12 +120,12 @@ def _steps_study(say: Callable[[str], object]) -> Study | None:
 
     def prepare(dataset: str) -> None:
         say(f"Creating a study of the steps of {system} ...")
-        quietly("import_programs", STEPS_PROJECT, "--name", dataset, "--system", system)
+        call_quietly("import_programs", STEPS_PROJECT, "--name", dataset, "--system", system)
 
     return _study(STEPS, prepare)
 
 
-def quietly(*arguments: str, **options: Any) -> None:
+def call_quietly(*arguments: str, **options: Any) -> None:
     """Call a command without its output, but with progress and warnings."""
     call_command(*arguments, stdout=io.StringIO(), **options)
 
@@ -149,13 +149,13 @@ def _predictions(generated: Generated, say: Callable[[str], object], dataset: st
         say("Generating questions about a fictional world ...")
         with tempfile.TemporaryDirectory() as folder:
             demo_annotation.generate("world", Path(folder), questions, generated.seed)
-            quietly("import_dataset", "hotpot", f"{folder}/test.json", name=dataset)
+            call_quietly("import_dataset", "hotpot", f"{folder}/test.json", name=dataset)
     act = "Predicting and scoring" if generated.is_scored else "Predicting"
     say(f"{act} {questions} questions with {len(systems)} systems ...")
     for system in systems:
-        quietly("predict", dataset=dataset, system=system, wait=True)
+        call_quietly("predict", dataset=dataset, system=system, wait=True)
     if generated.is_scored:  # the command warns of every score that is undefined for so few questions
-        quietly("score", dataset=dataset, system=list(systems), stderr=io.StringIO())
+        call_quietly("score", dataset=dataset, system=list(systems), stderr=io.StringIO())
 
 
 def _token(study: Study, token: str) -> str:
@@ -170,7 +170,7 @@ def _path() -> Path:
     return Path(settings.VAR_DIR) / "demo.json"
 
 
-def _kept() -> Secrets:
+def _read_secrets() -> Secrets:
     if not _path().exists():
         return Secrets({}, {})
     kept: dict[str, Any] = json.loads(_path().read_text(encoding="utf-8"))

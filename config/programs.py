@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from analysis.programs import OBJECTS, Execution, FoundBox, FoundSpan, Node, Program, Value
 from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
-from annotation.operations import executed
+from annotation.operations import execute_document
 from annotation.parsed_items import document_of, program_of
 from annotation.queries.node_outputs import LIKELY, strength_of
 from annotation.queries.outputs import outputs_by_node
@@ -96,7 +96,7 @@ def executions(project: Project, system: str, revision: str, ids: Iterable[str])
 
 def _gold_steps(program: Program, stored: object) -> list[Step] | None:
     """Return the steps of the gold, None if the output of a step is unknown."""
-    ran = executed(document_of(stored), program)
+    ran = execute_document(document_of(stored), program)
 
     if any(ran.objects[node.index] is None for node in program.nodes if node.type in OBJECTS):
         return None
@@ -125,8 +125,12 @@ def _system_steps(row: SystemOutput, project: Project) -> list[Step]:
 
     def output(index: int) -> Output:
         module = outputs.get(index, {})
-        boxes = _likely(row.proposals, module["probabilities"]) if "probabilities" in module else None
-        tokens = _attended(row.item, module["attention"]) if "attention" in module else None
+        boxes = (
+            _select_likely_boxes(row.proposals, module["probabilities"])
+            if "probabilities" in module
+            else None
+        )
+        tokens = _select_attended_tokens(row.item, module["attention"]) if "attention" in module else None
         return (module.get("value"), module.get("values", [])), boxes, tokens
 
     return _steps(program, output)
@@ -155,7 +159,9 @@ def _steps(program: Program, output: Callable[[int], Output]) -> list[Step]:
     return [step(program.nodes[index]) for index in program.walk]
 
 
-def _likely(proposals: Sequence[Sequence[Sequence[float]]], probabilities: Sequence[float]) -> list[StepBox]:
+def _select_likely_boxes(
+    proposals: Sequence[Sequence[Sequence[float]]], probabilities: Sequence[float]
+) -> list[StepBox]:
     placed = [(image, box) for image, boxes in enumerate(proposals) for box in boxes]
     return [
         (image, box[0], box[1], box[2], box[3], p)
@@ -164,7 +170,7 @@ def _likely(proposals: Sequence[Sequence[Sequence[float]]], probabilities: Seque
     ]
 
 
-def _attended(item: Item, attention: Sequence[float]) -> Tokens:
+def _select_attended_tokens(item: Item, attention: Sequence[float]) -> Tokens:
     most = max(attention, default=0.0)
     graded = (
         (start, end, strength_of(weight, most))

@@ -70,7 +70,7 @@ class RedisAddress:
         master, _ = self._master()
         return {
             "master_name": master,
-            "sentinel_kwargs": self._of_sentinels(),
+            "sentinel_kwargs": self._build_sentinel_options(),
             "socket_connect_timeout": CONNECT_SECONDS,
             "socket_keepalive": True,
         }
@@ -90,7 +90,7 @@ class RedisAddress:
         master, database = self._master()
         return {
             "service_name": master,
-            "sentinel_manager": Sentinel(self._sentinels(), sentinel_kwargs=self._of_sentinels()),
+            "sentinel_manager": Sentinel(self._sentinels(), sentinel_kwargs=self._build_sentinel_options()),
             "password": self._password or None,
             "db": database,
             "ssl": self.is_tls,
@@ -115,7 +115,7 @@ class RedisAddress:
             raise ValueError("the name of the master, or the number of its database, is missing")
         return unquote(name), int(database or 0)
 
-    def _of_sentinels(self) -> dict[str, Any]:
+    def _build_sentinel_options(self) -> dict[str, Any]:
         options: dict[str, Any] = {
             "socket_timeout": CONNECT_SECONDS, "socket_connect_timeout": CONNECT_SECONDS
         }  # fmt: skip

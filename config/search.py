@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.policy import Act
-from accounts.queries.people import people_page
+from accounts.queries.people import read_people_page
 from accounts.queries.workspaces import workspaces_of
 from annotation.policies import may
 from annotation.queries.members import memberships
@@ -103,5 +103,5 @@ def _people(user: User, text: str) -> list[Hit]:
     return [
         Hit(person.user.username, workspace.name, reverse("people:workspace", args=[workspace.slug]))
         for workspace in workspaces_of(user, Act.WORKSPACE_MANAGE)
-        for person in people_page(workspace, search=text, size=MOST)[0]
+        for person in read_people_page(workspace, search=text, size=MOST)[0]
     ][:MOST]

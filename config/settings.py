@@ -22,8 +22,8 @@ from kombu import Queue
 from analysis import __version__
 from config.observability.log_files import FORMATS, logging_settings
 from config.redis_addresses import RedisAddress
-from config.steady_schedule import every
-from modelserver.wire.redaction import redacted
+from config.steady_schedule import schedule_every
+from modelserver.wire.redaction import redact_logins
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # The names of all settings, and of those that are secrets: a backup holds the others.
@@ -129,7 +129,7 @@ def _address(
             return parse(url)
     except ValueError:  # such as a port that is not a number
         pass
-    shown = redacted(url).rpartition("@")[2]  # no login, in an address without a scheme either
+    shown = redact_logins(url).rpartition("@")[2]  # no login, in an address without a scheme either
     raise ImproperlyConfigured(f"{name} is {shown!r}; set it to an address such as {example}.")
 
 
@@ -651,7 +651,7 @@ _UPKEEP_TASKS = {
 CELERY_BEAT_SCHEDULE = {
     name: {
         "task": task,
-        "schedule": every(seconds),
+        "schedule": schedule_every(seconds),
         "options": {"expires": seconds, "ignore_result": True, "queue": UPKEEP},
     }
     for name, (task, seconds) in _UPKEEP_TASKS.items()

@@ -8,14 +8,14 @@ from celery.schedules import schedule
 _BEGUN, _SINCE = datetime.now(tz=UTC), time.monotonic()
 
 
-def every(seconds: float) -> schedule:
+def schedule_every(seconds: float) -> schedule:
     """Return a schedule that counts the seconds since the program began.
 
     By the clock of the machine, a beat that ran a task while the clock was a day ahead would wait for a day
     once the clock is right again.
     """
-    return schedule(seconds, nowfun=_steady_now)
+    return schedule(seconds, nowfun=_read_steady_clock)
 
 
-def _steady_now() -> datetime:
+def _read_steady_clock() -> datetime:
     return _BEGUN + timedelta(seconds=time.monotonic() - _SINCE)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotFound
 from django.views.decorators.http import require_safe
 
-from foundation.images.image_files import content_host, signed_image
+from foundation.images.image_files import content_host, serve_signed_image
 
 _NOTHING = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -16,7 +16,7 @@ _NOTHING = {
 @require_safe
 def content(request: HttpRequest, token: str) -> HttpResponseBase:
     """Return the image of a signed address."""
-    return signed_image(token)
+    return serve_signed_image(token)
 
 
 class OwnOrigin:

@@ -19,10 +19,10 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 
 from accounts.access import user_of
-from accounts.current_workspace import chosen_workspace
+from accounts.current_workspace import find_chosen_workspace
 from annotation.queries.members import memberships
 from config.search import search as found
-from config.waiting import waiting_acts
+from config.waiting import list_waiting_acts
 from jobs.queries import jobs_of
 from studyapp.queries.progress import studies_with_counts
 
@@ -35,13 +35,13 @@ _NEWEST = 6  # of studies, projects and jobs on the start page
 def start(request: HttpRequest) -> HttpResponse:
     """Show the newest studies, projects and jobs, and what waits."""
     user = user_of(request)
-    workspace = chosen_workspace(request)
+    workspace = find_chosen_workspace(request)
     members = memberships(user, workspace)
     context = {
         "studies": studies_with_counts(user, workspace)[:_NEWEST],
         "projects": [member.project for member in members[:_NEWEST]],
         "jobs": jobs_of(user)[:_NEWEST],
-        "waiting": list(waiting_acts(user, members[:_NEWEST])),
+        "waiting": list(list_waiting_acts(user, members[:_NEWEST])),
     }
     return render(request, "start.html", context)
 
@@ -57,16 +57,16 @@ def search(request: HttpRequest) -> HttpResponse:
 @require_POST
 def choose_theme(request: HttpRequest) -> HttpResponse:
     """Remember the colours that a person wants, in a cookie."""
-    return _remembered(request, "theme", ("light", "dark"))
+    return _remember_choice(request, "theme", ("light", "dark"))
 
 
 @require_POST
 def choose_density(request: HttpRequest) -> HttpResponse:
     """Remember the height of rows that a person wants, in a cookie."""
-    return _remembered(request, "density", ("compact",))
+    return _remember_choice(request, "density", ("compact",))
 
 
-def _remembered(request: HttpRequest, name: str, values: Collection[str]) -> HttpResponse:
+def _remember_choice(request: HttpRequest, name: str, values: Collection[str]) -> HttpResponse:
     """Keep a choice in a cookie, empty if it is none of the values."""
     address = request.POST.get("next", "")
     allowed = url_has_allowed_host_and_scheme(address, {request.get_host()}, request.is_secure())

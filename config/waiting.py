@@ -24,7 +24,7 @@ class WaitingAct(NamedTuple):
     address: str
 
 
-def waiting_acts(user: User, members: Iterable[Membership]) -> Iterator[WaitingAct]:
+def list_waiting_acts(user: User, members: Iterable[Membership]) -> Iterator[WaitingAct]:
     """Yield what waits for a user in these projects, and the answers to judge."""
     for member in members:
         project = member.project

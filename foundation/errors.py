@@ -14,7 +14,7 @@ TouchstoneError
 from pathlib import Path
 from typing import Any
 
-from foundation.messages import at_field
+from foundation.messages import prefix_field
 
 
 class TouchstoneError(Exception):
@@ -45,7 +45,7 @@ class BadFile(TouchstoneError):
         self.path, self.message, self.line, self.field = path, message, line, field
         position = f"{path}" if line is None else f"{path}:{line}"
         where = ": ".join(part for part in (position, field) if part)
-        super().__init__(at_field(where, message) if message else where)
+        super().__init__(prefix_field(where, message) if message else where)
 
 
 class RunFailed(TouchstoneError):

@@ -36,7 +36,7 @@ class Growing(FrozenModel):
         cls.LATER = frozenset(name for name, field in fields if not field.is_required()) - cls.FIRST
 
     @model_serializer(mode="wrap")
-    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields
         return {
             fields[name].alias or name: value

@@ -1,7 +1,7 @@
 """Templates of texts that packages without translations write.
 
 The model server and the analysis give plain English, which runs and scores
-store. `known_message` finds the template that made such a text, so that a
+store. `recognise_message` finds the template that made such a text, so that a
 page shows it in the reader's language. Values named ``problem`` are texts of
 the same kind.
 """
@@ -11,7 +11,7 @@ from functools import cache
 
 from django.utils.translation import gettext_noop
 
-from foundation.messages import Message, at_field
+from foundation.messages import Message, prefix_field
 
 TEMPLATES = (
     # Assumptions of a sample size (`analysis.planning`).
@@ -199,7 +199,7 @@ HEADS = (
 _VALUE = re.compile(r"%\((\w+)\)s")
 
 
-def known_message(text: str) -> str:
+def recognise_message(text: str) -> str:
     """Return a text with the template that made it; as it is if none did.
 
     A field or a system before a known text stays, unless it is a word of HEADS: ``context.3: …``.
@@ -213,8 +213,8 @@ def known_message(text: str) -> str:
     if (message := _message_by(text, TEMPLATES)) is not None:
         return message
     field, colon, problem = text.partition(": ")
-    inner = known_message(problem) if colon else problem
-    return at_field(field, inner) if isinstance(inner, Message) else text
+    inner = recognise_message(problem) if colon else problem
+    return prefix_field(field, inner) if isinstance(inner, Message) else text
 
 
 def _message_by(text: str, templates: tuple[str, ...]) -> Message | None:
@@ -223,7 +223,7 @@ def _message_by(text: str, templates: tuple[str, ...]) -> Message | None:
             message = Message(text)
             message.template = template
             message.values = {
-                name: known_message(value) if name == "problem" else value
+                name: recognise_message(value) if name == "problem" else value
                 for name, value in match.groupdict().items()
             }
             return message

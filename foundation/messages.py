@@ -28,7 +28,7 @@ def say(template: str, **values: Any) -> Message:
     return message
 
 
-def at_field(field: str, problem: str) -> Message:
+def prefix_field(field: str, problem: str) -> Message:
     """Return a message about a field, which no language changes."""
     return say(AT_FIELD, field=field, problem=problem)
 
@@ -40,7 +40,7 @@ def value_error(template: str, **values: Any) -> ValueError:
 
 def field_error(field: str, template: str, **values: Any) -> ValueError:
     """Return the error of a field: its problem is a template with values."""
-    return ValueError(at_field(field, say(template, **values)))
+    return ValueError(prefix_field(field, say(template, **values)))
 
 
 def split_field(message: Message) -> tuple[str, str]:
@@ -50,12 +50,12 @@ def split_field(message: Message) -> tuple[str, str]:
     return message.values["field"], message.values["problem"]
 
 
-def changed(message: str, change: Callable[[str], str]) -> str:
+def map_message(message: str, change: Callable[[str], str]) -> str:
     """Apply a function to a text, or to the values of a message."""
     if not isinstance(message, Message):
         return change(message)
     values = {
-        name: changed(value, change) if isinstance(value, str) else value
+        name: map_message(value, change) if isinstance(value, str) else value
         for name, value in message.values.items()
     }
     return say(message.template, **values)

@@ -18,7 +18,7 @@ class ForbiddenTransition(Exception):
     """The act is not possible in the present status."""
 
 
-def next_status(table: tuple[Transition, ...], act: str, status: str) -> str:
+def find_next_status(table: tuple[Transition, ...], act: str, status: str) -> str:
     """Return the status that ``act`` leads to.
 
     Raises:
@@ -34,11 +34,11 @@ def next_status(table: tuple[Transition, ...], act: str, status: str) -> str:
                     "cannot %(act)s while %(status)s; possible only while %(sources)s",
                     act=say(act),
                     status=say(status),
-                    sources=reduce(_or, map(say, transition.sources)),
+                    sources=reduce(_join_with_or, map(say, transition.sources)),
                 )
             )
     raise KeyError(act)
 
 
-def _or(first: Message, second: Message) -> Message:
+def _join_with_or(first: Message, second: Message) -> Message:
     return say("%(first)s or %(second)s", first=first, second=second)

@@ -7,18 +7,18 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from foundation.known_messages import known_message
+from foundation.known_messages import recognise_message
 from foundation.messages import message_of, translate_message
 
 
-def translated(message: str) -> str:
+def translate_text(message: str) -> str:
     """Translate a message, or a text that a known template made."""
-    return translate_message(known_message(message), gettext)
+    return translate_message(recognise_message(message), gettext)
 
 
-def translated_error(error: Exception) -> str:
+def translate_error(error: Exception) -> str:
     """Return the text of an error in the active language."""
-    return translated(message_of(error))
+    return translate_text(message_of(error))
 
 
 @contextmanager
@@ -27,4 +27,4 @@ def errors_shown(request: HttpRequest, *kinds: type[Exception]) -> Iterator[None
     try:
         yield
     except kinds as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))

@@ -102,14 +102,14 @@ def slug(text: str) -> str:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a valid name: use letters, digits, hyphens and underscores"
         ) from error
-    return _short(text)
+    return _check_name_length(text)
 
 
 def system_name(text: str) -> str:
     """Parse the name of a system."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the name of a system may not be empty")
-    return _short(text)
+    return _check_name_length(text)
 
 
 def count(text: str) -> int:
@@ -138,7 +138,7 @@ def seconds(text: str) -> float:
     return given
 
 
-def _short(text: str) -> str:
+def _check_name_length(text: str) -> str:
     if len(text) > 100:
         raise argparse.ArgumentTypeError("a name has at most 100 characters")
     return text

@@ -36,7 +36,7 @@ def age(lease: UUID | None) -> float | None:
     return None if renewed is None else max(0.0, time.time() - renewed)
 
 
-def too_recent(moment: datetime) -> tuple[datetime, datetime]:
+def compute_recent_range(moment: datetime) -> tuple[datetime, datetime]:
     """Return the range of beginnings too recent for an expired lease.
 
     A lease that could not be taken at once is younger than that. Beginnings after ``moment`` date from before
@@ -46,7 +46,7 @@ def too_recent(moment: datetime) -> tuple[datetime, datetime]:
 
 
 @contextmanager
-def held(lease: UUID) -> Iterator[None]:
+def hold_lease(lease: UUID) -> Iterator[None]:
     """Renew a lease until the work ends."""
     ended = Event()
 

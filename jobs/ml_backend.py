@@ -16,9 +16,9 @@ from django.core.exceptions import ValidationError as InvalidField
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from foundation.errors import RunFailed
-from foundation.imports.import_fields import first_error
+from foundation.imports.import_fields import format_first_error
 from foundation.messages import say
-from jobs.webhooks.addresses import NotFound, Refused, check_new_address, pinned_request
+from jobs.webhooks.addresses import NotFound, Refused, build_pinned_request, check_new_address
 from modelserver.wire.errors import DeadlineExceeded, Unavailable
 
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
@@ -121,7 +121,7 @@ def predict_tasks(
                 for part in parts
                 for each in predict_tasks(url, project=project, config=config, tasks=part)
             ]
-        message = first_error(error) if isinstance(error, ValidationError) else str(error)
+        message = format_first_error(error) if isinstance(error, ValidationError) else str(error)
         return [Problem(f"the ML backend: {message}")]
     return list(results)
 
@@ -130,7 +130,7 @@ def _call(method: str, url: str, path: str, body: Mapping[str, Any] | None = Non
     """Send a request to the checked address; return the JSON of the answer."""
     whole = url.rstrip("/") + path
     try:
-        request = pinned_request(
+        request = build_pinned_request(
             method,
             whole,
             allow_private=settings.WEBHOOK_ALLOW_PRIVATE,

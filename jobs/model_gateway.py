@@ -43,7 +43,7 @@ def predict_items(*, system: str, revision: str, items: Sequence[QAItem]) -> lis
         ModelServerError: As ``ModelClient.predict``. An item that the server refuses becomes an ItemError;
             InvalidRequest remains if the server refuses the system.
     """
-    with connected(patience=PATIENCE_SECONDS) as client:
+    with connect_to_model_servers(patience=PATIENCE_SECONDS) as client:
 
         def send(part: Sequence[QAItem]) -> tuple[str, Sequence[QAPrediction | ItemError]]:
             response = client.predict(system, part, request_id=request_ids.label() or None)
@@ -59,7 +59,7 @@ def explain_items(
 
     Raises as `predict_items`; InvalidRequest means that the system has no saliency.
     """
-    with connected(patience=PATIENCE_SECONDS) as client:
+    with connect_to_model_servers(patience=PATIENCE_SECONDS) as client:
 
         def send(part: Sequence[QAItem]) -> tuple[str, Sequence[Explanation | ItemError]]:
             response = client.explain(system, part, options, request_id=request_ids.label() or None)
@@ -73,7 +73,7 @@ def execute_items(*, system: str, revision: str, items: Sequence[ModuleItem]) ->
 
     Raises as `predict_items`. One request holds at most ``MOST_IMAGE_BYTES`` of images.
     """
-    with connected(patience=PATIENCE_SECONDS) as client:
+    with connect_to_model_servers(patience=PATIENCE_SECONDS) as client:
 
         def send(part: Sequence[ModuleItem]) -> tuple[str, Sequence[Execution | ItemError]]:
             response = client.execute(system, part, request_id=request_ids.label() or None)
@@ -140,7 +140,7 @@ def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
         RunFailed: The system is of the other kind.
         ModelServerError: As ``ModelClient.systems`` and ``ModelClient.load``.
     """
-    with connected(patience=0) as client:
+    with connect_to_model_servers(patience=0) as client:
         systems = client.systems().systems
         for system in systems:
             if system.name == name:
@@ -156,7 +156,7 @@ def served_names(kind: SystemKind) -> list[str]:
     Raises:
         ModelServerError: As ``ModelClient.systems``.
     """
-    with connected(patience=0) as client:
+    with connect_to_model_servers(patience=0) as client:
         return sorted(system.name for system in client.systems().systems if system.kind == kind)
 
 
@@ -168,7 +168,7 @@ def _require_kind(system: SystemInfo, kind: SystemKind) -> None:
     raise RunFailed(f"{system.name} is a reader: it answers questions (predict), and executes no programs")
 
 
-def connected(*, patience: float, url: str = "") -> ModelClient:
+def connect_to_model_servers(*, patience: float, url: str = "") -> ModelClient:
     """Return a client of the model servers that retries for a while.
 
     Args:

@@ -11,7 +11,7 @@ from foundation.errors import NoBroker, RunFailed
 from jobs.model_gateway import served_names, served_system
 from jobs.models import SlicedRun
 from jobs.progress_bar import Bar
-from jobs.queue import LOST_LIMIT, under_way, workers
+from jobs.queue import LOST_LIMIT, has_pending_slices, workers
 from modelserver.wire.errors import Unavailable
 from modelserver.wire.schema import SystemInfo, SystemKind
 
@@ -102,7 +102,7 @@ def wait(job: Job, bar: Bar) -> None:
             try:
                 names = workers()
                 problem = _find_problem(names)
-                if problem is None and not under_way(job.task, job.run_id, names):
+                if problem is None and not has_pending_slices(job.task, job.run_id, names):
                     lost += not job.is_finished(job.count_done())  # the last slice may have ended meanwhile
                     problem = _enqueue_again(job, lost)
             except NoBroker as error:

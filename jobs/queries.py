@@ -5,9 +5,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
-from accounts.policy import Act, granting
+from accounts.policy import Act, find_granting_roles
 from accounts.queries.workspaces import workspaces_of
-from accounts.shareable import sharing
+from accounts.shareable import load_sharing_module
 from jobs.models import Job
 
 # The act that a job of a study or a project asks for; all others work on the data of a workspace.
@@ -27,7 +27,7 @@ def jobs_of(user: User, **columns: Any) -> QuerySet[Job]:
     seen = Q(workspace__in=workspaces_of(user, Act.DATA_MANAGE))
     for kind, act in reversed(ACTS.items()):
         about = Q(options__has_key=kind)
-        allowed = _allowed(user, act, kind, started.filter(about))
+        allowed = _list_allowed_objects(user, act, kind, started.filter(about))
         seen = about & Q(**{f"options__{kind}__in": allowed}) | ~about & seen
     return started.filter(seen).select_related("workspace").order_by("-pk")
 
@@ -37,7 +37,7 @@ def job_of(user: User, pk: int) -> Job | None:
     return jobs_of(user, pk=pk).first()
 
 
-def _allowed(user: User, act: Act, kind: str, jobs: QuerySet[Job]) -> list[int]:
+def _list_allowed_objects(user: User, act: Act, kind: str, jobs: QuerySet[Job]) -> list[int]:
     """Return the keys of the objects of jobs with which a user may do this.
 
     It is what `accounts.rights.can` says of each, in as many queries for all of them as for one.
@@ -45,14 +45,14 @@ def _allowed(user: User, act: Act, kind: str, jobs: QuerySet[Job]) -> list[int]:
     keys = set(jobs.order_by().values_list(f"options__{kind}", flat=True).distinct())
     if not keys:
         return []
-    module, sharing_roles = sharing(kind), granting(act, shared=True)
+    module, sharing_roles = load_sharing_module(kind), find_granting_roles(act, shared=True)
     workspaces = set(workspaces_of(user, act).values_list("pk", flat=True))
     shared = {each.pk for each, _user, role in module.shares(users=[user]) if role in sharing_roles}
     objects = module.OBJECTS.filter(pk__in=keys)
     return [each.pk for each in objects if each.workspace.pk in workspaces or each.pk in shared]
 
 
-def applied_job(preview: Job) -> Job | None:
+def find_applying_job(preview: Job) -> Job | None:
     """Return the job that applies a preview, if one runs or is done."""
     jobs = Job.objects.filter(kind=preview.kind, options__preview=preview.pk)
     return jobs.exclude(status__in=(Job.Status.FAILED, Job.Status.CANCELLED)).first()

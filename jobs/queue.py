@@ -62,7 +62,7 @@ def publish(task: Task[Any, Any], calls: Iterable[tuple[int, ...]], **options: A
             # Without a retry, so that a missing broker is an error at once instead of a silent wait.
             task.apply_async(arguments, retry=False, ignore_result=True, **options)
     except BrokerError as error:
-        raise _no_broker(error) from error
+        raise _build_broker_error(error) from error
 
 
 def workers() -> list[str]:
@@ -70,10 +70,10 @@ def workers() -> list[str]:
     try:
         return [name for reply in current_app.control.ping(timeout=1.0) or [] for name in reply]
     except BrokerError as error:
-        raise _no_broker(error) from error
+        raise _build_broker_error(error) from error
 
 
-def active_calls() -> set[tuple[Any, ...]]:
+def list_active_calls() -> set[tuple[Any, ...]]:
     """Return what workers do now: the name of each task, then its arguments.
 
     The main process of a worker answers, also while a task leaves no time to its threads. Raises NoBroker.
@@ -81,11 +81,11 @@ def active_calls() -> set[tuple[Any, ...]]:
     try:
         replies = current_app.control.inspect(timeout=1.0).active() or {}
     except BrokerError as error:
-        raise _no_broker(error) from error
+        raise _build_broker_error(error) from error
     return {(call["name"], *call["args"]) for calls in replies.values() for call in calls}
 
 
-def under_way(task: Task[Any, Any], run_id: int, names: list[str]) -> bool:
+def has_pending_slices(task: Task[Any, Any], run_id: int, names: list[str]) -> bool:
     """Return whether slices of a run wait in the queue or at a worker.
 
     Queued work of other runs counts too, because slices behind it are not lost.
@@ -104,12 +104,12 @@ def under_way(task: Task[Any, Any], run_id: int, names: list[str]) -> bool:
         inspect = current_app.control.inspect(names, timeout=5.0)
         held = [inspect.active(), inspect.reserved(), inspect.scheduled()]
     except BrokerError as error:
-        raise _no_broker(error) from error
+        raise _build_broker_error(error) from error
     entries: list[Any] = [entry for replies in held for each in (replies or {}).values() for entry in each]
     requests = [entry.get("request", entry) for entry in entries]
     return any(request["name"] == task.name and list(request["args"])[:1] == [run_id] for request in requests)
 
 
-def _no_broker(error: Exception) -> NoBroker:
+def _build_broker_error(error: Exception) -> NoBroker:
     uri = current_app.connection_for_write().as_uri()  # without its password
     return NoBroker(f"the work queue at {uri} cannot be reached ({error}); start the broker")

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from jobs.model_gateway import connected
+from jobs.model_gateway import connect_to_model_servers
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.load_balancing import Servers
 from modelserver.wire.schema import SystemInfo
@@ -84,5 +84,5 @@ def _state(url: str, future: "Future[list[SystemInfo]]", seconds: float) -> Serv
 
 
 def _ask(url: str) -> list[SystemInfo]:
-    with connected(patience=0, url=url) as client:
+    with connect_to_model_servers(patience=0, url=url) as client:
         return client.systems().systems

@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from foundation.errors import RunFailed
-from foundation.state_machine import Transition, next_status
+from foundation.state_machine import Transition, find_next_status
 from jobs.models import SlicedRun
-from jobs.queue import LOST_LIMIT, Slice, publish, under_way, workers
+from jobs.queue import LOST_LIMIT, Slice, has_pending_slices, publish, workers
 from modelserver.wire.errors import BudgetSpent, ModelServerError, Unavailable
 
 Run = TypeVar("Run", bound=SlicedRun)
@@ -66,7 +66,7 @@ class RunKind(Generic[Run, Unit]):
         retried, _ = getattr(run, self.failures).all().delete()
         if run.status == Status.DONE and self.is_complete(run):
             return run
-        run.status = next_status(TRANSITIONS, "start", run.status)
+        run.status = find_next_status(TRANSITIONS, "start", run.status)
         run.error, run.finished_at, run.progressed_at, run.sweeps = "", None, timezone.now(), 0
         run.save(update_fields=["status", "error", "finished_at", "progressed_at", "sweeps"])
         self.log("start", run, by, {"retried": retried})
@@ -148,7 +148,7 @@ class RunKind(Generic[Run, Unit]):
 
     @transaction.atomic
     def _end(self, run_id: int, act: str, *, by: User | None = None, **columns: Any) -> bool:
-        status = next_status(TRANSITIONS, act, Status.RUNNING)
+        status = find_next_status(TRANSITIONS, act, Status.RUNNING)
         running = self.model._default_manager.filter(pk=run_id, status=Status.RUNNING)
         ended = running.update(status=status, **columns)
         if ended:
@@ -177,7 +177,7 @@ class RunKind(Generic[Run, Unit]):
             progressed_at__range=recent
         )
         for run in running.order_by("pk"):
-            if under_way(task, run.pk, workers()):
+            if has_pending_slices(task, run.pk, workers()):
                 continue
             if run.sweeps >= LOST_LIMIT:
                 self.fail_run(

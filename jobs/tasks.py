@@ -19,9 +19,9 @@ from foundation.frozen_model import FrozenModel
 from jobs.actions import jobs, slices
 from jobs.actions.webhooks import deliver, open_client
 from jobs.models import Job
-from jobs.queue import active_calls, count_queued, publish
+from jobs.queue import count_queued, list_active_calls, publish
 from jobs.webhooks.models import DeliveryBase
-from jobs.webhooks.queries import delivery_tables, due_deliveries, due_webhooks
+from jobs.webhooks.queries import delivery_tables, list_due_deliveries, list_due_webhooks
 
 MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
 
@@ -69,7 +69,7 @@ def enqueue_job(job: Job) -> None:
 @shared_task(ignore_result=True)
 def sweep_jobs() -> None:
     """Enqueue jobs again that lost their worker or their message."""
-    lost = jobs.release_lost(is_active=lambda job_id: (run_job.name, job_id) in active_calls())
+    lost = jobs.release_lost(is_active=lambda job_id: (run_job.name, job_id) in list_active_calls())
     if not count_queued():  # else the message of a pending job may be among those that wait
         now = timezone.now()
         # A job created in the future is of before the clock was set back.
@@ -95,7 +95,7 @@ def purge_files() -> None:
 def deliver_webhooks() -> None:
     """Start a task for each webhook with due deliveries; called by beat."""
     for table in delivery_tables():
-        for webhook in due_webhooks(table):
+        for webhook in list_due_webhooks(table):
             deliver_to.apply_async((table._meta.label, webhook), retry=False)
 
 
@@ -110,6 +110,6 @@ def deliver_to(table: str, webhook: int) -> None:
     model = apps.get_model(table)
     assert issubclass(model, DeliveryBase)
     with open_client() as post:
-        for delivery in due_deliveries(model, webhook, MOST):
+        for delivery in list_due_deliveries(model, webhook, MOST):
             if not deliver(model, delivery=delivery, post=post):
                 break

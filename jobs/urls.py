@@ -7,7 +7,7 @@ from jobs.views import pages
 app_name = "jobs"
 
 urlpatterns = [
-    path("jobs/", pages.listed, name="list"),
+    path("jobs/", pages.list_jobs, name="list"),
     path("jobs/<int:pk>/", pages.job, name="job"),
     path("jobs/<int:pk>/progress/", pages.progress, name="progress"),
     path("jobs/<int:pk>/cancel/", pages.cancel, name="cancel"),

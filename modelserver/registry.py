@@ -52,11 +52,11 @@ class SystemSpec:
 def _spec(name: str, description: str, load: Callable[..., Served], *, is_shipped: bool = True) -> SystemSpec:
     shipped = WEIGHTS / name if is_shipped else None
 
-    def opened(weights: Path | None, device: torch.device) -> Served:
+    def open_system(weights: Path | None, device: torch.device) -> Served:
         return load(weights or shipped, device, name=name, description=description)
 
     kind: SystemKind = "modular" if load in MODULAR else "reader"
-    return SystemSpec(name, description, opened, kind, MODULAR.get(load), load in SPAN_READERS)
+    return SystemSpec(name, description, open_system, kind, MODULAR.get(load), load in SPAN_READERS)
 
 
 SYSTEMS: dict[str, SystemSpec] = {
@@ -125,21 +125,21 @@ def load_system(name: str, *, weights: Path | None = None, device: str | torch.d
         InvalidRequest: It is a modular network.
         UnreadableWeights: The weights folder is damaged.
     """
-    if _named(name).kind != "reader":
+    if _find_spec(name).kind != "reader":
         raise InvalidRequest(f"{name} is a modular network, which executes programs and answers no questions")
-    return cast(Predictor, _named(name).load(weights, torch.device(device)))
+    return cast(Predictor, _find_spec(name).load(weights, torch.device(device)))
 
 
 def load_modular_system(
     name: str, *, weights: Path | None = None, device: str | torch.device = "cpu"
 ) -> Executor:
     """Return the named modular network; takes and raises as `load_system`."""
-    if _named(name).kind != "modular":
+    if _find_spec(name).kind != "modular":
         raise InvalidRequest(f"{name} is a reader, which executes no programs")
-    return cast(Executor, _named(name).load(weights, torch.device(device)))
+    return cast(Executor, _find_spec(name).load(weights, torch.device(device)))
 
 
-def _named(name: str) -> SystemSpec:
+def _find_spec(name: str) -> SystemSpec:
     if name not in SYSTEMS:
         raise UnknownSystem(f"no system {name!r}; known systems: {', '.join(SYSTEMS)}")
     return SYSTEMS[name]

@@ -35,8 +35,8 @@ def place_labels(
     """
     placed: list[Rectangle] = []
     for box, size in zip(boxes, sizes, strict=True):
-        tried = [(each, _moved_in(each, image)) for each in _candidates(box, size, gap)]
-        _, best = min(tried, key=lambda pair: (_covered(pair[1], placed), pair[0] != pair[1]))
+        tried = [(each, _move_inside(each, image)) for each in _candidates(box, size, gap)]
+        _, best = min(tried, key=lambda pair: (_sum_overlaps(pair[1], placed), pair[0] != pair[1]))
         placed.append(best)
     return placed
 
@@ -55,11 +55,11 @@ def _candidates(box: Rectangle, size: tuple[int, int], gap: int) -> Iterator[Rec
             yield Rectangle(x, y, width, height)
 
 
-def _covered(label: Rectangle, placed: Sequence[Rectangle]) -> int:
+def _sum_overlaps(label: Rectangle, placed: Sequence[Rectangle]) -> int:
     return sum(label.overlap(other) for other in placed)
 
 
-def _moved_in(label: Rectangle, image: tuple[int, int]) -> Rectangle:
+def _move_inside(label: Rectangle, image: tuple[int, int]) -> Rectangle:
     x = max(0, min(label.x, image[0] - label.width))
     y = max(0, min(label.y, image[1] - label.height))
     return label._replace(x=x, y=y)

@@ -72,7 +72,7 @@ def steps_of(execution: Execution, item: ModuleItem) -> list[Step] | None:
     if not execution.modules:
         return None
     program = parse(execution.program, kind="boxes" if item.images else "spans")
-    outputs = _by_node(program, {each.index: each for each in execution.modules})
+    outputs = _map_outputs_to_nodes(program, {each.index: each for each in execution.modules})
     numbers = {index: number for number, index in enumerate(program.walk, start=1)}
 
     def step(node: Node) -> Step:
@@ -92,7 +92,7 @@ def steps_of(execution: Execution, item: ModuleItem) -> list[Step] | None:
     return [step(program.nodes[index]) for index in program.walk]
 
 
-def _by_node(program: Program, given: Mapping[int, NodeOutput]) -> dict[int, NodeOutput]:
+def _map_outputs_to_nodes(program: Program, given: Mapping[int, NodeOutput]) -> dict[int, NodeOutput]:
     """Return outputs by node; one of equal subtrees has the output of all."""
     shared = {
         program.representative[index]: one for index, one in given.items() if index < len(program.nodes)

@@ -57,22 +57,22 @@ def reductions(
     order = removal_order(probabilities, facts)
     contexts: dict[str, Context] = {}
 
-    def without(removed: Sequence[tuple[str, int]]) -> str:
+    def store_without(removed: Sequence[tuple[str, int]]) -> str:
         reduced = reduce_context(context, removed, len(removed))
         key = digest(reduced)
         contexts[key] = [(title, sentences) for title, sentences in reduced]
         return key
 
-    def only(kept: Sequence[tuple[str, int]]) -> str:
-        return without([fact for fact in (*order.relevant, *order.irrelevant) if fact not in kept])
+    def store_only(kept: Sequence[tuple[str, int]]) -> str:
+        return store_without([fact for fact in (*order.relevant, *order.irrelevant) if fact not in kept])
 
     full = digest(context)
     result = Reductions(
         full=full,
-        relevant={k: without(order.relevant[:k]) for k in REMOVALS},
-        irrelevant={k: without(order.irrelevant[:k]) for k in REMOVALS},
-        without=without(order.relevant) if with_erasure else "",
-        only={k: only(order.relevant[:k] if k else order.relevant) for k in (0, *REMOVALS)}
+        relevant={k: store_without(order.relevant[:k]) for k in REMOVALS},
+        irrelevant={k: store_without(order.irrelevant[:k]) for k in REMOVALS},
+        without=store_without(order.relevant) if with_erasure else "",
+        only={k: store_only(order.relevant[:k] if k else order.relevant) for k in (0, *REMOVALS)}
         if with_erasure
         else {},
         contexts=contexts,

@@ -89,12 +89,12 @@ def import_dataset(job: Job, report: Report) -> JobResult:
     extends = held.exists()
 
     def work(upload: Path, folder: Path, findings: Findings) -> dict[str, Any]:
-        path = _opened(upload, folder, options, report)
+        path = _fetch_or_unpack(upload, folder, options, report)
         size = size_of(path) or None
         records = QUESTION_FORMATS[options.format](
             path, on_progress=lambda at: report(at, size), findings=findings
         )
-        first = FirstRows(records, _shown, most=FIRST_ROWS)
+        first = FirstRows(records, _build_preview, most=FIRST_ROWS)
         counts = import_questions(
             records=first,
             name=options.name,
@@ -111,7 +111,7 @@ def import_dataset(job: Job, report: Report) -> JobResult:
     return import_upload(job, work)
 
 
-def _opened(upload: Path, folder: Path, options: DatasetOptions, report: Report) -> Path:
+def _fetch_or_unpack(upload: Path, folder: Path, options: DatasetOptions, report: Report) -> Path:
     """Fetch or unpack an upload; return the file or folder to read."""
     if options.hub:
         return fetch_upload(upload, folder, report)
@@ -125,7 +125,7 @@ def _opened(upload: Path, folder: Path, options: DatasetOptions, report: Report)
     return path
 
 
-def _shown(record: QuestionRecord) -> dict[str, Any]:
+def _build_preview(record: QuestionRecord) -> dict[str, Any]:
     """Return what a preview shows of a question: what will be stored."""
     columns = record.columns()
     names = ("external_id", "text", "answer", "supporting_facts")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from foundation.errors import NotFound, RunFailed
-from foundation.known_messages import known_message
+from foundation.known_messages import recognise_message
 from foundation.messages import say
 from jobs.actions.jobs import JobContinues, JobResult, Report
 from jobs.models import Job
@@ -17,8 +17,8 @@ from modelserver.wire.errors import ModelServerError
 from predictions.actions.saliency import compute_weights
 from predictions.actions.scores import compute_reductions, farm_obstacle, score_run, server_obstacle
 from predictions.models import PredictionRun
-from predictions.queries.reductions import answered, pending_reductions
-from predictions.queries.saliency import weight_slices, without_weights
+from predictions.queries.reductions import count_answered_inputs, pending_reductions
+from predictions.queries.saliency import list_without_weights, weight_slices
 from predictions.tasks import PROBE_TOKENS, SLICE, SLICE_TOKENS
 
 TURN_SECONDS = 240.0  # less than the time limit of a task, with room for a slow slice
@@ -40,10 +40,10 @@ def _reduce(run: PredictionRun, report: Report) -> str | None:
             return None
         if (obstacle := server_obstacle(run)) is not None:
             return obstacle
-        _in_turns(
+        _compute_in_turns(
             pending.slices,
             lambda first, last: compute_reductions(run_id=run.pk, first=first, last=last),
-            lambda: report(answered(run), pending.total),
+            lambda: report(count_answered_inputs(run), pending.total),
         )
     except (RunFailed, ModelServerError) as error:
         return str(error)
@@ -59,16 +59,16 @@ def compute_saliency(job: Job, report: Report) -> JobResult:
     run = _run_of(job)
     total = run.predictions.count()
     try:
-        _in_turns(
+        _compute_in_turns(
             weight_slices(run, tokens=PROBE_TOKENS, most=SLICE),
             lambda first, last: compute_weights(run_id=run.pk, first=first, last=last),
-            lambda: report(total - without_weights(run).count(), total),
+            lambda: report(total - list_without_weights(run).count(), total),
         )
     except ModelServerError as error:
         raise RunFailed(
             say(
                 "%(problem)s. The weights so far are stored; start it again to continue.",
-                problem=known_message(str(error)),
+                problem=recognise_message(str(error)),
             )
         ) from error
     failed = run.predictions.exclude(saliency_error="").order_by("pk")
@@ -77,14 +77,14 @@ def compute_saliency(job: Job, report: Report) -> JobResult:
         raise RunFailed(
             say(
                 "no prediction has saliency; the first: %(problem)s",
-                problem=known_message(first.saliency_error),
+                problem=recognise_message(first.saliency_error),
             )
         )
     summary: dict[str, Any] = {"run": str(run.pk), "total": total, "failures": failures}
     return JobResult(summary | {"first_error": "" if first is None else first.saliency_error})
 
 
-def _in_turns(
+def _compute_in_turns(
     slices: Sequence[Slice], compute: Callable[[int, int], object], note: Callable[[], None]
 ) -> None:
     """Compute slices for the time of a turn.

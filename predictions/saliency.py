@@ -26,7 +26,7 @@ def has_sign(name: str) -> bool:
     return not name or name.startswith("occlusion") or "summary dot" in name
 
 
-def highlighting(method: SaliencyMethod) -> SaliencyOptions:
+def build_highlight_options(method: SaliencyMethod) -> SaliencyOptions:
     """Return the options of weights for people, who read words."""
     return SaliencyOptions(method=method, level="word")
 

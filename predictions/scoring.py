@@ -132,7 +132,7 @@ class Standard:
         scores.add(values, "no predicted answer is a span")
 
 
-def known_parts(scores: Scores) -> tuple[bool, ...]:
+def find_given_parts(scores: Scores) -> tuple[bool, ...]:
     """Return which of `PARTS` belong to a score that is given."""
     score_of = dict.fromkeys(PLACE_PARTS, "loca")
     return tuple(scores.values.get(score_of.get(part, part)) is not None for part in PARTS)

@@ -17,7 +17,7 @@ from predictions.actions.reading import compute_records
 from predictions.actions.saliency import compute_weights
 from predictions.actions.scores import compute_reductions
 from predictions.models import PredictionRun, ReadingProbe
-from predictions.queries.predictions import missing_sizes
+from predictions.queries.predictions import estimate_missing_sizes
 from predictions.queries.reading import pending_slices
 from predictions.queries.saliency import weight_slices
 
@@ -60,7 +60,7 @@ def enqueue_missing(run: PredictionRun, *, size: int = SLICE) -> int:
 
     A slice has at most ``size`` questions, and about SLICE_TOKENS tokens.
     """
-    slices = cut_slices(missing_sizes(run), most=size, most_tokens=SLICE_TOKENS)
+    slices = cut_slices(estimate_missing_sizes(run), most=size, most_tokens=SLICE_TOKENS)
     return RUNS.enqueue(predict_slice, run, slices)
 
 

@@ -71,16 +71,16 @@ class Load:
                     continue
                 if step.act == "next" and not started:
                     started = True
-                    await self._all_start(bot)
+                    await self._wait_for_start(bot)
                 if started and time.perf_counter() - self.begun > self.seconds:
                     return
-                answer = await self._answered(bot, connection, step)
+                answer = await self._send_ask(bot, connection, step)
         except StopIteration:
             return
         finally:
             connection.close()
 
-    async def _all_start(self, bot: Bot) -> None:
+    async def _wait_for_start(self, bot: Bot) -> None:
         await self._start.wait()
         if not self.begun:
             self.begun, self.busy = time.perf_counter(), processor_seconds(self.server)
@@ -88,7 +88,7 @@ class Load:
         bot.seconds.clear()
         await asyncio.sleep(self.think * bot.rng.random())  # people do not come in step
 
-    async def _answered(self, bot: Bot, connection: Connection, ask: Ask) -> Answer:
+    async def _send_ask(self, bot: Bot, connection: Connection, ask: Ask) -> Answer:
         fields = {"X-CSRFToken": ask.token, "Origin": self.origin} if ask.token else {}
         body = b""
         if ask.form is not None:

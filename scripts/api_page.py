@@ -83,7 +83,7 @@ def write_pages() -> None:
         (FOLDER / f"{name}.md").write_text(reference(name), "utf-8")
 
 
-def first_line(value: Any) -> str:
+def read_first_line(value: Any) -> str:
     """Return the first line of a docstring; values say what type they have."""
     if inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value)):
         return (inspect.getdoc(value) or "").partition("\n")[0]
@@ -92,7 +92,7 @@ def first_line(value: Any) -> str:
 
 def _section(package: ModuleType) -> str:
     names = package.__all__
-    lines = [f"- `{name}`: {first_line(getattr(package, name))}" for name in names]
+    lines = [f"- `{name}`: {read_first_line(getattr(package, name))}" for name in names]
     title = package.__name__.removeprefix("analysis.")
     head = f"\n## {title}\n\n{_sentence(package)} [Signatures and arguments](api/{title}.md).\n\n"
     return head + "\n".join(lines) + "\n"

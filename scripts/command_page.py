@@ -60,9 +60,9 @@ def page() -> str:
     modelserver.__main__.add_commands(of_server)
     commands = [*_commands(of_analysis), *_commands(of_server)]
     with_json = [name for name, command in commands if _has_json_option(command)]
-    always_json = [name for name, command in commands if name not in with_json and _prints_json(command)]
+    always_json = [name for name, command in commands if name not in with_json and _can_print_json(command)]
     return (
-        HEAD.format(with_json=_listed(with_json), always_json=_listed(always_json))
+        HEAD.format(with_json=_format_names(with_json), always_json=_format_names(always_json))
         + _table("Analysis", "touchstone", "-m analysis", _lines(of_analysis))
         + _table("Model server", "touchstone", "-m modelserver", _lines(of_server))
         + _table("Site", "touchstone site", "manage.py", _site_lines())
@@ -95,13 +95,13 @@ def _has_json_option(command: App) -> bool:
     return any("--json" in argument.names for argument in command.assemble_argument_collection())
 
 
-def _prints_json(command: App) -> bool:
+def _can_print_json(command: App) -> bool:
     """Return whether the function of a command itself makes JSON."""
     assert command.default_command is not None
     return bool({"print_json", "dumps"} & set(command.default_command.__code__.co_names))
 
 
-def _listed(names: Iterable[str]) -> str:
+def _format_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in sorted(names))
 
 

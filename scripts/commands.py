@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self
 
-from scripts.processes import ROOT, Part, Process, end_with_parent, kill_group, opened
+from scripts.processes import ROOT, Part, Process, end_with_parent, kill_group, start_process
 
 SECONDS = 300  # that a command may take
 LONGEST = 1_000_000  # bytes of a request
@@ -126,19 +126,19 @@ class Commands:
         """
         python, *arguments = part.command
         if [python, *arguments[:1]] != [sys.executable, "-m"] or arguments[1] not in PROGRAMS:
-            return opened(part, log)
+            return start_process(part, log)
         if dict(part.env) != dict(self._env):
-            return opened(part, log)
+            return start_process(part, log)
         return self._fork(arguments, log, log, folder=str(ROOT), program=True)
 
     def _fork(self, arguments: Sequence[str], output: int, error: int, **more: Any) -> Fork:
         news, reports = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with reports:
             request = json.dumps({"arguments": arguments, **more}).encode()
-            socket.send_fds(self._started(), [request], [output, error, reports.fileno()])
+            socket.send_fds(self._ensure_started(), [request], [output, error, reports.fileno()])
         return Fork(arguments, news)
 
-    def _started(self) -> socket.socket:
+    def _ensure_started(self) -> socket.socket:
         with self._lock:
             if self._requests is None:
                 self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -73,14 +73,14 @@ PARTS: dict[str, Callable[[], Path | None]] = {
 }
 
 
-def missing_packages() -> list[str]:
+def find_missing_packages() -> list[str]:
     """Return the Debian packages of the parts that this machine lacks."""
     return [package for package, find in PARTS.items() if find() is None]
 
 
 def provide() -> None:
     """Install what lacks, or say in one sentence why not."""
-    packages = missing_packages()
+    packages = find_missing_packages()
     if packages:
         print(f"Installing {', '.join(packages)} with apt-get ...", flush=True)
         with tempfile.TemporaryDirectory(prefix="touchstone-apt-") as folder:
@@ -100,7 +100,7 @@ def install(packages: list[str], log: Path) -> str | None:
         return f"There is no apt-get here to install {' '.join(packages)} with."
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     get = ["apt-get", "-q", "-y"]
-    with log.open("ab") as output, no_service_starts():
+    with log.open("ab") as output, forbid_service_starts():
         for command in ([*get, "update"], [*get, "install", "--no-install-recommends", *packages]):
             status = subprocess.call(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=env)
     if status:
@@ -110,7 +110,7 @@ def install(packages: list[str], log: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def no_service_starts() -> Iterator[None]:
+def forbid_service_starts() -> Iterator[None]:
     """Forbid package scripts to start services, with Debian's own switch.
 
     A switch that exists already stays.

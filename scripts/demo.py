@@ -35,8 +35,8 @@ def main() -> int:
     try:
         with signals_as_interrupt():
             var = private_folder(Path(os.environ.get("VAR_DIR") or ROOT / "var").absolute())
-            with only_one(var):
-                serve(configured(var))
+            with lock_folder(var):
+                serve(configure_stack(var))
     except KeyboardInterrupt:
         print("\nStopped. Everything is kept; make demo takes it up again.")
         return 0
@@ -56,7 +56,7 @@ def private_folder(var: Path) -> Path:
 
 
 @contextlib.contextmanager
-def only_one(var: Path) -> Iterator[None]:
+def lock_folder(var: Path) -> Iterator[None]:
     """Lock the folder, because two launchers would disturb each other."""
     with (var / "lock").open("a+", encoding="ascii") as lock:
         try:
@@ -70,7 +70,7 @@ def only_one(var: Path) -> Iterator[None]:
         yield
 
 
-def configured(var: Path) -> Stack:
+def configure_stack(var: Path) -> Stack:
     """Return the stack on the chosen ports, and write its settings.
 
     The file ``var/env`` is for commands given by hand.

@@ -10,7 +10,7 @@ from pathlib import Path
 from scripts.processes import ROOT
 
 
-def installed(folder: Path, *requirements: str) -> Path:
+def install_environment(folder: Path, *requirements: str) -> Path:
     """Return the programs of an environment with packages.
 
     It is made unless it is there.

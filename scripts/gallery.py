@@ -28,8 +28,8 @@ from scripts.debian import chromium
 from scripts.example import new_link
 from scripts.picture_texts import sentence
 from scripts.processes import ROOT
-from scripts.screenshots import logged_in
-from scripts.site import Site, running_site
+from scripts.screenshots import log_in
+from scripts.site import Site, run_site
 
 DESKTOP, NARROW = 1200, 320
 TALLEST = {DESKTOP: 1500, NARROW: 1400}  # pixels; the rest of a page is cut off
@@ -96,7 +96,7 @@ def kind(address: str) -> str:
     return "-".join("x" if THING.match(part) else part for part in parts)
 
 
-def visited(page: Page, site: Site, *, pause_ms: int = 500) -> Iterator[str]:
+def visit_pages(page: Page, site: Site, *, pause_ms: int = 500) -> Iterator[str]:
     """Visit every kind of page that links lead to; yield its name there."""
     seen: set[str] = set()
     ahead = list(STARTS)
@@ -141,14 +141,14 @@ def prepare(page: Page, url: str, study: str) -> None:
 def crawl(page: Page, site: Site, folder: Path) -> list[Path]:
     """Take a picture of every kind of page of staff and annotators."""
     taken: list[Path] = []
-    for name in visited(page, site):
+    for name in visit_pages(page, site):
         path = folder / ("annotation" if name.startswith("annotate") else "staff") / f"{name}.png"
         save(page, path, DESKTOP, whole=not name.startswith("annotate-work"))  # the editor fills the window
         taken.append(path)
     return taken
 
 
-def by_acts(page: Page, site: Site, folder: Path) -> list[Path]:
+def capture_annotation_acts(page: Page, site: Site, folder: Path) -> list[Path]:
     """Take pictures of the pages of annotation that come after an act."""
     taken: list[Path] = []
 
@@ -183,7 +183,7 @@ def by_acts(page: Page, site: Site, folder: Path) -> list[Path]:
     return taken
 
 
-def by_more_acts(page: Page, site: Site, folder: Path) -> list[Path]:
+def capture_more_acts(page: Page, site: Site, folder: Path) -> list[Path]:
     """Take pictures of a webhook, uploads, scales and an activation."""
     taken: list[Path] = []
 
@@ -234,15 +234,15 @@ def upload_file(page: Page, name: str, text: str) -> None:
 
 
 @contextmanager
-def full_site() -> Iterator[Site]:
+def run_full_site() -> Iterator[Site]:
     """A site with the demo's content and a study with all kinds of pages."""
-    with running_site(fake=SYSTEMS, modular=NETWORKS) as site:
+    with run_site(fake=SYSTEMS, modular=NETWORKS) as site:
         site.manage("load_demo")
-        everything(site)
+        launch_full_study(site)
         yield site
 
 
-def everything(site: Site) -> None:
+def launch_full_study(site: Site) -> None:
     """The study that uses all kinds of pages and questions, with few items."""
     definition = yaml.safe_load(EVERYTHING.read_text(encoding="utf-8"))
     definition["items"] = {"count": 2, "seed": 1}
@@ -273,7 +273,7 @@ def advice(site: Site) -> None:
     site.manage("launch_study", definition["study"], *accepted)
 
 
-def advised(page: Page, link: str) -> Iterator[str]:
+def visit_advice_pages(page: Page, link: str) -> Iterator[str]:
     """Visit both pages of a question with advice; yield a name there."""
     page.goto(link)
     page.get_by_role("button", name="I agree to take part").click()
@@ -313,7 +313,7 @@ def take_advice(browser: Browser, link: str, folder: Path, width: int) -> list[P
     """Take a picture of both pages of a question with advice."""
     page = browser.new_page(viewport={"width": width, "height": 800})
     taken = []
-    for name in advised(page, link):
+    for name in visit_advice_pages(page, link):
         taken.append(folder / f"{name}-{width}.png")
         save(page, taken[-1], width)
     page.close()
@@ -351,7 +351,7 @@ def fill(page: Page) -> None:
         field.fill("It was fine.")
 
 
-def written(pictures: dict[str, list[Path]], page: Path) -> str:
+def format_page(pictures: dict[str, list[Path]], page: Path) -> str:
     """The text of the page that shows the pictures."""
     lines = [
         "# Every page, in pictures",
@@ -380,7 +380,7 @@ def main() -> int:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
     folder, text = options.docs / "images/pages", options.docs / "reference/pages.md"
     pictures: dict[str, list[Path]] = {}
-    with full_site() as site, sync_playwright() as playwright:
+    with run_full_site() as site, sync_playwright() as playwright:
         kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         link = new_link(site, "all-of-it")
@@ -390,11 +390,11 @@ def main() -> int:
             for path in take_part(browser, site, link, folder / "participants", width)
         ]
         site.manage("simulate_participants", "world-facts", "-n", "12")
-        page = logged_in(browser, site, kept["staff"])
+        page = log_in(browser, site, kept["staff"])
         prepare(page, site.url, "world-facts")
         try:
             taken = crawl(page, site, folder)
-            taken += by_acts(page, site, folder) + by_more_acts(page, site, folder)
+            taken += capture_annotation_acts(page, site, folder) + capture_more_acts(page, site, folder)
         except Error as error:
             raise SystemExit(f"{page.url}: {error}") from error
         advice(site)  # after the pictures of lists of studies
@@ -406,7 +406,7 @@ def main() -> int:
         for part in ("staff", "annotation"):
             pictures[part] = sorted(path for path in taken if path.parent.name == part)
         browser.close()
-    text.write_text(written(pictures, text), encoding="utf-8")
+    text.write_text(format_page(pictures, text), encoding="utf-8")
     return 0
 
 

@@ -72,7 +72,7 @@ def figure() -> str:
     """Return the figure as SVG."""
     outer, inner = contracts()
     between, inside, entries = imports()
-    body, top = _before(), 40
+    body, top = _draw_before(), 40
     for layer in outer:
         width = (WIDTH - LEFT - PAD * (len(layer) + 1)) / len(layer)
         floors = [inner.get(name) or _rows(sorted(entries[name])) for name in layer]
@@ -101,7 +101,7 @@ def _rows(names: list[str]) -> list[list[str]]:
     return [names[at : at + 6] for at in range(0, len(names), 6)]
 
 
-def _before() -> str:
+def _draw_before() -> str:
     body, top = _text(PAD, 26, "Before: no floors", 15, INK, "bold"), 40.0
     for name, (modules, arrows) in BEFORE.items():
         rows = -(-modules // 15)

@@ -13,15 +13,15 @@ from pathlib import Path
 def main(folder: Path) -> None:
     """Write the files that are missing, and print their names."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    database, broker = (kept(folder / name) for name in ("postgres_password", "redis_password"))
-    kept(folder / "secret_key")
-    kept(folder / "model_server_token")
-    kept(folder / "metrics_token")
-    kept(folder / "database_url", f"postgres://touchstone:{database}@postgres:5432/touchstone")
-    kept(folder / "redis_url", f"redis://:{broker}@redis:6379/0")
+    database, broker = (read_or_create(folder / name) for name in ("postgres_password", "redis_password"))
+    read_or_create(folder / "secret_key")
+    read_or_create(folder / "model_server_token")
+    read_or_create(folder / "metrics_token")
+    read_or_create(folder / "database_url", f"postgres://touchstone:{database}@postgres:5432/touchstone")
+    read_or_create(folder / "redis_url", f"redis://:{broker}@redis:6379/0")
 
 
-def kept(path: Path, value: str = "") -> str:
+def read_or_create(path: Path, value: str = "") -> str:
     """Return the content of a file, after writing it if it is missing."""
     if not path.exists():
         path.write_text(value or secrets.token_urlsafe(48), encoding="utf-8")

@@ -67,7 +67,7 @@ class Process(Protocol):
         """Signal the process if it still runs."""
 
 
-def opened(part: Part, log: int) -> Process:
+def start_process(part: Part, log: int) -> Process:
     """Start a program, its output appended to an open file."""
     # A group of its own: Ctrl-C in the terminal reaches the launcher alone, which ends the rest in order.
     return subprocess.Popen(
@@ -82,7 +82,7 @@ class Supervisor:
     ``starts`` is how they are started.
     """
 
-    def __init__(self, starts: Callable[[Part, int], Process] = opened) -> None:
+    def __init__(self, starts: Callable[[Part, int], Process] = start_process) -> None:
         self._starts = starts
         self._running: list[tuple[Part, Process]] = []
         self._begun: dict[str, float] = {}
@@ -285,7 +285,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def speaks_redis(address: str | tuple[str, int]) -> bool:
+def is_redis_answering(address: str | tuple[str, int]) -> bool:
     """Return whether a Redis server answers on a socket or (host, port)."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family) as connection:

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playw
 
 from scripts.debian import chromium
 from scripts.processes import ROOT
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 
 DESKTOP = {"width": 1200, "height": 800}
 WIDE: ViewportSize = {"width": 1600, "height": 900}
@@ -53,7 +53,7 @@ def item(browser: Browser, link: str, size: dict[str, int], path: Path) -> None:
     page.close()
 
 
-def logged_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
+def log_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
     """A page of somebody who has logged in."""
     page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(f"{site.url}/accounts/login/")
@@ -66,7 +66,7 @@ def logged_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
 
 def staff(browser: Browser, site: Site, login: dict[str, str], path: Path) -> None:
     """The progress of the study."""
-    page = logged_in(browser, site, login)
+    page = log_in(browser, site, login)
     page.goto(f"{site.url}/staff/studies/{STUDY}/")
     save(page, path)
     studio(page, site.url, STUDY, path.with_name("studio.png"))
@@ -82,7 +82,7 @@ def studio(page: Page, url: str, study: str, path: Path) -> None:
 
 def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Path) -> None:
     """Take two bots' annotations side by side and in the editor."""
-    page = logged_in(browser, site, login)
+    page = log_in(browser, site, login)
     page.set_viewport_size(WIDE)
     for project, name in (("scenes", "annotate-boxes"), ("games", "adjudicate")):
         page.goto(f"{site.url}/annotate/{project}/review/")
@@ -120,7 +120,7 @@ def main() -> int:
     program = chromium()
     if program is None:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
-    with running_site(fake=()) as site, sync_playwright() as playwright:
+    with run_site(fake=()) as site, sync_playwright() as playwright:
         site.manage("load_demo")
         kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))
         link = f"{site.url}/join/{kept['studies'][0]['token']}/"

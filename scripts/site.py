@@ -65,18 +65,18 @@ class Site:
             command, cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=900,
         )  # fmt: skip
-        return _ended(done, " ".join(command), status)
+        return _check_status(done, " ".join(command), status)
 
     def manage(self, *arguments: str, status: int = 0) -> str:
         """Run a management command in a fork, and return what it printed."""
-        return _ended(self.commands.run(*arguments), " ".join(arguments), status).stdout
+        return _check_status(self.commands.run(*arguments), " ".join(arguments), status).stdout
 
     def python(self, module: str, *arguments: str, status: int = 0) -> str:
         """Run ``python -m module`` and return what it printed."""
         return self.run(sys.executable, "-m", module, *arguments, status=status).stdout
 
 
-def _ended(
+def _check_status(
     done: subprocess.CompletedProcess[str], command: str, status: int
 ) -> subprocess.CompletedProcess[str]:
     if done.returncode != status:
@@ -86,17 +86,17 @@ def _ended(
 
 def prepare_sqlite(folder: Path) -> str:
     """Prepare static files and an empty SQLite database; return its URL."""
-    shutil.copytree(prepared(), folder, dirs_exist_ok=True)
+    shutil.copytree(prepare_site_folder(), folder, dirs_exist_ok=True)
     return _sqlite(folder)
 
 
 @cache
-def prepared() -> Path:
+def prepare_site_folder() -> Path:
     """Return a folder with static files and an empty touchstone.sqlite3.
 
     Migrating takes seconds, a copy of the result takes none. All processes of a test run share one folder.
     """
-    with _shared() as shared:
+    with _lock_shared_folder() as shared:
         folder = shared / "site"
         if not folder.exists():
             # Renamed when it is whole: a run that is stopped meanwhile leaves no half of it.
@@ -106,19 +106,19 @@ def prepared() -> Path:
 
 
 @contextmanager
-def _shared() -> Iterator[Path]:
+def _lock_shared_folder() -> Iterator[Path]:
     """Lock the folder of what processes share.
 
     It is TEST_PREPARED, which belongs to a test run, or a folder that is deleted with this process.
     """
-    folder = Path(os.environ.get("TEST_PREPARED") or _own())
+    folder = Path(os.environ.get("TEST_PREPARED") or _make_own_folder())
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
 
 
 @cache
-def _own() -> Path:
+def _make_own_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="touchstone-prepared-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -127,25 +127,25 @@ def _own() -> Path:
 @contextmanager
 def _postgres(server: str, folder: Path) -> Iterator[str]:
     """Prepare static files and a PostgreSQL database; yield its URL."""
-    shutil.copytree(prepared() / "static", folder / "static")
-    with servers.postgres_database(server, template=prepared_postgres(server)) as url:
+    shutil.copytree(prepare_site_folder() / "static", folder / "static")
+    with servers.postgres_database(server, template=prepare_postgres(server)) as url:
         yield url
 
 
 @cache
-def prepared_postgres(server: str) -> str:
+def prepare_postgres(server: str) -> str:
     """Return the name of a migrated database.
 
     It is dropped when this process ends; that of a test run ends with its server.
     """
-    with _shared() as shared:
+    with _lock_shared_folder() as shared:
         name = shared / f"postgres-{urlsplit(server).port}"
         if not name.exists():
-            name.write_text(_migrated_postgres(server), encoding="utf-8")
+            name.write_text(_create_migrated_postgres(server), encoding="utf-8")
         return name.read_text(encoding="utf-8")
 
 
-def _migrated_postgres(server: str) -> str:
+def _create_migrated_postgres(server: str) -> str:
     name = f"prepared_{secrets.token_hex(6)}"
 
     def run(command: str) -> None:
@@ -166,7 +166,7 @@ def _migrated_postgres(server: str) -> str:
 
 def prepare(database_url: str, var: Path) -> None:
     """Migrate a database, and put the static files into ``var``."""
-    shutil.copytree(prepared() / "static", var / "static", dirs_exist_ok=True)
+    shutil.copytree(prepare_site_folder() / "static", var / "static", dirs_exist_ok=True)
     _manage("migrate", database_url, var)
 
 
@@ -182,7 +182,7 @@ def _sqlite(folder: Path) -> str:
 
 
 @contextmanager
-def running_site(
+def run_site(
     *,
     postgres: str | None = None,
     fake: Sequence[str] = ("fake",),

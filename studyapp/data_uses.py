@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from predictions.models import Dataset, PredictionRun
-from predictions.queries.predictions import latest_run
+from predictions.queries.predictions import find_latest_run
 from studyapp.models import Condition, Item, JudgedAnswer, Study
 
 
@@ -15,7 +15,7 @@ def uses_of_dataset(dataset: Dataset) -> list[str]:
     drafts = Q(workspace=dataset.workspace_id, definition__dataset=dataset.name)
     studies = Study.every.filter(Q(pk__in=shown) | drafts)  # rehearsals keep what they show, too
     judged = JudgedAnswer.objects.filter(question__dataset=dataset).count()
-    return _named(studies) + (
+    return _name_studies(studies) + (
         [ngettext("%(number)d judged answer", "%(number)d judged answers", judged) % {"number": judged}]
         if judged
         else []
@@ -27,11 +27,11 @@ def uses_of_run(run: PredictionRun) -> list[str]:
     shown = Condition.objects.filter(run=run).values("version__study")
     studies = Q(pk__in=shown)
     dataset, system = run.dataset, run.system.name
-    if latest_run(dataset, system) == run:
+    if find_latest_run(dataset, system) == run:
         named = {"system": system}
         drafts = Study.objects.filter(workspace=dataset.workspace_id, definition__dataset=dataset.name)
         studies |= Q(pk__in=[each.pk for each in drafts if _has_condition(each, named)])
-    return _named(Study.every.filter(studies))
+    return _name_studies(Study.every.filter(studies))
 
 
 def _has_condition(study: Study, named: dict[str, str]) -> bool:
@@ -40,7 +40,7 @@ def _has_condition(study: Study, named: dict[str, str]) -> bool:
     return any(isinstance(one, dict) and named.items() <= one.items() for one in conditions)
 
 
-def _named(studies: QuerySet[Study]) -> list[str]:
+def _name_studies(studies: QuerySet[Study]) -> list[str]:
     """Name each study once, although it has rehearsals."""
     owners = dict.fromkeys(study.rehearsal_of or study for study in studies.select_related("rehearsal_of"))
     return [_("the study “%(title)s”") % {"title": study.title} for study in owners]

@@ -20,12 +20,12 @@ from jobs.models import Job
 from studyapp.actions.reports import keep_report
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.report_summary import read_summary
-from studyapp.exports.responses import all_responses, cells, response_columns, response_data
+from studyapp.exports.responses import cells, read_responses, response_columns, response_data
 from studyapp.exports.writers import Format
 from studyapp.models import Mode, Study, StudyVersion
 from studyapp.queries.progress import ModeName
-from studyapp.queries.responses import ResponseFilter, filtered_trials
-from studyapp.queries.results import answered_version, data_state
+from studyapp.queries.responses import ResponseFilter, filter_trials
+from studyapp.queries.results import data_state, find_answered_version
 
 REPORT_SECONDS = 540  # less than a task may take
 REPORT_STEPS = 3  # the bundle, the analysis, and keeping it
@@ -86,7 +86,7 @@ def export_bundle(job: Job, report: Report) -> JobResult:
             as_psych_ds=options.format == "psych-ds",
             report=report,
         )
-        file = _zipped(bundle)
+        file = _zip_folder(bundle)
     return JobResult(
         {"rows": dict(written.rows), "missing_scores": dict(written.missing_scores)},
         file,
@@ -105,11 +105,11 @@ def export_responses(job: Job, report: Report) -> JobResult:
     study = _study(job, options.study)
     data = response_data(study, for_file=True)
     columns = [column for column in response_columns(data) if column.name in options.columns]
-    total, done = filtered_trials(study, options.filter).count(), 0
+    total, done = filter_trials(study, options.filter).count(), 0
 
     def rows() -> Iterator[list[Any]]:
         nonlocal done
-        for batch in all_responses(data, options.filter):
+        for batch in read_responses(data, options.filter):
             report(done, total)
             yield from (cells(columns, row) for row in batch)
             done += len(batch)
@@ -141,7 +141,7 @@ def report(job: Job, report: Report) -> JobResult:
         write_bundle(study, bundle, public=options.public)
         report(1, REPORT_STEPS)
         _run_analysis(["report", str(bundle), "--out", str(out), *chosen], folder, report)
-        file, summary = _zipped(out), read_summary(out)
+        file, summary = _zip_folder(out), read_summary(out)
     report(REPORT_STEPS, REPORT_STEPS)
     kept = keep_report(
         job=job,
@@ -162,7 +162,7 @@ def _data_of(study: Study, options: ReportOptions) -> tuple[StudyVersion, str]:
     The defaults are the newest version and the first mode that have data.
     """
     for mode in [options.mode] if options.mode else Mode.values:
-        version = answered_version(study, mode, options.version)
+        version = find_answered_version(study, mode, options.version)
         if version is not None:
             return version, mode
     raise RunFailed(say("no item was submitted yet, so there is nothing to report"))
@@ -203,7 +203,7 @@ def _study(job: Job, pk: int) -> Study:
     return study
 
 
-def _zipped(folder: Path) -> Path:
+def _zip_folder(folder: Path) -> Path:
     path = new_file(f"{folder.name}.zip")
     shutil.make_archive(str(path.with_suffix("")), "zip", folder.parent, folder.name)
     return path

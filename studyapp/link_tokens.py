@@ -113,7 +113,7 @@ def read_arrival(value: str, link: EntryLink) -> Arrival | None:
 
 def sign_participant(participant: Participant) -> str:
     """Return the value of the participant cookie."""
-    return _PARTICIPANT.sign(_named(participant))
+    return _PARTICIPANT.sign(_format_participant(participant))
 
 
 def read_participant(value: str) -> Participant | None:
@@ -130,7 +130,7 @@ def read_participant(value: str) -> Participant | None:
 
 def resume_token(participant: Participant) -> str:
     """Return the token of the personal link for going on on another device."""
-    return _RESUME.sign(_named(participant))
+    return _RESUME.sign(_format_participant(participant))
 
 
 def read_resume(token: str) -> Participant | None:
@@ -138,7 +138,7 @@ def read_resume(token: str) -> Participant | None:
     return _participant(_RESUME, token)
 
 
-def _named(participant: Participant) -> str:
+def _format_participant(participant: Participant) -> str:
     return f"{participant.link_generation}-{participant.public_id}"
 
 

@@ -13,7 +13,7 @@ from jobs.models import Job
 from studyapp.actions.payments import Payer
 from studyapp.models import Payment, Study
 from studyapp.queries.payments import state_counts
-from studyapp.web.prolific_api import Stopped, connected
+from studyapp.web.prolific_api import Stopped, connect_to_prolific
 
 TURN_SECONDS = 300  # of a task, which may take 600
 STEP_SECONDS = 0.5  # between two looks at whether the job was cancelled
@@ -83,7 +83,9 @@ def settle_payments(study: Study, report: Report, *, turn: float = TURN_SECONDS)
                 raise Stopped(str(error)) from error
 
     settle = timedelta(seconds=settings.PROLIFIC_SETTLE_SECONDS)
-    with connected(url=settings.PROLIFIC_API_URL, key=settings.PROLIFIC_API_TOKEN, pause=pause) as api:
+    with connect_to_prolific(
+        url=settings.PROLIFIC_API_URL, key=settings.PROLIFIC_API_TOKEN, pause=pause
+    ) as api:
         payer = Payer(study=study, api=api, settle=settle, progress=progress)
         for _round in range(ROUNDS):
             payer.run()

@@ -13,7 +13,7 @@ from studyapp.definition.recruitment import PLATFORMS, Arrival
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
 from studyapp.queries.recruitment import count_participants, recruitment_of
-from studyapp.queries.studies import frozen, latest_version
+from studyapp.queries.studies import find_latest_version, load_frozen_study
 
 # The message to the visitor, by the reason.
 REFUSALS = {
@@ -77,7 +77,9 @@ def check_admission(link: EntryLink) -> None:
         raise NotAdmitted(str(REFUSALS["paused"]))
     if link.study.status != Study.Status.OPEN:
         raise NotAdmitted(str(REFUSALS["not_open"]))
-    closes = None if (version := latest_version(link.study)) is None else frozen(version).closes
+    closes = (
+        None if (version := find_latest_version(link.study)) is None else load_frozen_study(version).closes
+    )
     if closes is not None and timezone.localdate() > closes:
         raise Full(str(REFUSALS["closed"]))
     if link.single_use and link.used_at is not None:

@@ -32,7 +32,7 @@ from studyapp.simulation import walk
 from studyapp.simulation.language_model import Respondent
 from studyapp.simulation.page_text import read_text
 from studyapp.simulation.walk import BEHAVIOURS, Bot, Planted
-from studyapp.web.stimulus_html import rendered_stimulus
+from studyapp.web.stimulus_html import render_stimulus
 
 MOST_BOTS = 200
 CONCURRENCY = 4
@@ -146,7 +146,7 @@ def crowd_of(n: int, behaviour: str, *, seed: int, came: QuerySet[Participant], 
     return [*back, *crowd]
 
 
-def expected_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int, Usage]:
+def estimate_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int, Usage]:
     """Estimate the requests and tokens of participants that a model simulates.
 
     Tokens are a fourth of the characters; those of items are the mean over conditions and items. A page that
@@ -165,7 +165,7 @@ def expected_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int
     ]
     asked = [_characters(questions) for questions in surveys if questions]
     shown = [
-        len(read_text(rendered_stimulus(content, condition.name, item.id)).text)
+        len(read_text(render_stimulus(content, condition.name, item.id)).text)
         for condition in content.conditions
         for item in content.items[:ESTIMATED_ITEMS]
     ]

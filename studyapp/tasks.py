@@ -5,7 +5,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from jobs.queue import active_calls, count_queued, publish
+from jobs.queue import count_queued, list_active_calls, publish
 from studyapp.actions.privacy import apply_retention
 from studyapp.actions.sizes import run_plan
 from studyapp.models import SizePlan
@@ -44,5 +44,5 @@ def sweep_size_plans() -> None:
         created_at__lt=timezone.now() - timedelta(minutes=1),
     )
     if waiting := list(unfinished.values_list("pk", flat=True)):
-        active = active_calls()
+        active = list_active_calls()
         publish(compute_size_plan, [(pk,) for pk in waiting if (compute_size_plan.name, pk) not in active])

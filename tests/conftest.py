@@ -17,7 +17,7 @@ from django.db.models.signals import post_migrate
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
-from scripts.site import prepared, prepared_postgres
+from scripts.site import prepare_postgres, prepare_site_folder
 from tests.soak import WHOLE
 
 # Beside other tests an example may take any time, which says nothing about the code.
@@ -99,9 +99,9 @@ def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
         return False
     test = connection.settings_dict["TEST"]
     if connection.vendor == "postgresql":
-        test["TEMPLATE"] = prepared_postgres(os.environ["TEST_POSTGRES_URL"])
+        test["TEMPLATE"] = prepare_postgres(os.environ["TEST_POSTGRES_URL"])
     else:
-        shutil.copyfile(prepared() / "touchstone.sqlite3", test["NAME"])
+        shutil.copyfile(prepare_site_folder() / "touchstone.sqlite3", test["NAME"])
     return True
 
 

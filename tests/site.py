@@ -18,9 +18,9 @@ import pytest
 import redis
 
 from scripts.processes import PartFailed
-from scripts.site import Site, prepared, running_site
+from scripts.site import Site, prepare_site_folder, run_site
 
-__all__ = ["EmptySite", "Site", "running_site", "site"]
+__all__ = ["EmptySite", "Site", "run_site", "site"]
 
 EmptySite = Callable[..., AbstractContextManager[Site]]
 
@@ -36,7 +36,7 @@ PROGRAMS = {"broker", "broker.sock", "log", "static"}
 
 @pytest.fixture(scope="module", params=DATABASES)
 def postgres_or_sqlite(request: pytest.FixtureRequest) -> str | None:
-    """What ``running_site`` takes for each database: None for SQLite, and a PostgreSQL server's URL."""
+    """What ``run_site`` takes for each database: None for SQLite, and a PostgreSQL server's URL."""
     return request.getfixturevalue("postgres_server") if request.param == "postgres" else None
 
 
@@ -113,7 +113,7 @@ def _empty_database(site: Site, first: int) -> None:
     with (
         closing(sqlite3.connect(path, timeout=20)) as database,
         # Immutable, because a plain connection puts files beside it that others copy in vain.
-        closing(sqlite3.connect(f"file:{prepared() / path.name}?immutable=1", uri=True)) as new,
+        closing(sqlite3.connect(f"file:{prepare_site_folder() / path.name}?immutable=1", uri=True)) as new,
     ):
         new.backup(database)
         with database:
@@ -127,7 +127,7 @@ def _empty_database(site: Site, first: int) -> None:
 
 @pytest.fixture(scope="session")
 def empty_site() -> Iterator[EmptySite]:
-    """Lend a site without data; options are those of ``running_site``.
+    """Lend a site without data; options are those of ``run_site``.
 
     On SQLite it may be one that another module had. A module that ends programs, or reads of the site's start
     in its logs, starts a site of its own.
@@ -137,13 +137,13 @@ def empty_site() -> Iterator[EmptySite]:
     @contextmanager
     def lend(postgres: str | None = None, **options: Any) -> Iterator[Site]:
         if postgres:
-            with running_site(postgres=postgres, **options) as running:
+            with run_site(postgres=postgres, **options) as running:
                 yield running
             return
         used = next((each for each in waiting if each.options == options), None)
         if used is None:
             with ExitStack() as lasting:
-                used = _Used(lasting.enter_context(running_site(**options)), options, lasting.pop_all())
+                used = _Used(lasting.enter_context(run_site(**options)), options, lasting.pop_all())
         else:
             waiting.remove(used)
         with ExitStack() as ended:

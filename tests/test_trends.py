@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import trends
-from benchmarks.trends import TRENDS, Trend, cells, judged, read_store, table
+from benchmarks.trends import TRENDS, Trend, cells, judge_trend, read_store, table
 from modelserver.training.text_nmn.table import TABLE
 from modelserver.training.visual_nmn.table import VARIANTS
 from modelserver.wire.errors import UnreadableWeights
@@ -26,25 +26,25 @@ def stored(*pairs):
 
 
 def test_a_verdict_follows_the_interval_over_seeds():
-    result = judged(TREND, stored((0.5, 0.4), (0.6, 0.4), (0.7, 0.4)))
+    result = judge_trend(TREND, stored((0.5, 0.4), (0.6, 0.4), (0.7, 0.4)))
     assert result.difference == pytest.approx(0.2)
     assert result.interval == pytest.approx((0.2 - 4.302653 * 0.1 / 3**0.5, 0.2 + 4.302653 * 0.1 / 3**0.5))
     assert result.verdict == "open"
-    assert judged(TREND, stored((0.5, 0.4), (0.51, 0.4))).verdict == "holds"
-    assert judged(TREND, stored((0.4, 0.5), (0.4, 0.51))).verdict == "opposite"
-    assert judged(TREND, stored((0.9, 0.1))).verdict == "open"
-    assert judged(TREND, {}).verdict == "not run"
+    assert judge_trend(TREND, stored((0.5, 0.4), (0.51, 0.4))).verdict == "holds"
+    assert judge_trend(TREND, stored((0.4, 0.5), (0.4, 0.51))).verdict == "opposite"
+    assert judge_trend(TREND, stored((0.9, 0.1))).verdict == "open"
+    assert judge_trend(TREND, {}).verdict == "not run"
 
 
 def test_only_seeds_that_both_cells_have_count():
     store = stored((0.5, 0.4), (0.6, 0.4))
     store["k/a", 3], store["k/b", 2] = {"f1": 9.0}, {"loca": 1.0}
-    assert judged(TREND, store).seeds == 1
+    assert judge_trend(TREND, store).seeds == 1
 
 
 def test_a_seed_under_which_sizes_were_chosen_does_not_count(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trends, "CHOSEN_UNDER", {"k": 1})
-    result = judged(TREND, stored((9.0, 0.4), (0.6, 0.4), (0.7, 0.4)))
+    result = judge_trend(TREND, stored((9.0, 0.4), (0.6, 0.4), (0.7, 0.4)))
     assert result.difference == pytest.approx(0.25)
     assert result.seeds == 2
 

@@ -18,7 +18,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from accounts.models import User
-from benchmarks.predictions import running
+from benchmarks.predictions import run_server
 from modelserver.serving.system_spec import ClassSpec, RemoteSpec, parse
 from scripts.processes import ROOT, free_port, port_is_taken
 from tests.studyapp.questions import entries
@@ -63,7 +63,7 @@ def followed(tmp_path_factory) -> Iterator[Followed]:
     elsewhere = subprocess.Popen([sys.executable, str(folder / "my_server.py")], stderr=subprocess.DEVNULL)
     try:
         eventually(lambda: port_is_taken(int(port)))
-        with running("modelserver", "serve", "--port", "0", **{setting: systems}) as server:
+        with run_server("modelserver", "serve", "--port", "0", **{setting: systems}) as server:
             yield Followed(folder, server.url)
     finally:
         elsewhere.kill()

@@ -87,15 +87,17 @@ def _add_site(app: App) -> None:
     Django's, too. None takes ``--help`` for itself.
     """
     site = App(name="site", help="Run a command of manage.py.", group="Site", help_flags=(), version_flags=())
-    site.default(_managed())
+    site.default(_build_manage_command())
     for path in sorted(ROOT.glob("*/management/commands/[a-z]*.py")):
-        site.command(_managed(path.stem), name=path.stem, help_flags=(), version_flags=())
+        site.command(_build_manage_command(path.stem), name=path.stem, help_flags=(), version_flags=())
     app.command(site)
     for name, text in SITE.items():
-        app.command(_managed(name), name=name, help=text, group="Site", help_flags=(), version_flags=())
+        app.command(
+            _build_manage_command(name), name=name, help=text, group="Site", help_flags=(), version_flags=()
+        )
 
 
-def _managed(*command: str) -> Callable[..., None]:
+def _build_manage_command(*command: str) -> Callable[..., None]:
     """Return a function that runs a command of manage.py.
 
     Args:

@@ -25,7 +25,7 @@ from accounts.models import (
     User,
     Workspace,
 )
-from accounts.shareable import shares, sharing
+from accounts.shareable import load_sharing_module, shares
 
 FORMER = "former member {number}"
 # The kinds of entries in the log that name an object; all others name a person.
@@ -56,19 +56,19 @@ def delete_account(*, user: User, by: User | None) -> str:
         end_role(workspace=row.workspace, user=user, role=Role(row.role), by=by)
     for share in list(shares(users=[user])):
         # Nobody may end their own role in a project; here the account ends, and with it every role.
-        sharing(share.kind).end_share(object=share.object, user=user, role=share.role, by=None)
+        load_sharing_module(share.kind).end_share(object=share.object, user=user, role=share.role, by=None)
     sessions.delete_sessions(user=user, keep=None)
-    addresses = _own_addresses(user)  # before they are gone
+    addresses = _find_own_addresses(user)  # before they are gone
     for table in (ApiToken, AnsweredRequest, EmailAddress, Authenticator, SocialAccount):
         table._default_manager.filter(user=user).delete()
-    AccessAttempt.objects.filter(_any_case("username", {user.username, *addresses})).delete()
-    Invitation.objects.filter(Q(accepted_by=user) | _any_case("email", addresses)).update(email="")
+    AccessAttempt.objects.filter(_match_any_case("username", {user.username, *addresses})).delete()
+    Invitation.objects.filter(Q(accepted_by=user) | _match_any_case("email", addresses)).update(email="")
     open_invitations = Invitation.objects.filter(accepted_at=None, revoked_at=None)
     open_invitations.filter(created_by=user).update(revoked_at=timezone.now())
     return _rename(user, by, addresses)
 
 
-def _own_addresses(user: User) -> set[str]:
+def _find_own_addresses(user: User) -> set[str]:
     """Return the addresses of a person.
 
     Those of the invitations that they accepted are among them. But an invitation may have been passed on: an
@@ -86,7 +86,7 @@ def _own_addresses(user: User) -> set[str]:
     return (invited - passed_on) | {user.email, *own} - {""}
 
 
-def _any_case(column: str, texts: set[str]) -> Q:
+def _match_any_case(column: str, texts: set[str]) -> Q:
     """Return the condition that a column has one of these, in any case."""
     # In lower case, too, as failed logins are stored: SQLite tells capital letters like Ä apart.
     spellings = sorted(texts | {text.lower() for text in texts})
@@ -97,7 +97,7 @@ def _rename(user: User, by: User | None, addresses: set[str]) -> str:
     former, name = user.username, FORMER.format(number=user.pk)
     # The logs name people as they were called then; their names have to go, the entries stay.
     named = AuditEntry.objects.exclude(kind__in=ABOUT_OBJECTS)
-    named.filter(Q(subject=former) | _any_case("subject", addresses)).update(subject=name)
+    named.filter(Q(subject=former) | _match_any_case("subject", addresses)).update(subject=name)
     user.username, user.email, user.first_name, user.last_name = name, "", "", ""
     user.is_active = user.is_staff = user.is_superuser = False
     user.last_login = None

@@ -14,7 +14,7 @@ from accounts.models import Invitation, Role, User, Workspace
 from accounts.queries.invitations import open_invitations
 from accounts.queries.people import check_open, object_of
 from accounts.random_secrets import hash_of, new_secret
-from accounts.shareable import Shareable, sharing
+from accounts.shareable import Shareable, load_sharing_module
 
 
 class CreatedInvitation(NamedTuple):
@@ -120,4 +120,6 @@ def accept_invitation(*, invitation: Invitation, by: User) -> None:
             raise InvitationEnded(
                 _("The target of this invitation no longer exists. Ask for another invitation.")
             )
-        sharing(invitation.kind).share(object=shared, user=by, role=role, by=invitation.created_by)
+        load_sharing_module(invitation.kind).share(
+            object=shared, user=by, role=role, by=invitation.created_by
+        )

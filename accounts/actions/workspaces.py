@@ -8,7 +8,7 @@ from accounts.actions import audit
 from accounts.errors import LastOwner
 from accounts.models import Membership, Role, User, Workspace
 from accounts.queries.workspaces import roles_in
-from accounts.shareable import shares, sharing
+from accounts.shareable import load_sharing_module, shares
 from foundation.database.new_rows import store_new
 from foundation.errors import Conflict
 
@@ -90,7 +90,7 @@ def leave_workspace(*, workspace: Workspace, by: User) -> None:
     for role in roles_in(by, workspace.pk):
         end_role(workspace=workspace, user=by, role=role, by=by)
     for share in shares(workspace=workspace, users=[by]):
-        sharing(share.kind).end_share(object=share.object, user=by, role=share.role, by=by)
+        load_sharing_module(share.kind).end_share(object=share.object, user=by, role=share.role, by=by)
 
 
 def check_another_owner(*, workspace: Workspace, user: User) -> None:

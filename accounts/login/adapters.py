@@ -78,7 +78,7 @@ class AccountAdapter(DefaultAccountAdapter):
         allauth takes the Host header of the request, which a stranger chooses who asks for the new password
         of somebody else: with an ALLOWED_HOSTS of several names, the link would lead there.
         """
-        links = {name: _on_this_site(url) for name, url in context.items() if name.endswith("_url")}
+        links = {name: _rebase_url(url) for name, url in context.items() if name.endswith("_url")}
         host = urlsplit(settings.SITE_URL).netloc
         site = SimpleNamespace(name=host, domain=host)
         super().send_mail(template_prefix, email, context | links | {"current_site": site})
@@ -117,7 +117,7 @@ class AccountAdapter(DefaultAccountAdapter):
         )
 
 
-def _on_this_site(url: str) -> str:
+def _rebase_url(url: str) -> str:
     return settings.SITE_URL + urlsplit(url)._replace(scheme="", netloc="").geturl()
 
 

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from requests import RequestException
 
 from accounts.models import User
-from accounts.queries.second_factor import has_second_factor, needs_second_factor
+from accounts.queries.second_factor import has_second_factor, is_second_factor_needed
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class RequireSecondFactor(MiddlewareMixin):
         name, user = request.resolver_match.view_name, request.user
         if name in self.OPEN or name.startswith("mfa_") or not isinstance(user, User):
             return None
-        if has_second_factor(user) or not needs_second_factor(user):
+        if has_second_factor(user) or not is_second_factor_needed(user):
             return None
         if request.path.startswith("/api/"):
             problem = {"title": "Forbidden", "status": 403, "detail": _("Set up a second factor first.")}

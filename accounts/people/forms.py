@@ -11,7 +11,7 @@ from accounts.event_labels import EVENT_LABELS
 from accounts.models import Role, Scope, User, Workspace
 from accounts.queries.audit import Filters
 from accounts.queries.people import account_called
-from accounts.shareable import Shareable, kind_choices, sharing
+from accounts.shareable import Shareable, kind_choices, load_sharing_module
 from foundation.errors import NotFound
 from foundation.messages import message_of, translate_message
 from foundation.pages.filled_fields import FilledField
@@ -97,10 +97,10 @@ class InvitationForm(forms.Form):
         data = super().clean() or {}
         kind, slug, role = data.get("kind"), data.get("slug"), data.get("role")
         if kind:
-            self.shared = sharing(kind).OBJECTS.filter(slug=slug).first() if slug else None
+            self.shared = load_sharing_module(kind).OBJECTS.filter(slug=slug).first() if slug else None
             if self.shared is None or self.shared.workspace != self.workspace:
                 self.add_error("slug", _("This workspace has nothing of this kind with this short name."))
-            roles = sharing(kind).ROLES
+            roles = load_sharing_module(kind).ROLES
             if role and role not in roles:
                 names = ", ".join(str(each.label) for each in roles)
                 self.add_error(

@@ -59,21 +59,21 @@ def workspace_entries(workspace: Workspace) -> QuerySet[AuditEntry]:
     # Failed logins have no actor. Acts of others on an account name it as their subject.
     names = User.objects.filter(pk__in=here).values("username")
     of_people = Q(actor__in=here) | Q(subject__in=names)
-    return _newest_first(
+    return _select_newest_first(
         Q(workspace=workspace) | Q(of_people, workspace=None, kind__in=ACCOUNT_KINDS),
     )
 
 
 def site_entries() -> QuerySet[AuditEntry]:
     """Return the entries that belong to no workspace, newest first."""
-    return _newest_first(Q(workspace=None))
+    return _select_newest_first(Q(workspace=None))
 
 
-def _newest_first(condition: Q) -> QuerySet[AuditEntry]:
+def _select_newest_first(condition: Q) -> QuerySet[AuditEntry]:
     return AuditEntry.objects.filter(condition).select_related("actor").order_by("-pk")
 
 
-def matching(entries: QuerySet[AuditEntry], filters: Filters) -> QuerySet[AuditEntry]:
+def filter_entries(entries: QuerySet[AuditEntry], filters: Filters) -> QuerySet[AuditEntry]:
     """Return the entries that match all filters."""
     if filters.person:
         # By the key: with the name in another table, neither database uses an index.

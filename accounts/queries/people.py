@@ -12,7 +12,7 @@ from accounts.policy import Act, Roles, allows
 from accounts.queries.invitations import open_invitations
 from accounts.queries.workspaces import roles_in
 from accounts.random_secrets import hash_of
-from accounts.shareable import Share, Shareable, kind_label, shares, sharing
+from accounts.shareable import Share, Shareable, kind_label, load_sharing_module, shares
 from foundation.errors import NotFound
 from foundation.messages import say
 
@@ -33,7 +33,7 @@ def workspace_at(slug: str) -> Workspace | None:
     return Workspace.objects.filter(slug=slug).first()
 
 
-def every_workspace() -> QuerySet[Workspace]:
+def list_all_workspaces() -> QuerySet[Workspace]:
     """Return all workspaces of the site, by name."""
     return Workspace.objects.order_by("name", "pk")
 
@@ -46,17 +46,17 @@ def roles_by_workspace(user: User) -> dict[int, list[Role]]:
     return {workspace: [role for role in Role if role in roles] for workspace, roles in grouped.items()}
 
 
-def people_of(workspace: Workspace) -> list[Person]:
+def list_people(workspace: Workspace) -> list[Person]:
     """Return the people of a workspace by user name, also by shares alone."""
     people: dict[int, Person] = {}
     for row in Membership.objects.filter(workspace=workspace).select_related("user"):
         people.setdefault(row.user_id, Person(row.user)).roles.append(Role(row.role))
     for share in shares(workspace=workspace):
         people.setdefault(share.user.pk, Person(share.user)).shares.append(share)
-    return sorted(map(_sorted, people.values()), key=lambda person: person.user.username)
+    return sorted(map(_sort_roles_and_shares, people.values()), key=lambda person: person.user.username)
 
 
-def people_page(
+def read_people_page(
     workspace: Workspace, *, after: str = "", search: str = "", size: int = PAGE
 ) -> tuple[list[Person], str]:
     """Return people of a workspace by user name from a name on.
@@ -76,11 +76,11 @@ def people_page(
     for share in shared:
         if share.user.pk in people:
             people[share.user.pk].shares.append(share)
-    shown = [_sorted(person) for person in people.values()]
+    shown = [_sort_roles_and_shares(person) for person in people.values()]
     return shown, shown[-1].user.username if more else ""
 
 
-def _sorted(person: Person) -> Person:
+def _sort_roles_and_shares(person: Person) -> Person:
     order = list(Role)
     person.roles.sort(key=order.index)
     person.shares.sort(key=lambda share: (share.kind, share.object.slug, order.index(share.role)))
@@ -142,7 +142,7 @@ def object_of(invitation: Invitation) -> Shareable | None:
     """
     if invitation.object_id is None:
         return None
-    held = sharing(invitation.kind).OBJECTS.filter(workspace=invitation.workspace)
+    held = load_sharing_module(invitation.kind).OBJECTS.filter(workspace=invitation.workspace)
     return held.filter(pk=invitation.object_id).first()
 
 
@@ -185,7 +185,7 @@ def may_invite(user: User, invitation: Invitation) -> bool:
     if may_manage(user, invitation.workspace):
         return True
     shared = object_of(invitation)
-    act = sharing(invitation.kind).INVITES if shared is not None else None
+    act = load_sharing_module(invitation.kind).INVITES if shared is not None else None
     if shared is None or act is None:
         return False
     return allows(Roles(roles_in(user, invitation.workspace_id), shared.shared_roles(user)), act)

@@ -18,7 +18,7 @@ def has_recovery_codes(user: User) -> bool:
     return Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).exists()
 
 
-def needs_second_factor(user: User) -> bool:
+def is_second_factor_needed(user: User) -> bool:
     """Return True for superusers, and for roles above annotator."""
     if user.is_superuser:
         return True

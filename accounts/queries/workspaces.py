@@ -3,14 +3,14 @@
 from django.db.models import QuerySet
 
 from accounts.models import Membership, Role, User, Workspace
-from accounts.policy import Act, granting
+from accounts.policy import Act, find_granting_roles
 from foundation.errors import NotFound
 from foundation.messages import say
 
 
 def workspaces_of(user: User, act: Act = Act.WORKSPACE_SEE) -> QuerySet[Workspace]:
     """Return the workspaces in which a role of the user allows the act."""
-    mine = Membership.objects.filter(user=user, role__in=granting(act))
+    mine = Membership.objects.filter(user=user, role__in=find_granting_roles(act))
     return Workspace.objects.filter(pk__in=mine.values("workspace")).order_by("name", "pk")
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, RootModel, ValidationError
 from rest_framework.request import Request
 
-from accounts.rest.problems import Refused, unprocessable
+from accounts.rest.problems import Refused, build_field_refusal
 from foundation.frozen_model import FrozenModel
 
 MOST_BYTES = 8 << 20  # of a body that is read as a whole
@@ -31,7 +31,7 @@ def read_body(request: Request, shape: type[Shape]) -> Shape:
     if media_type(request) != JSON:
         raise Refused(415, f"Send {JSON}, not {request.content_type or 'a body without a type'}.")
     check_length(request, MOST_BYTES)
-    return _parsed(b"".join(read_blocks(request)), shape)
+    return _parse_body(b"".join(read_blocks(request)), shape)
 
 
 def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
@@ -42,12 +42,12 @@ def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
     media = media_type(request)
     if media == JSON:
         check_length(request, MOST_BYTES)
-        yield from _parsed(b"".join(read_blocks(request)), RootModel[list[shape]]).root  # type: ignore[valid-type]
+        yield from _parse_body(b"".join(read_blocks(request)), RootModel[list[shape]]).root  # type: ignore[valid-type]
     elif media == LINES:
         check_length(request, MOST_LINE_BYTES)
         for number, line in enumerate(read_lines(request), start=1):
             if line.strip():
-                yield _parsed(line, shape, f"line {number}.")
+                yield _parse_body(line, shape, f"line {number}.")
     else:
         raise Refused(415, f"Send {JSON} or {LINES}, not {request.content_type or 'a body without a type'}.")
 
@@ -57,7 +57,7 @@ def read_query(request: Request, shape: type[Shape]) -> Shape:
     try:
         return shape.model_validate(request.query_params.dict())
     except ValidationError as error:
-        raise unprocessable(error) from error
+        raise build_field_refusal(error) from error
 
 
 def media_type(request: Request) -> str:
@@ -103,11 +103,11 @@ def read_lines(request: Request) -> Iterator[bytes]:
     yield left
 
 
-def _parsed(body: bytes, shape: type[Shape], prefix: str = "") -> Shape:
+def _parse_body(body: bytes, shape: type[Shape], prefix: str = "") -> Shape:
     try:
         return shape.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             raise Refused(400, f"{prefix and prefix + ' '}{first['msg']}") from error
-        raise unprocessable(error, prefix) from error
+        raise build_field_refusal(error, prefix) from error

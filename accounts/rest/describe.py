@@ -58,7 +58,7 @@ class TypedRowExtension(PydanticExtension):
         return schema
 
 
-def described(
+def describe_method(
     *,
     answers: Any = None,
     media: str = FILE,

@@ -4,7 +4,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE, existing
+from accounts.access import NOT_THERE, require_existing
 from accounts.actions import audit
 from accounts.actions.deletion import delete_account
 from accounts.actions.invitations import create_invitation, revoke_invitation
@@ -13,24 +13,24 @@ from accounts.models import Role, User, Workspace
 from accounts.people.forms import DeleteAccountForm
 from accounts.policy import Act
 from accounts.queries.account_data import account_data
-from accounts.queries.people import account_called, may_manage, pending_invitations, people_of, workspace_at
+from accounts.queries.people import account_called, list_people, may_manage, pending_invitations, workspace_at
 from accounts.queries.workspaces import roles_in, workspaces_of
 from accounts.rest import shapes
 from accounts.rest.bodies import read_body, read_query
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, PageOf, answer, checked, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of, validate_row
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
-from accounts.shareable import Shareable, sharing
+from accounts.shareable import Shareable, load_sharing_module
 from touchstone.client import rows as wire
 
 
 class Account(RestView):
     """Your own account."""
 
-    @described(answers=shapes.AccountData)
+    @describe_method(answers=shapes.AccountData)
     def get(self, request: Request) -> HttpResponse:
         """Return all that is stored about you."""
         audit.record(kind="account_exported", by=self.user, subject=self.user)
@@ -40,13 +40,13 @@ class Account(RestView):
 class DeletedAccount(RestView):
     """The end of your own account."""
 
-    @described(status=204, takes=shapes.DeletedAccount, errors=(409,))
+    @describe_method(status=204, takes=shapes.DeletedAccount, errors=(409,))
     def post(self, request: Request) -> HttpResponse:
         """Delete your account. This cannot be undone."""
         sent = read_body(request, shapes.DeletedAccount)
         form = DeleteAccountForm({"password": sent.password}, user=self.user)
         if not form.is_valid():
-            raise _wrong("password", str(form.errors["password"][0]))
+            raise _build_field_refusal("password", str(form.errors["password"][0]))
         delete_account(user=self.user, by=self.user)
         return HttpResponse(status=204)
 
@@ -54,7 +54,7 @@ class DeletedAccount(RestView):
 class Workspaces(RestView):
     """The workspaces in which you have a role."""
 
-    @described(answers=PageOf[wire.WorkspaceRow], query=Page)
+    @describe_method(answers=PageOf[wire.WorkspaceRow], query=Page)
     def get(self, request: Request) -> HttpResponseBase:
         """List workspaces."""
         rows = workspaces_of(self.user)
@@ -62,8 +62,8 @@ class Workspaces(RestView):
             request, read_query(request, Page), rows, lambda part: [_row(row, self.user) for row in part]
         )
 
-    @described(answers=wire.WorkspaceRow, status=201, takes=shapes.NewWorkspace, creates=True)
-    @once
+    @describe_method(answers=wire.WorkspaceRow, status=201, takes=shapes.NewWorkspace, creates=True)
+    @run_once_per_key
     def post(self, request: Request) -> HttpResponse:
         """Create a workspace."""
         if not self.user.is_superuser:
@@ -81,7 +81,7 @@ class WorkspaceView(RestView):
 
         Superusers administer the people of every workspace.
         """
-        workspace = existing(workspace_at(slug))
+        workspace = require_existing(workspace_at(slug))
         if not (act == Act.WORKSPACE_MANAGE and may_manage(self.user, workspace)):
             self.require(act, workspace)
         return workspace
@@ -90,12 +90,12 @@ class WorkspaceView(RestView):
 class OneWorkspace(WorkspaceView):
     """One workspace."""
 
-    @described(answers=wire.WorkspaceRow)
+    @describe_method(answers=wire.WorkspaceRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One workspace."""
         return answer(_row(self.workspace(slug, Act.WORKSPACE_SEE), self.user))
 
-    @described(answers=wire.WorkspaceRow, takes=shapes.Renamed)
+    @describe_method(answers=wire.WorkspaceRow, takes=shapes.Renamed)
     def patch(self, request: Request, slug: str) -> HttpResponse:
         """Rename a workspace."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
@@ -106,12 +106,12 @@ class OneWorkspace(WorkspaceView):
 class Members(WorkspaceView):
     """The people of a workspace."""
 
-    @described(answers=shapes.Members)
+    @describe_method(answers=shapes.Members)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List the people of a workspace."""
         return _members(self.workspace(slug, Act.WORKSPACE_MANAGE))
 
-    @described(answers=shapes.Members, takes=shapes.MemberRole, errors=(409,))
+    @describe_method(answers=shapes.Members, takes=shapes.MemberRole, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Give a person a role in a workspace."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
@@ -123,7 +123,7 @@ class Members(WorkspaceView):
 class OneRole(WorkspaceView):
     """A role of a person in a workspace."""
 
-    @described(answers=shapes.Members, errors=(409,))
+    @describe_method(answers=shapes.Members, errors=(409,))
     def delete(self, request: Request, slug: str, user: str, role: str) -> HttpResponse:
         """End a role of a person in a workspace."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
@@ -136,14 +136,14 @@ class OneRole(WorkspaceView):
 class Invitations(WorkspaceView):
     """The invitations of a workspace that can still be accepted."""
 
-    @described(answers=PageOf[wire.InvitationRow], query=Page)
+    @describe_method(answers=PageOf[wire.InvitationRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations of a workspace."""
         rows = pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))
         return page_of(request, read_query(request, Page), rows, invitation_rows)
 
-    @described(answers=wire.NewInvitationRow, status=201, takes=shapes.NewInvitation, creates=True)
-    @once
+    @describe_method(answers=wire.NewInvitationRow, status=201, takes=shapes.NewInvitation, creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an invitation."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
@@ -155,7 +155,7 @@ class Invitations(WorkspaceView):
             by=self.user,
             email=new.email,
             kind=new.kind,
-            shared=_shared(new, workspace),
+            shared=_find_shared_object(new, workspace),
         )
         return answer_invitation(created)
 
@@ -163,29 +163,29 @@ class Invitations(WorkspaceView):
 class OneInvitation(WorkspaceView):
     """One invitation."""
 
-    @described(status=204)
+    @describe_method(status=204)
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
-        invitation = existing(pending_invitations(workspace).filter(pk=pk).first())
+        invitation = require_existing(pending_invitations(workspace).filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
 
 
-def _shared(new: shapes.NewInvitation, workspace: Workspace) -> Shareable | None:
+def _find_shared_object(new: shapes.NewInvitation, workspace: Workspace) -> Shareable | None:
     """Return the object of an invitation, None for the whole workspace."""
     if not new.kind:
         return None
-    module = sharing(new.kind)
+    module = load_sharing_module(new.kind)
     shared: Shareable | None = module.OBJECTS.filter(slug=new.object).first()
     if shared is None or shared.workspace != workspace:
-        raise _wrong("object", f"this workspace has no {new.kind} of this name")
+        raise _build_field_refusal("object", f"this workspace has no {new.kind} of this name")
     if new.role not in module.ROLES:
-        raise _wrong("role", f"is not a role of a {new.kind}; it has {', '.join(module.ROLES)}")
+        raise _build_field_refusal("role", f"is not a role of a {new.kind}; it has {', '.join(module.ROLES)}")
     return shared
 
 
-def _wrong(field: str, detail: str) -> Refused:
+def _build_field_refusal(field: str, detail: str) -> Refused:
     return Refused(422, f"{field}: {detail}", [FieldProblem(field=field, detail=detail)])
 
 
@@ -204,6 +204,6 @@ def _members(workspace: Workspace) -> HttpResponse:
                 for share in person.shares
             ],
         }
-        for person in people_of(workspace)
+        for person in list_people(workspace)
     ]
-    return answer(checked(shapes.Members, {"results": rows}))
+    return answer(validate_row(shapes.Members, {"results": rows}))

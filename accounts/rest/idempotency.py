@@ -18,7 +18,7 @@ LONGEST = 200
 Digest: TypeAlias = "hashlib._Hash"
 
 
-def once(method: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def run_once_per_key(method: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Let a creating method run once for each ``Idempotency-Key`` of a user.
 
     See `answer_once`; the body is read as a whole. The method runs in a transaction. It therefore enqueues
@@ -47,7 +47,7 @@ def key_of(request: Any) -> str | None:
     """
     key: str | None = request.headers.get(HEADER)
     if key is not None and not 0 < len(key) <= LONGEST:
-        raise _refused(f"has to be 1 to {LONGEST} characters long")
+        raise _build_key_refusal(f"has to be 1 to {LONGEST} characters long")
     return key
 
 
@@ -56,7 +56,7 @@ def digest_of(request: Any) -> Digest:
     return hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
 
 
-def hashed(blocks: Iterable[bytes], digest: Digest) -> Iterator[bytes]:
+def hash_blocks(blocks: Iterable[bytes], digest: Digest) -> Iterator[bytes]:
     """Yield the blocks of a body as they come, and update its digest."""
     for block in blocks:
         digest.update(block)
@@ -84,7 +84,7 @@ def answer_once(view: Any, request: Any, digest: str, create: Callable[[], HttpR
         with transaction.atomic():
             row = claim(user=view.user, key=key, digest=digest)
             if row.digest != digest:
-                raise _refused("was sent with another request; make a new key for each request")
+                raise _build_key_refusal("was sent with another request; make a new key for each request")
             if row.status is not None:
                 return HttpResponse(
                     read_response(row),
@@ -106,5 +106,5 @@ def answer_once(view: Any, request: Any, digest: str, create: Callable[[], HttpR
     return response
 
 
-def _refused(detail: str) -> Refused:
+def _build_key_refusal(detail: str) -> Refused:
     return Refused(422, f"{HEADER} {detail}.", [FieldProblem(field=HEADER, detail=detail)])

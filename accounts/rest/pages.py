@@ -53,10 +53,12 @@ def row_of(shape: type[Shape], source: Any, **others: Any) -> Shape:
     """
     others = {"id": str(getattr(source, "pk", ""))} | others
     names = shape.model_fields if issubclass(shape, BaseModel) else shape.__annotations__
-    return checked(shape, {name: others[name] if name in others else getattr(source, name) for name in names})
+    return validate_row(
+        shape, {name: others[name] if name in others else getattr(source, name) for name in names}
+    )
 
 
-def checked(shape: type[Shape], values: Any) -> Shape:
+def validate_row(shape: type[Shape], values: Any) -> Shape:
     """Return values as a row, or raise ValidationError."""
     row: Shape = _adapter(shape).validate_python(values)
     return row
@@ -86,12 +88,12 @@ def page_of(
     fetched = list(rows[: page.limit + 1])
     part, following = fetched[: page.limit], None
     if len(fetched) > page.limit:
-        following = following_page(request, getattr(part[-1], key))
+        following = build_next_page_url(request, getattr(part[-1], key))
     body = ",".join(_json(row) for row in shown(part))
     return HttpResponse(f'{{"next":{json.dumps(following)},"results":[{body}]}}', content_type=JSON)
 
 
-def following_page(request: Request, key: Any) -> str:
+def build_next_page_url(request: Request, key: Any) -> str:
     """Return the address of the page that continues after a key."""
     query = request.query_params.copy()
     query["cursor"] = base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")

@@ -53,7 +53,7 @@ class Refused(APIException):
         super().__init__(detail)
 
 
-def unprocessable(error: ValidationError, prefix: str = "") -> Refused:
+def build_field_refusal(error: ValidationError, prefix: str = "") -> Refused:
     """Return the refusal of a body or query with invalid fields."""
     fields = [
         FieldProblem(
@@ -94,7 +94,7 @@ def _problem(error: Exception) -> ProblemDetails | None:
         case PermissionDenied():
             status, detail = 403, str(error) or "You may not do this."
         case ValidationError():
-            return _problem(unprocessable(error))
+            return _problem(build_field_refusal(error))
         case ModelError():
             status, detail = 422, "; ".join(error.messages)
             if hasattr(error, "error_dict"):

@@ -14,12 +14,12 @@ from accounts.actions.deletion import FORMER, delete_account
 from accounts.people.forms import DeleteAccountForm
 from accounts.queries.account_data import account_data
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 
 
 @require_safe
 @login_required
-def shown(request: HttpRequest) -> HttpResponse:
+def show_account_data(request: HttpRequest) -> HttpResponse:
     """Say what is stored, and offer to download or delete it."""
     return _page(request, DeleteAccountForm(user=user_of(request)))
 
@@ -47,7 +47,7 @@ def delete(request: HttpRequest) -> HttpResponse:
     try:
         delete_account(user=user, by=user)
     except TouchstoneError as error:
-        form.add_error(None, translated_error(error))
+        form.add_error(None, translate_error(error))
         return _page(request, form, status=409)
     request.session.flush()  # not `logout`, which would log the name of before
     messages.success(request, _("Your account is deleted."))

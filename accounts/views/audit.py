@@ -13,13 +13,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.access import existing, require, user_of
+from accounts.access import require, require_existing, user_of
 from accounts.actions.audit import record
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import AuditEntry, Workspace
 from accounts.people.forms import AuditForm
 from accounts.policy import Act
-from accounts.queries.audit import matching, page_before, site_entries, workspace_entries
+from accounts.queries.audit import filter_entries, page_before, site_entries, workspace_entries
 from accounts.queries.people import workspace_at
 from foundation.pages.spreadsheet import csv_download
 
@@ -39,7 +39,7 @@ class _Log:
 
 @require_safe
 @login_required
-def of_workspace(request: HttpRequest, slug: str) -> HttpResponse:
+def show_workspace_log(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the log of a workspace to its owners."""
     return _page(request, _workspace_log(request, slug))
 
@@ -53,7 +53,7 @@ def export_of_workspace(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 @require_safe
 @login_required
-def of_site(request: HttpRequest) -> HttpResponse:
+def show_site_log(request: HttpRequest) -> HttpResponse:
     """Show the log of logins and accounts to superusers."""
     return _page(request, _site_log(request))
 
@@ -66,7 +66,7 @@ def export_of_site(request: HttpRequest) -> HttpResponseBase:
 
 
 def _workspace_log(request: HttpRequest, slug: str) -> _Log:
-    workspace = existing(workspace_at(slug))
+    workspace = require_existing(workspace_at(slug))
     require(user_of(request), Act.WORKSPACE_MANAGE, workspace)
     return _Log(
         workspace_entries(workspace),
@@ -98,7 +98,7 @@ def _page(request: HttpRequest, log: _Log) -> HttpResponse:
     form = AuditForm(request.GET)
     if not form.is_valid():
         return render(request, "people/audit.html", {"log": log, "form": form}, status=422)
-    entries, older = page_before(matching(log.entries, form.filters()), form.cleaned_data["before"])
+    entries, older = page_before(filter_entries(log.entries, form.filters()), form.cleaned_data["before"])
     query = request.GET.copy()
     query.pop("before", None)
     context = {
@@ -121,7 +121,7 @@ def _export(request: HttpRequest, log: _Log) -> HttpResponseBase:
     if request.method == "GET":  # HEAD exports nothing
         record(kind="export_downloaded", by=user_of(request), workspace=log.workspace, subject="audit log")
     name = log.workspace.slug if log.workspace else "site"
-    return csv_download(f"{name}-audit", COLUMNS, _rows(matching(log.entries, form.filters())))
+    return csv_download(f"{name}-audit", COLUMNS, _rows(filter_entries(log.entries, form.filters())))
 
 
 def _rows(entries: QuerySet[AuditEntry]) -> Iterator[tuple[str, ...]]:

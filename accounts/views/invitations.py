@@ -15,7 +15,7 @@ from accounts.models import Role, Workspace
 from accounts.people.forms import InvitationForm
 from accounts.people.mail import has_mail_server, send_invitation
 from accounts.queries import people
-from accounts.views.people import managed_or_404
+from accounts.views.people import get_managed_or_404
 from foundation.errors import TouchstoneError
 
 
@@ -23,7 +23,7 @@ from foundation.errors import TouchstoneError
 @login_required
 def new(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the form of an invitation."""
-    workspace = managed_or_404(request, slug)
+    workspace = get_managed_or_404(request, slug)
     return _form(request, workspace, InvitationForm(workspace=workspace))
 
 
@@ -31,7 +31,7 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def create(request: HttpRequest, slug: str) -> HttpResponse:
     """Create an invitation and show its link, only once."""
-    workspace = managed_or_404(request, slug)
+    workspace = get_managed_or_404(request, slug)
     form = InvitationForm(request.POST, workspace=workspace)
     if not form.is_valid():
         return _form(request, workspace, form, status=422)
@@ -67,7 +67,7 @@ def _form(
 @login_required
 def revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Revoke an invitation."""
-    workspace = managed_or_404(request, slug)
+    workspace = get_managed_or_404(request, slug)
     invitation = people.pending_invitations(workspace).filter(pk=pk).first()
     if invitation is None or not invitations.revoke_invitation(invitation=invitation, by=user_of(request)):
         raise Http404(NOT_THERE)
@@ -94,7 +94,7 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
             return redirect("start")
         people.check_open(invitation)
     except TouchstoneError as ended:
-        return _ended(request, str(ended))
+        return _render_ended(request, str(ended))
     context = {
         "invitation": invitation,
         "role": Role(invitation.role).label,
@@ -103,5 +103,5 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "people/invitation.html", context)
 
 
-def _ended(request: HttpRequest, sentence: str) -> HttpResponse:
+def _render_ended(request: HttpRequest, sentence: str) -> HttpResponse:
     return render(request, "people/invitation_ended.html", {"sentence": sentence}, status=410)

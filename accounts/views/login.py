@@ -21,7 +21,7 @@ from accounts.actions.passwords import create_reset_link
 from accounts.queries.second_factor import has_recovery_codes
 from accounts.queries.sessions import sessions_of
 from accounts.views.browsers import browser_name
-from accounts.views.site_accounts import administered_or_404
+from accounts.views.site_accounts import get_administered_or_404
 
 
 class KnowsMail(ContextMixin):
@@ -98,7 +98,7 @@ def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
 @login_required
 def password_link(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a one-time link for somebody's password; show it only once."""
-    by, user = user_of(request), administered_or_404(request, pk)
+    by, user = user_of(request), get_administered_or_404(request, pk)
     if not user.is_active:
         raise PermissionDenied(_("This account is deactivated. Activate it first."))
     link = create_reset_link(user=user, by=by) if request.method == "POST" else None

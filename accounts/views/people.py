@@ -12,24 +12,24 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, existing, require, user_of
-from accounts.account_rights import administered
+from accounts.access import NOT_THERE, require, require_existing, user_of
+from accounts.account_rights import select_administrable
 from accounts.actions import workspaces
-from accounts.current_workspace import choose_workspace, own_workspaces
+from accounts.current_workspace import choose_workspace, load_own_workspaces
 from accounts.models import Role, User, Workspace
 from accounts.people.forms import RoleForm, WorkspaceForm
 from accounts.policy import Act
 from accounts.queries import people
 from accounts.queries.workspaces import workspaces_of
 from accounts.rights import can
-from accounts.shareable import Share, shares, sharing
+from accounts.shareable import Share, load_sharing_module, shares
 from accounts.views.audit import check_superuser
 from foundation.errors import TouchstoneError
 
 
-def managed_or_404(request: HttpRequest, slug: str) -> Workspace:
+def get_managed_or_404(request: HttpRequest, slug: str) -> Workspace:
     """Return a workspace whose people the user may manage."""
-    workspace, user = existing(people.workspace_at(slug)), user_of(request)
+    workspace, user = require_existing(people.workspace_at(slug)), user_of(request)
     if not people.may_manage(user, workspace):
         require(user, Act.WORKSPACE_MANAGE, workspace)
     return workspace
@@ -37,7 +37,7 @@ def managed_or_404(request: HttpRequest, slug: str) -> Workspace:
 
 @require_safe
 @login_required
-def listed(request: HttpRequest) -> HttpResponse:
+def list_workspaces(request: HttpRequest) -> HttpResponse:
     """List the workspaces of the person; all for superusers."""
     return _list(request, WorkspaceForm())
 
@@ -65,7 +65,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def _list(request: HttpRequest, form: WorkspaceForm, status: int = 200) -> HttpResponse:
     user = user_of(request)
     mine = people.roles_by_workspace(user)
-    rows = people.every_workspace() if user.is_superuser else workspaces_of(user)
+    rows = people.list_all_workspaces() if user.is_superuser else workspaces_of(user)
     context = {
         "rows": [
             (workspace, mine.get(workspace.pk, []), user.is_superuser or Role.OWNER in mine[workspace.pk])
@@ -81,7 +81,7 @@ def _list(request: HttpRequest, form: WorkspaceForm, status: int = 200) -> HttpR
 def choose(request: HttpRequest) -> HttpResponse:
     """Choose the workspace whose objects lists show; none means all."""
     slug = request.POST.get("workspace", "")
-    if slug and slug not in {workspace.slug for workspace in own_workspaces(request)}:
+    if slug and slug not in {workspace.slug for workspace in load_own_workspaces(request)}:
         raise Http404(str(NOT_THERE))
     choose_workspace(request, slug)
     return redirect("start")
@@ -91,14 +91,14 @@ def choose(request: HttpRequest) -> HttpResponse:
 @login_required
 def workspace(request: HttpRequest, slug: str) -> HttpResponse:
     """List the people of a workspace with their roles."""
-    return _page(request, managed_or_404(request, slug), RoleForm())
+    return _page(request, get_managed_or_404(request, slug), RoleForm())
 
 
 @require_POST
 @login_required
 def give_role(request: HttpRequest, slug: str) -> HttpResponse:
     """Give a person with an account a role."""
-    chosen = managed_or_404(request, slug)
+    chosen = get_managed_or_404(request, slug)
     form = RoleForm(request.POST)
     if not form.is_valid():
         return _page(request, chosen, form, status=422)
@@ -112,8 +112,8 @@ def give_role(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _page(request: HttpRequest, chosen: Workspace, form: Form, status: int = 200) -> HttpResponse:
     user = user_of(request)
-    persons, following = people.people_page(chosen, after=request.GET.get("after", ""))
-    reachable = administered(user, [person.user for person in persons])
+    persons, following = people.read_people_page(chosen, after=request.GET.get("after", ""))
+    reachable = select_administrable(user, [person.user for person in persons])
     context = {
         "workspace": chosen,
         "rows": [(person, person.user.pk in reachable) for person in persons],
@@ -131,7 +131,7 @@ def _page(request: HttpRequest, chosen: Workspace, form: Form, status: int = 200
 @login_required
 def end_role(request: HttpRequest, slug: str, pk: int, role: str) -> HttpResponse:
     """Ask, and end a role of a person."""
-    chosen = managed_or_404(request, slug)
+    chosen = get_managed_or_404(request, slug)
     user = _account_or_404(pk)
     if role not in people.roles_by_workspace(user).get(chosen.pk, []):
         raise Http404(NOT_THERE)
@@ -142,14 +142,14 @@ def end_role(request: HttpRequest, slug: str, pk: int, role: str) -> HttpRespons
     def act() -> None:
         workspaces.end_role(workspace=chosen, user=user, role=ending, by=user_of(request))
 
-    return confirmed(request, title, text, reverse("people:workspace", args=[slug]), act)
+    return confirm_act(request, title, text, reverse("people:workspace", args=[slug]), act)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def end_share(request: HttpRequest, slug: str, kind: str, shared: int, pk: int, role: str) -> HttpResponse:
     """Ask, and end a role of a person on one object."""
-    chosen = managed_or_404(request, slug)
+    chosen = get_managed_or_404(request, slug)
     share = _share_or_404(chosen, _account_or_404(pk), kind, shared, role)
     title = _("End the role %(role)s of %(name)s in %(object)s") % {
         "role": share.role.label,
@@ -159,16 +159,18 @@ def end_share(request: HttpRequest, slug: str, kind: str, shared: int, pk: int, 
     text = _("The person loses this role at once.")
 
     def act() -> None:
-        sharing(kind).end_share(object=share.object, user=share.user, role=share.role, by=user_of(request))
+        load_sharing_module(kind).end_share(
+            object=share.object, user=share.user, role=share.role, by=user_of(request)
+        )
 
-    return confirmed(request, title, text, reverse("people:workspace", args=[slug]), act)
+    return confirm_act(request, title, text, reverse("people:workspace", args=[slug]), act)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def leave(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask, and end all roles of the person themselves."""
-    chosen, user = existing(people.workspace_at(slug)), user_of(request)
+    chosen, user = require_existing(people.workspace_at(slug)), user_of(request)
     require(user, Act.WORKSPACE_SEE, chosen)
     title = _("Leave the workspace %(name)s") % {"name": chosen.name}
     text = _("You lose your roles in it, and in everything that was shared with you there.")
@@ -176,10 +178,10 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
     def act() -> None:
         workspaces.leave_workspace(workspace=chosen, by=user)
 
-    return confirmed(request, title, text, reverse("people:list"), act)
+    return confirm_act(request, title, text, reverse("people:list"), act)
 
 
-def confirmed(
+def confirm_act(
     request: HttpRequest, title: str, text: str, back: str, act: Callable[[], None]
 ) -> HttpResponse:
     """Show a page that asks; on POST do it and go back."""
@@ -197,7 +199,7 @@ def confirmed(
 
 
 def _account_or_404(pk: int) -> User:
-    return existing(people.account_of(pk))
+    return require_existing(people.account_of(pk))
 
 
 def _share_or_404(chosen: Workspace, user: User, kind: str, pk: int, role: str) -> Share:

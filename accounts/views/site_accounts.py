@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import NOT_THERE, user_of
-from accounts.account_rights import administered, check_administer
+from accounts.account_rights import check_administer, select_administrable
 from accounts.actions import users
 from accounts.errors import NotAllowed
 from accounts.models import User
@@ -20,7 +20,7 @@ from accounts.policy import Act
 from accounts.queries.people import account_of, accounts, workspaces_tied_to
 from accounts.queries.workspaces import workspaces_of
 from accounts.views.audit import check_superuser
-from accounts.views.people import confirmed
+from accounts.views.people import confirm_act
 from foundation.pages.tables import Column, Table
 
 _PER_PAGE = 100
@@ -37,13 +37,13 @@ ACCOUNTS = Table(
 
 @require_safe
 @login_required
-def listed(request: HttpRequest) -> HttpResponse:
+def list_accounts(request: HttpRequest) -> HttpResponse:
     """List the accounts of the site for superusers."""
     check_superuser(request)
     search = request.GET.get("search", "").strip()
     table = ACCOUNTS.of(request.GET)
     page = Paginator(accounts(search).order_by(*table.order()), _PER_PAGE).get_page(table.number)
-    reachable = administered(user_of(request), list(page))
+    reachable = select_administrable(user_of(request), list(page))
     context = {
         "page": page,
         "rows": [(account, account.pk in reachable) for account in page],
@@ -59,7 +59,7 @@ def listed(request: HttpRequest) -> HttpResponse:
 @login_required
 def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, and deactivate an account."""
-    account = administered_or_404(request, pk)
+    account = get_administered_or_404(request, pk)
     title = _("Deactivate the account %(name)s") % {"name": account.username}
     text = _(
         "The person is logged out everywhere and cannot log in. Their API tokens are revoked. Their roles "
@@ -69,24 +69,24 @@ def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
     def act() -> None:
         users.deactivate(user=account, by=user_of(request))
 
-    return confirmed(request, title, text, page_of(request, account), act)
+    return confirm_act(request, title, text, page_of(request, account), act)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def activate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, and activate an account."""
-    account = administered_or_404(request, pk)
+    account = get_administered_or_404(request, pk)
     title = _("Activate the account %(name)s") % {"name": account.username}
     text = _("The person can log in again with their password. Revoked API tokens stay revoked.")
 
     def act() -> None:
         users.activate(user=account, by=user_of(request))
 
-    return confirmed(request, title, text, page_of(request, account), act)
+    return confirm_act(request, title, text, page_of(request, account), act)
 
 
-def administered_or_404(request: HttpRequest, pk: int) -> User:
+def get_administered_or_404(request: HttpRequest, pk: int) -> User:
     """Return an account that the user may administer.
 
     Raises:

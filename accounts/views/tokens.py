@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import existing, user_of
+from accounts.access import require_existing, user_of
 from accounts.actions.tokens import CreatedToken, create_token, revoke_token
 from accounts.models import Scope
 from accounts.people.forms import TokenForm
@@ -17,7 +17,7 @@ from accounts.queries.tokens import tokens_of
 
 @require_safe
 @login_required
-def listed(request: HttpRequest) -> HttpResponse:
+def list_tokens(request: HttpRequest) -> HttpResponse:
     """List the tokens of the person, with a form for a new one."""
     return _page(request, TokenForm())
 
@@ -41,7 +41,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke a token."""
     user = user_of(request)
-    token = existing(tokens_of(user).filter(pk=pk).first())
+    token = require_existing(tokens_of(user).filter(pk=pk).first())
     revoke_token(token=token, by=user)
     messages.success(request, _("Revoked the token %(name)s.") % {"name": token.name})
     return redirect("people:tokens")

@@ -42,7 +42,7 @@ def _as_json(result: Agreement) -> dict[str, Any]:
             for measure, quantity in measures.items()
         ],
         "first_differences": {
-            module or "none": count for module, count in result.first_parting_modules().items()
+            module or "none": count for module, count in result.count_parting_modules().items()
         },
     }
 

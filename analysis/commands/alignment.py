@@ -18,7 +18,7 @@ from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, align
 from ..io.spreadsheet import csv_text
 from ..io.whole_files import json_lines, sha256, write_text
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
-from ..report.figures import STYLE, drawn
+from ..report.figures import STYLE, render_figure
 from ..report.page import Figure, Page, Section, Text, write_page
 from ..report.tables import Cell, Column, Table, fields, inputs_table, interval, number, p_text
 from ..stats.arrays import Array
@@ -111,12 +111,12 @@ def build_page(
     """
     answers = _answers(records)
     drops = drop_tests(answers, rng)
-    blocks = [table for table in (answers_table(answers), drops_table(answers, drops)) if table]
+    blocks = [table for table in (answers_table(answers), tabulate_drops(answers, drops)) if table]
     sections = [Section("answers", "Answers", blocks)] if blocks else []
     if results:
         figure = [alignment_figure(results)]
         notes = [Text(_READING, "note")]
-        tables = [crossed_table(results), alignment_table(results)]
+        tables = [tabulate_by_method(results), alignment_table(results)]
         sections.append(Section("alignment", "Alignment", [*tables, *figure, *notes]))
     context = generalisation_table(answers, drops)
     if context:
@@ -150,7 +150,7 @@ def answers_table(answers: Mapping[Answer, Array]) -> Table | None:
     return Table.from_columns("answers", caption, rows, columns) if rows else None
 
 
-def drops_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
+def tabulate_drops(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
     """Tabulate F1 on original and counterfactual questions; None without F1."""
     rows = [(key, values) for key, values in answers.items() if key[4] == "in"]
     columns = [
@@ -161,7 +161,7 @@ def drops_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
             "counterfactual",
             lambda row: row[1][:, 1].mean(),
             "Counterfactual",
-            lambda row: _marked(row[1][:, 1].mean(), drops[row[0]]),
+            lambda row: _format_marked_share(row[1][:, 1].mean(), drops[row[0]]),
         ),
         Column("p_holm", lambda row: drops[row[0]], "p (Holm)", lambda row: p_text(drops[row[0]])),
     ]
@@ -213,16 +213,16 @@ def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table
         *_GROUP_COLUMNS,
         Column("n_out", heading="n outside"),
         _percent_column("original", "Original", lambda row: row.original),
-        Column("within", "", "Within", lambda row: _marked(row.within, drops.get(row.near))),
-        Column("outside", "", "Outside", lambda row: _marked(row.outside, drops[row.key])),
+        Column("within", "", "Within", lambda row: _format_marked_share(row.within, drops.get(row.near))),
+        Column("outside", "", "Outside", lambda row: _format_marked_share(row.outside, drops[row.key])),
     ]
     caption = "F1 on counterfactuals within and outside the words of training, in percent"
     return Table.from_columns("generalisation", caption, rows, columns, [_TEST])
 
 
-def crossed_table(results: Sequence[Alignment]) -> Table:
+def tabulate_by_method(results: Sequence[Alignment]) -> Table:
     """Tabulate systems by reasoning step and method (table 4)."""
-    names = _varied(results, ("system", "dataset", "context"))
+    names = _select_varying_names(results, ("system", "dataset", "context"))
 
     def keys(alignment: Alignment) -> tuple[str, tuple[str, str]]:
         group = alignment.group
@@ -231,10 +231,10 @@ def crossed_table(results: Sequence[Alignment]) -> Table:
     columns = [
         *fields("dataset", "system", "step", "method", "context", "distribution", of="group"),
         *fields("n", "score", "answered", "among_answered"),
-        Column("", cell=_crossed_cell),
+        Column("", cell=_format_method_cell),
     ]
     across = {key: " ".join(_words(key)) or "all" for key in (keys(each)[1] for each in results)}
-    return Table.crossed(
+    return Table.from_records(
         "alignment_by_method",
         "Alignment score by step and method, in percent; below it the share among instances answered twice",
         results,
@@ -246,10 +246,12 @@ def crossed_table(results: Sequence[Alignment]) -> Table:
     )
 
 
-def _crossed_cell(alignment: Alignment | None) -> Cell:
+def _format_method_cell(alignment: Alignment | None) -> Cell:
     if alignment is None:
         return Cell("")
-    return Cell(_share(alignment.score), detail=f"{_among_cell(alignment).text} of {alignment.answered}")
+    return Cell(
+        _share(alignment.score), detail=f"{_format_answered_cell(alignment).text} of {alignment.answered}"
+    )
 
 
 def alignment_table(results: Sequence[Alignment]) -> Table:
@@ -262,7 +264,7 @@ def alignment_table(results: Sequence[Alignment]) -> Table:
         Column("score", "", "Score", _score_cell),
         Column("interval"),
         Column("", "answered", "Answered twice"),
-        Column("among_answered", heading="Aligned among them", cell=_among_cell),
+        Column("among_answered", heading="Aligned among them", cell=_format_answered_cell),
         Column("among_answered_interval"),
         Column("control", "", "Random partition", lambda row: _share(row.control)),
         Column("above_control"),
@@ -275,7 +277,7 @@ def _score_cell(alignment: Alignment) -> Cell:
     return Cell(_share(alignment.score), detail=interval(alignment.interval, 1, 100))
 
 
-def _among_cell(alignment: Alignment) -> Cell:
+def _format_answered_cell(alignment: Alignment) -> Cell:
     mark = MARK if alignment.above_control else ""
     bounds = interval(alignment.among_answered_interval, 1, 100)
     return Cell(_share(alignment.among_answered) + mark, detail=bounds)
@@ -287,7 +289,7 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
     Each setting, such as a reasoning step, has a panel of systems, and methods
     stand side by side.
     """
-    names = _varied(results, ("step", "dataset", "context"))
+    names = _select_varying_names(results, ("step", "dataset", "context"))
     panels: dict[str, list[Alignment]] = {}
     for alignment in results:
         panels.setdefault(_title(alignment, names), []).append(alignment)
@@ -308,7 +310,7 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
         f"({interval(alignment.interval, 1, 100)})"
         for alignment in results
     )
-    return drawn(canvas, "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.")
+    return render_figure(canvas, "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.")
 
 
 def _draw_panel(axes: Axes, title: str, panel: Sequence[Alignment], methods: Sequence[str]) -> None:
@@ -380,7 +382,7 @@ def _title(
     return ", ".join(_words((*(getattr(group, name) for name in names), outside))) or "all"
 
 
-def _varied(results: Sequence[Alignment], names: Sequence[str]) -> list[str]:
+def _select_varying_names(results: Sequence[Alignment], names: Sequence[str]) -> list[str]:
     """Return the names that tell the groups apart, and the first one."""
     return [
         name for name in names if name == names[0] or len({getattr(each.group, name) for each in results}) > 1
@@ -395,5 +397,5 @@ def _share(value: float | None) -> str:
     return number(None if value is None else 100 * value, 1)
 
 
-def _marked(share: float | None, p: float | None) -> str:
+def _format_marked_share(share: float | None, p: float | None) -> str:
     return _share(share) + (MARK if p is not None and p < 0.05 else "")

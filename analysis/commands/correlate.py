@@ -19,7 +19,7 @@ from cyclopts import Parameter, Token
 from ..io.errors import InputError
 from ..io.tabular_files import Column, read_csv_header, read_table
 from ..io.whole_files import sha256
-from ..participants.estimates import over_participants
+from ..participants.estimates import average_participants
 from ..participants.measures import Measure
 from ..participants.tasks import find_measure
 from ..planning.declared_plan import Plan, load_plan
@@ -108,7 +108,7 @@ def relate_tables(
         if name not in people and name not in scores:
             raise InputError(human, f"no column {name!r} here nor in {model}")
     if by_participant:
-        measures = _averaged(people, systems, wanted, rng, resamples)
+        measures = _average_measures(people, systems, wanted, rng, resamples)
     else:
         measures = [
             _quantity(str(name), own, wanted, find_measure(str(name)))
@@ -130,7 +130,7 @@ def _names_participants(path: Path) -> bool:
     return len(header) > 2 and header[1].strip().lower() in PARTICIPANT
 
 
-def _averaged(
+def _average_measures(
     people: pd.DataFrame,
     systems: Sequence[str],
     wanted: Mapping[str, Direction],
@@ -156,7 +156,7 @@ def _averaged(
         definition = find_measure(str(name))
         geometric = bool(definition and definition.geometric)
         values = [own[name].to_numpy(float)[:, None] for own in rows]
-        means = [over_participants(v, np.ones(v.shape), geometric=geometric)[0] for v in values]
+        means = [average_participants(v, np.ones(v.shape), geometric=geometric)[0] for v in values]
         draws = [_draws(v, w, geometric=geometric) for v, w in zip(values, weights, strict=True)]
         measure = _quantity(str(name), pd.Series(means), wanted, definition)
         measures.append(replace(measure, replicates=np.column_stack(draws) if resamples else None))
@@ -167,7 +167,7 @@ def _draws(values: Array, weights: Array, *, geometric: bool) -> Array:
     """Compute the mean in every replicate; NaN for fewer than two values."""
     if np.count_nonzero(~np.isnan(values)) < 2:
         return np.full(weights.shape[1], np.nan)
-    return over_participants(np.broadcast_to(values, weights.shape), weights, geometric=geometric)
+    return average_participants(np.broadcast_to(values, weights.shape), weights, geometric=geometric)
 
 
 def _read(path: Path, keys: int = 1) -> pd.DataFrame:

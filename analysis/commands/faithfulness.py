@@ -23,7 +23,7 @@ from ..faithfulness.files import (
 from ..faithfulness.matching import PAPER, Thresholds
 from ..faithfulness.reference import change
 from ..faithfulness.spans import GoldSpans, score_spans
-from ..faithfulness.stored import box_examples, load_scores, same_examples, span_examples
+from ..faithfulness.stored import box_examples, check_same_examples, load_scores, span_examples
 from ..io.errors import AnalysisError, InputError
 from .options import Count, Share, print_json
 
@@ -84,13 +84,13 @@ def print_box_scores(
         **{averaging: _box_table(scores, averaging) for averaging in AVERAGINGS},
         "upper_bound": {averaging: _box_table(scores, averaging, upper=True) for averaging in AVERAGINGS},
         "f1_intervals": intervals,
-        "worst": [asdict(example) for example in scores.worst(worst)],
+        "worst": [asdict(example) for example in scores.list_worst(worst)],
         "examples": box_examples(scores),
     }
     if by_argument:
-        result["by_argument"] = [asdict(part) for part in breakdown.by_argument(examples, scores)]
-        result["by_module"] = [asdict(part) for part in breakdown.by_module(scores)]
-        result["by_size"] = [asdict(part) for part in breakdown.by_size(scores)]
+        result["by_argument"] = [asdict(part) for part in breakdown.score_by_argument(examples, scores)]
+        result["by_module"] = [asdict(part) for part in breakdown.score_by_module(scores)]
+        result["by_size"] = [asdict(part) for part in breakdown.score_by_size(scores)]
     print_json(result, [*notes, *_coverage(len(examples), scores.examples, predicted)])
 
 
@@ -128,7 +128,7 @@ def print_span_scores(
         "n": {module: row.n for module, row in table.items()},
         "intervals": {module: estimates[module].bounds for module in table},
         "left_out": left_out,
-        "worst": [asdict(example) for example in scores.worst(worst)],
+        "worst": [asdict(example) for example in scores.list_worst(worst)],
         "examples": span_examples(scores),
     }
     print_json(result, [f"{what}, left out: {number}" for what, number in left_out.items() if number])
@@ -169,7 +169,7 @@ def print_comparison(
         averaging: Averaging of boxes to compare.
     """
     scores = [load_scores(path) for path in (first, second)]
-    ids = same_examples(scores[0], scores[1], (first, second))
+    ids = check_same_examples(scores[0], scores[1], (first, second))
     tallies = [system.tally(ids, module, averaging) for system in scores]
     rng = np.random.default_rng(seed)
     try:

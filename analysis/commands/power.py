@@ -17,10 +17,10 @@ from ..participants.condition_looks import COLOURS
 from ..participants.learning_curves import ratings_right
 from ..participants.tasks.preference import win_rate_key
 from ..participants.trial_grid import Grid
-from ..planning.power import Pilot, Population, fitted, pilot_values
+from ..planning.power import Pilot, Population, fit_normal_population, pilot_values
 from ..planning.power import pilot as read_pilot
-from ..planning.sample_size import HALF, Design, assumed, design_sentence, plan_size, rate_text
-from ..report.figures import GRID, INK, STYLE, drawn
+from ..planning.sample_size import HALF, Design, assume_population, design_sentence, plan_size, rate_text
+from ..report.figures import GRID, INK, STYLE, render_figure
 from ..report.page import Block, Figure, Page, Section, Text, write_page
 from ..report.tables import Column, Table, csv_rows, number
 from ..stats.arrays import Array
@@ -65,46 +65,46 @@ class Trait:
     unit: str
 
 
-def _own(name: str) -> Callable[[Grid], Array]:
+def _select_answers(name: str) -> Callable[[Grid], Array]:
     return lambda grid: grid.answers_to(name)
 
 
-def _without(name: str) -> Callable[[Grid], Array]:
+def _invert_answers(name: str) -> Callable[[Grid], Array]:
     return lambda grid: 1 - grid.answers_to(name)
 
 
-def _false_positives(grid: Grid) -> Array:
+def _mark_false_positives(grid: Grid) -> Array:
     right, rated = ratings_right(grid), grid.answers_to("correctness_rating")
     return np.where(np.isnan(right), np.nan, (rated == 1) & (right == 0))
 
 
-def _over_estimation(grid: Grid) -> Array:
+def _compute_over_estimation(grid: Grid) -> Array:
     return grid.answers_to("correctness_rating") - grid.system_correct
 
 
 TRAITS: dict[Measure, Trait] = {
     "agreement": Trait(lambda grid: grid.answers_to("correctness_rating"), "share"),
     "fraction_correct": Trait(ratings_right, "share"),
-    "fp": Trait(_false_positives, "share"),
-    "over_estimation": Trait(_over_estimation, "share"),
+    "fp": Trait(_mark_false_positives, "share"),
+    "over_estimation": Trait(_compute_over_estimation, "share"),
     "time_geometric": Trait(lambda grid: grid.log_seconds, "log ratio: 0.1 is 10.5 % longer"),
     "certainty": Trait(lambda grid: grid.answers_to("certainty"), "points"),
     "helpfulness": Trait(lambda grid: grid.answers_to("helpfulness"), "points"),
-    "final_accuracy": Trait(_own("final_correct"), "share"),
-    "advice_agreement": Trait(_own("final_agrees"), "share"),
-    "switch_fraction": Trait(_own("final_switched"), "share"),
-    "over_reliance": Trait(_without("final_kept_answer"), "share"),
-    "under_reliance": Trait(_without("final_took_advice"), "share"),
+    "final_accuracy": Trait(_select_answers("final_correct"), "share"),
+    "advice_agreement": Trait(_select_answers("final_agrees"), "share"),
+    "switch_fraction": Trait(_select_answers("final_switched"), "share"),
+    "over_reliance": Trait(_invert_answers("final_kept_answer"), "share"),
+    "under_reliance": Trait(_invert_answers("final_took_advice"), "share"),
     "complementarity": Trait(None, "share"),
-    "confidence_change": Trait(_own("final_confidence_change"), "points"),
+    "confidence_change": Trait(_select_answers("final_confidence_change"), "points"),
     "simulation_effect": Trait(None, "share"),
     "win_rate": Trait(None, "share"),
-    "after_accuracy": Trait(_own("predicted_after"), "share"),
-    "after_above_chance": Trait(_own("predicted_above_after"), "share"),
-    "coverage": Trait(_own("predicted_made"), "share"),
-    "precision": Trait(_own("prediction_right"), "share"),
-    "prediction_accuracy": Trait(_own("predicted_right"), "share"),
-    "above_chance": Trait(_own("predicted_above_chance"), "share"),
+    "after_accuracy": Trait(_select_answers("predicted_after"), "share"),
+    "after_above_chance": Trait(_select_answers("predicted_above_after"), "share"),
+    "coverage": Trait(_select_answers("predicted_made"), "share"),
+    "precision": Trait(_select_answers("prediction_right"), "share"),
+    "prediction_accuracy": Trait(_select_answers("predicted_right"), "share"),
+    "above_chance": Trait(_select_answers("predicted_above_chance"), "share"),
 }
 
 
@@ -180,7 +180,7 @@ def print_sample_size(
         options = Options(seed, 0, mode, study_version)
         population, usual_items, source = from_pilot(load_bundle(pilot), measure, options, normal=normal)
     else:
-        population, source = assumed(
+        population, source = assume_population(
             participant_sd, item_sd, residual_sd, HALF if is_paired else mean_share,
             effect, change=measure == "simulation_effect",
         )  # fmt: skip
@@ -234,7 +234,7 @@ def from_pilot(
             "conditions between participants only. Give --participant-sd and the other assumptions instead"
         )
     estimates = study.retained.estimates
-    if not estimates.available(measure):
+    if not estimates.has_value(measure):
         raise AnalysisError(f"{bundle.path}: the pilot has no {measure}")
     given = [name for name in estimates.conditions if estimates.get(measure, name).value is not None]
     grids = [grid for grid in study.retained.grids if grid.condition in given]
@@ -247,13 +247,17 @@ def from_pilot(
                 )
             own = [estimates.per_participant[measure][estimates.conditions.index(name)] for name in given]
             drawn = pilot_values(own, items)
-            return drawn, items, _described(len(drawn.people), normal=False)
+            return drawn, items, _describe_source(len(drawn.people), normal=False)
         source = read_pilot(grids, values)
     except ValueError as error:
         raise AnalysisError(f"{bundle.path}: {error}") from None
     if estimates.get(measure, given[0]).measure.conditional:
-        items = _counted_trials(source)
-    return (fitted(source) if normal else source), items, _described(len(source.people), normal=normal)
+        items = _count_trials(source)
+    return (
+        (fit_normal_population(source) if normal else source),
+        items,
+        _describe_source(len(source.people), normal=normal),
+    )
 
 
 def _from_preferences(study: Study, *, normal: bool) -> tuple[Population, int, str]:
@@ -272,15 +276,15 @@ def _from_preferences(study: Study, *, normal: bool) -> tuple[Population, int, s
         drawn = pilot_values([own], items)
     except ValueError as error:
         raise AnalysisError(f"{path}: {error}") from None
-    return drawn, items, _described(len(drawn.people), normal=False)
+    return drawn, items, _describe_source(len(drawn.people), normal=False)
 
 
-def _described(people: int, *, normal: bool) -> str:
+def _describe_source(people: int, *, normal: bool) -> str:
     how = "normal people with the spreads of" if normal else "people drawn from"
     return f"{how} the {people} participants of the pilot"
 
 
-def _counted_trials(source: Pilot) -> int:
+def _count_trials(source: Pilot) -> int:
     """Return how many trials a participant has that the measure counts."""
     return max(1, round(float((~np.isnan(source.residuals)).sum(axis=1).mean())))
 
@@ -342,4 +346,4 @@ def _curve_figure(design: Design) -> Figure:
     spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in rates)
     unit = "" if design.is_paired else " per condition"
     caption = f"Power by participants{unit}; the band is the simulation's 95 %, dashes are the target."
-    return drawn(canvas, "power-curve", caption, f"Power curve: {spoken}.")
+    return render_figure(canvas, "power-curve", caption, f"Power curve: {spoken}.")

@@ -10,7 +10,7 @@ from ..io.errors import AnalysisError
 from ..participants.bundle import load_bundle
 from ..planning.systems_needed import SCENARIOS, plan_systems
 from ..report.page import Page, Section, Text, write_page
-from ..report.section_correlations import measure_noise, needed_table
+from ..report.section_correlations import measure_noise, tabulate_needed_systems
 from ..report.tables import number
 from ..stats.correlations import Coefficient
 from ..study.analysis import Options, analyse
@@ -54,7 +54,7 @@ def print_systems(
         )  # fmt: skip
     except ValueError as error:
         raise AnalysisError(str(error)) from None
-    table = needed_table(rows, noise, coefficient, target=target, alpha=alpha)
+    table = tabulate_needed_systems(rows, noise, coefficient, target=target, alpha=alpha)
     if out is not None:
         page = Page(
             "Number of systems", "", {}, [Section("systems", table.caption, [Text(WHAT_IT_TAKES), table])]

@@ -21,9 +21,9 @@ from .visual_bias_page import (
     bias_tables,
     build_page,
     contrast_key,
+    format_plain_text,
     majority_sentence,
     part_sizes,
-    plain_text,
     system_tables,
 )
 
@@ -58,7 +58,7 @@ def print_visual_bias(
     bias = group(examples)
     notes: list[str] = []
     systems: dict[str, SystemScores] = {}
-    for name, path in _named(predictions).items():
+    for name, path in _name_systems(predictions).items():
         predicted = read_predictions(path)
         if unknown := len(predicted.keys() - set(bias.ids)):
             notes.append(
@@ -86,11 +86,11 @@ def print_visual_bias(
         write_text(out / "visual-bias.json", dumps(result, indent=2, ensure_ascii=False) + "\n")
     if not json:
         tables = [*bias_tables(bias), *(system_tables(systems) if systems else ())]
-        sys.stdout.write("\n\n".join([majority_sentence(bias), *map(plain_text, tables), ""]))
+        sys.stdout.write("\n\n".join([majority_sentence(bias), *map(format_plain_text, tables), ""]))
     print_json(result, notes)
 
 
-def _named(paths: Sequence[Path]) -> dict[str, Path]:
+def _name_systems(paths: Sequence[Path]) -> dict[str, Path]:
     """Name each system as its file."""
     named: dict[str, Path] = {}
     for path in paths:

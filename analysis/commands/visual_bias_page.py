@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullLocator
 
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
-from ..report.figures import GRID, INK, STYLE, drawn
+from ..report.figures import GRID, INK, STYLE, render_figure
 from ..report.page import Block, Figure, Page, Section, Text
 from ..report.tables import Cell, Column, Table, interval, number, p_text
 from ..stats.bootstrap_sums import Quantity
@@ -55,7 +55,7 @@ def system_tables(systems: Systems) -> list[Table]:
     return [_overview_table(systems), _detail_table(systems)]
 
 
-def plain_text(table: Table) -> str:
+def format_plain_text(table: Table) -> str:
     """Format a table in aligned columns, below its caption."""
     lines = [list(table.header), *([cell.plain for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -128,15 +128,15 @@ def _part_table(bias: VisualBias) -> Table:
 
 
 def _overview_table(systems: Systems) -> Table:
-    def compared(scores: SystemScores, delta: Delta) -> Cell:
+    def format_delta_cell(scores: SystemScores, delta: Delta) -> Cell:
         value = scores.accuracy[delta.first].value
-        return Cell(_percent(value), detail="" if value is None else f"({_signed(delta.difference)})")
+        return Cell(_percent(value), detail="" if value is None else f"({_format_signed(delta.difference)})")
 
     columns = [
         Column("", lambda row: row[0], "System"),
         Column("", lambda row: _percent(row[1].accuracy["all"].value), "All"),
-        Column("", heading="Balanced", cell=lambda row: compared(row[1], row[1].deltas[0])),
-        Column("", heading="Unbalanced", cell=lambda row: compared(row[1], row[1].deltas[1])),
+        Column("", heading="Balanced", cell=lambda row: format_delta_cell(row[1], row[1].deltas[0])),
+        Column("", heading="Unbalanced", cell=lambda row: format_delta_cell(row[1], row[1].deltas[1])),
     ]
     note = "Accuracy in percent; in brackets the difference to all examples."
     return Table.from_columns("systems", "Accuracy of systems", list(systems.items()), columns, [note])
@@ -169,7 +169,7 @@ def _detail_table(systems: Systems) -> Table:
             "value",
             "quantity.value",
             "%",
-            lambda row: _signed(row.quantity) if row.delta else _percent(row.quantity.value),
+            lambda row: _format_signed(row.quantity) if row.delta else _percent(row.quantity.value),
         ),
         Column("low high", "quantity.bounds", "95 % interval", lambda row: _bounds(row.quantity)),
         Column("p", "delta.p", "p", lambda row: p_text(row.delta.p) if row.delta else ""),
@@ -201,7 +201,7 @@ def _pairs_figure(bias: VisualBias) -> Figure:
         "Left: image pairs by the number of their examples, on a logarithmic scale. Right: share of the "
         "pairs with one label throughout, beside what independent labels would give."
     )
-    return drawn(canvas, "pair-frequencies", caption, f"Image pairs by frequency: {spoken}.")
+    return render_figure(canvas, "pair-frequencies", caption, f"Image pairs by frequency: {spoken}.")
 
 
 def _draw_counts(axes: Axes, rows: Sequence[Frequency]) -> None:
@@ -247,9 +247,9 @@ def _systems_figure(systems: Systems) -> Figure:
         axes.set_ylabel("Accuracy (%)")
         axes.grid(axis="y", color=GRID, linewidth=0.8)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    spoken = ". ".join(f"{name}: {_spoken(scores)}" for name, scores in systems.items())
+    spoken = ". ".join(f"{name}: {_describe_accuracies(scores)}" for name, scores in systems.items())
     caption = "Accuracy on all, balanced and unbalanced examples, with 95 % intervals; dotted: chance."
-    return drawn(canvas, "accuracy-by-part", caption, f"Accuracy by part. {spoken}.")
+    return render_figure(canvas, "accuracy-by-part", caption, f"Accuracy by part. {spoken}.")
 
 
 def _draw_system(
@@ -267,7 +267,7 @@ def _draw_system(
     axes.plot(positions, values, marker, color=colour, label=name)
 
 
-def _spoken(scores: SystemScores) -> str:
+def _describe_accuracies(scores: SystemScores) -> str:
     return ", ".join(
         f"{part} {_percent(accuracy.value)} %" + (f" {_bounds(accuracy)}" if accuracy.interval else "")
         for part, accuracy in scores.accuracy.items()
@@ -279,7 +279,7 @@ def _percent(share: float | None, decimals: int = 1) -> str:
     return number(None if share is None else PERCENT * share, decimals)
 
 
-def _signed(quantity: Quantity) -> str:
+def _format_signed(quantity: Quantity) -> str:
     """Format percentage points with their sign, +0.0 for none."""
     text = _percent(quantity.value)
     return text if quantity.value is None or text.startswith("−") else f"+{text}"

@@ -10,7 +10,7 @@ References:
 
 from .alignment import Alignment, Record, Verdict, alignment_score, alignments, judge, read_records
 from .comparison import Counterfactual, swaps
-from .contexts import reduced
+from .contexts import reduce_question
 from .coreference import Insertion, insertions
 from .drafts import Drafts, draft
 from .edits import Edit
@@ -44,7 +44,7 @@ __all__ = [
     "read_instances",
     "read_records",
     "read_resolutions",
-    "reduced",
+    "reduce_question",
     "relevant_cluster",
     "swaps",
     "verdict_agreement",

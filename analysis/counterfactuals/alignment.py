@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.errors import AnalysisError, InputError, find_first_problem
 from ..io.whole_files import parse_model, read_lines
 from ..stats.arrays import Array
 from .instances import CONFIRMED
@@ -123,7 +123,7 @@ class Alignment:
         )
 
 
-def higher_p(positive: Sequence[float], negative: Sequence[float]) -> float | None:
+def compute_higher_mean_p(positive: Sequence[float], negative: Sequence[float]) -> float | None:
     """Compute Student's one-tailed p: is the positive mean the higher one?
 
     The samples are independent. Pooled variance, so that a part of one token can
@@ -134,7 +134,7 @@ def higher_p(positive: Sequence[float], negative: Sequence[float]) -> float | No
     alternative="greater").
 
     Examples:
-        >>> round(higher_p([3.0, 4.0], [1.0, 2.0, 1.5]), 4)
+        >>> round(compute_higher_mean_p([3.0, 4.0], [1.0, 2.0, 1.5]), 4)
         0.0161
     """
     if not positive or not negative or len(positive) + len(negative) < 3:
@@ -227,14 +227,14 @@ def _record(given: Record | Mapping[str, Any]) -> Record:
     try:
         return Record.model_validate(dict(given))
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise AnalysisError(f"{field}: {problem}") from None
 
 
 def _verdict(record: Record, group: Group, rng: np.random.Generator, draws: int) -> Verdict:
     positive, negative = record.positive or [], record.negative or []
     answered = record.original_correct and record.counterfactual_correct
-    p = higher_p(positive, negative)
+    p = compute_higher_mean_p(positive, negative)
     if p is None:
         return Verdict(record.id, group, answered, None, None, False, False, None)
     higher = p < LEVEL

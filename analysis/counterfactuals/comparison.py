@@ -55,7 +55,7 @@ class Counterfactual:
     near_synonym: bool = False
 
 
-def comparing_words(question: str, entities: Sequence[str] = ()) -> list[tuple[int, int]]:
+def find_comparing_words(question: str, entities: Sequence[str] = ()) -> list[tuple[int, int]]:
     """Find the listed words outside the entities: code points, end exclusive."""
     taken = [mention for entity in entities if (mention := find_entity(question, entity))]
     spans = (match.span() for match in _WORDS.finditer(question))
@@ -78,11 +78,11 @@ def swaps(
         >>> swap.question, swap.answer
         ('Who is younger, Ann Lee or Bob Ray?', 'Bob Ray')
     """
-    spans = comparing_words(question, entities)
+    spans = find_comparing_words(question, entities)
     if len(spans) != 1:
         return []
     start, end = spans[0]
-    word, opposite = question[start:end], other_answer(question, answer, entities)
+    word, opposite = question[start:end], find_other_answer(question, answer, entities)
     edits = (Edit(start, word, new) for new in SWAPS[distribution][word])
     return [
         Counterfactual(
@@ -92,7 +92,7 @@ def swaps(
     ]
 
 
-def other_answer(question: str, answer: str, entities: Sequence[str]) -> str | None:
+def find_other_answer(question: str, answer: str, entities: Sequence[str]) -> str | None:
     """Return the compared entity that is not the answer.
 
     None unless two are named and one of them is the answer.
@@ -102,7 +102,7 @@ def other_answer(question: str, answer: str, entities: Sequence[str]) -> str | N
     }
     if len(named) != 2:
         return None
-    matching = [name for name in named.values() if _same(name, answer)]
+    matching = [name for name in named.values() if _is_same_name(name, answer)]
     if len(matching) != 1:
         return None
     return next(name for name in named.values() if name != matching[0])
@@ -118,7 +118,7 @@ def find_entity(question: str, entity: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
-def _same(name: str, answer: str) -> bool:
+def _is_same_name(name: str, answer: str) -> bool:
     """Test whether one holds all words of the other.
 
     Answers add or leave out parts of a name.

@@ -6,7 +6,7 @@ from typing import Any, Literal
 Extent = Literal["facts", "paragraphs"]
 
 
-def reduced(question: Mapping[str, Any], extent: Extent) -> dict[str, Any]:
+def reduce_question(question: Mapping[str, Any], extent: Extent) -> dict[str, Any]:
     """Reduce a question's context and renumber its supporting facts.
 
     question: has `context` [[title, [sentence, …]], …] and `supporting_facts`
@@ -17,7 +17,8 @@ def reduced(question: Mapping[str, Any], extent: Extent) -> dict[str, Any]:
 
     Examples:
         >>> question = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}
-        >>> reduced(question, "facts")["context"], reduced(question, "facts")["supporting_facts"]
+        >>> reduced = reduce_question(question, "facts")
+        >>> reduced["context"], reduced["supporting_facts"]
         ([['A', ['b.']]], [['A', 0]])
     """
     articles: list[tuple[str, Sequence[str]]] = [tuple(article) for article in question["context"]]

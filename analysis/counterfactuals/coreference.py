@@ -71,7 +71,7 @@ def insertions(
     free = [name for name in names if not any(part in context + question for part in name)]
     if not free:
         return []
-    new = _asked_part(free[0], (parts.get("part") or "").strip().lower())
+    new = _select_name_part(free[0], (parts.get("part") or "").strip().lower())
     start = len(context.rstrip())
     drafts = []
     for template in TEMPLATES:
@@ -84,7 +84,7 @@ def insertions(
     return drafts
 
 
-def _asked_part(name: tuple[str, str], part: str) -> str:
+def _select_name_part(name: tuple[str, str], part: str) -> str:
     return {"first": name[0], "last": name[1]}.get(part, " ".join(name))
 
 

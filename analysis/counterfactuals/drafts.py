@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .comparison import Counterfactual, Distribution, comparing_words, swaps
-from .contexts import reduced
+from .comparison import Counterfactual, Distribution, find_comparing_words, swaps
+from .contexts import reduce_question
 from .coreference import insertions
 from .instances import Extent, Instance, Version, context_text
 from .partitions import Span, cluster_of, comparison_partition, coreference_partition
@@ -60,7 +60,7 @@ def draft(
         for extent in dict.fromkeys(wanted):
             for step in steps:
                 try:
-                    shown = reduced(question, extent) if extent else question
+                    shown = reduce_question(question, extent) if extent else question
                     if step == "comparison":
                         drafted = _comparison(shown, distributions)
                     else:
@@ -93,7 +93,7 @@ def _comparison(question: Mapping[str, Any], distributions: Sequence[Distributio
     if "comparison" not in question.get("type", "comparison"):
         raise ValueError("not a comparison question")
     text, entities = question["question"], _entities(question)
-    if len(comparing_words(text, entities)) != 1:
+    if len(find_comparing_words(text, entities)) != 1:
         raise ValueError("not exactly one listed word")
     counterfactuals: list[Counterfactual] = []
     for distribution in distributions:
@@ -139,7 +139,7 @@ def _coreference(question: Mapping[str, Any], extent: Extent, resolutions: Resol
     if not parts.negative:
         raise ValueError("no word for the negative part")
     spans = {"where": "context", "positive": list(parts.positive), "negative": list(parts.negative)}
-    answering = _answering(question)
+    answering = _choose_article(question)
     changed = []
     for insertion in drafts:
         context = [
@@ -166,7 +166,7 @@ def _cluster(id: str, text: str, answer: str, resolutions: Resolutions | None) -
     return cluster
 
 
-def _answering(question: Mapping[str, Any]) -> int:
+def _choose_article(question: Mapping[str, Any]) -> int:
     """Choose the article to write behind: the first that holds the answer.
 
     Articles with a supporting fact come first.

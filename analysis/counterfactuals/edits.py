@@ -23,14 +23,14 @@ class Edit:
 
     def apply(self, text: str) -> str:
         """Change the text. Raises ValueError unless it holds `old` at `start`."""
-        return _replaced(text, self.start, self.old, self.new)
+        return _replace_text(text, self.start, self.old, self.new)
 
     def undo(self, text: str) -> str:
         """Restore the text. Raises ValueError unless it holds `new` at `start`."""
-        return _replaced(text, self.start, self.new, self.old)
+        return _replace_text(text, self.start, self.new, self.old)
 
 
-def _replaced(text: str, start: int, old: str, new: str) -> str:
+def _replace_text(text: str, start: int, old: str, new: str) -> str:
     end = start + len(old)
     if not 0 <= start <= len(text) or text[start:end] != old:
         raise ValueError(f"the text does not hold {old!r} at character {start}")

@@ -73,11 +73,11 @@ class Instance(_Plain):
         size = len(self.text)
         for name, spans in (("positive", self.positive), ("negative", self.negative)):
             if wrong := [span for span in spans if not 0 <= span[0] < span[1] <= size]:
-                raise _wrong(f"{name}: {list(wrong[0])} is not within the {size} characters")
+                raise _make_error(f"{name}: {list(wrong[0])} is not within the {size} characters")
         try:
             _ = self.partition
         except ValueError as error:
-            raise _wrong(str(error)) from error
+            raise _make_error(str(error)) from error
         return self
 
     @property
@@ -101,7 +101,7 @@ class Instance(_Plain):
 
         The text is the partition's. Titles are not part of a context's text.
         """
-        offsets = starts(self.original.context) if self.where == "context" else {}
+        offsets = find_sentence_starts(self.original.context) if self.where == "context" else {}
         for article, index, start, end, number in weights:
             if self.where == "question":
                 if article is None:
@@ -111,7 +111,7 @@ class Instance(_Plain):
                 yield shift + start, shift + end, number
 
 
-def _wrong(problem: str) -> PydanticCustomError:
+def _make_error(problem: str) -> PydanticCustomError:
     return PydanticCustomError("parts", "{problem}", {"problem": problem})
 
 
@@ -125,7 +125,7 @@ def context_text(context: Context) -> str:
     return BETWEEN.join("".join(sentences) for _, sentences in context)
 
 
-def starts(context: Context) -> dict[tuple[int, int], int]:
+def find_sentence_starts(context: Context) -> dict[tuple[int, int], int]:
     """Return the start of each sentence, by article and index, in that text."""
     offsets: dict[tuple[int, int], int] = {}
     at = 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .comparison import comparing_words, find_entity
+from .comparison import find_comparing_words, find_entity
 
 Span = tuple[int, int]  # code points, end exclusive
 
@@ -63,7 +63,7 @@ class Partition:
     negative: tuple[Span, ...]
 
     def __post_init__(self) -> None:
-        both = [span for span in self.negative if _touches(span, self.positive)]
+        both = [span for span in self.negative if _is_overlapping(span, self.positive)]
         if both:
             raise ValueError(f"negative: the span {both[0]} is also positive")
 
@@ -75,9 +75,9 @@ class Partition:
         positive: list[float] = []
         negative: list[float] = []
         for start, end, weight in weights:
-            if _touches((start, end), self.positive):
+            if _is_overlapping((start, end), self.positive):
                 positive.append(weight)
-            elif _touches((start, end), self.negative):
+            elif _is_overlapping((start, end), self.negative):
                 negative.append(weight)
         return positive, negative
 
@@ -100,19 +100,19 @@ def comparison_partition(question: str, entities: Sequence[str] = ()) -> Partiti
         >>> [[question[a:b] for a, b in spans] for spans in (parts.positive, parts.negative)]
         [['first'], ['Which', 'film', 'or']]
     """
-    comparing = comparing_words(question, entities)
+    comparing = find_comparing_words(question, entities)
     named = [mention for entity in entities if (mention := find_entity(question, entity))]
     tokens = words(question)
     negative = [
         span
         for number, span in enumerate(tokens)
-        if not _touches(span, comparing)
-        and not _touches(span, named)
+        if not _is_overlapping(span, comparing)
+        and not _is_overlapping(span, named)
         and not (number and question[span[0]].isupper())
         and not any(sign.isdigit() for sign in question[slice(*span)])
         and not _is_verb(question[slice(*span)].lower())
     ]
-    return Partition(tuple(span for span in tokens if _touches(span, comparing)), tuple(negative))
+    return Partition(tuple(span for span in tokens if _is_overlapping(span, comparing)), tuple(negative))
 
 
 def coreference_partition(context: str, question: str, cluster: Sequence[Span]) -> Partition:
@@ -123,11 +123,11 @@ def coreference_partition(context: str, question: str, cluster: Sequence[Span]) 
     asked = {question[slice(*span)].lower() for span in words(question)}
     tokens = words(context)
     return Partition(
-        tuple(span for span in tokens if _touches(span, cluster)),
+        tuple(span for span in tokens if _is_overlapping(span, cluster)),
         tuple(
             span
             for span in tokens
-            if not _touches(span, cluster) and context[slice(*span)].lower() not in asked
+            if not _is_overlapping(span, cluster) and context[slice(*span)].lower() not in asked
         ),
     )
 
@@ -182,7 +182,7 @@ class _Mentions:
         word, gap = self.context[slice(*span)], self.context[self.end : span[0]]
         starts = self.end == 0 or bool(_STOP.search(gap))
         if starts and self.end:
-            self._next_sentence()
+            self._start_sentence()
         lower = word.lower()
         if lower in _PRONOUNS:
             self._pronoun(span, lower)
@@ -196,7 +196,7 @@ class _Mentions:
             self.previous = lower
         self.end = span[1]
 
-    def _next_sentence(self) -> None:
+    def _start_sentence(self) -> None:
         subject = self.oblique if self.subject is None else self.subject
         self.before = self.before if subject is None else subject
         self.subject = self.latest = self.oblique = None
@@ -244,5 +244,5 @@ def _is_verb(word: str) -> bool:
     return word in _VERBS or (word.endswith("ed") and word not in _NOT_VERBS and len(word) > 3)
 
 
-def _touches(span: Span, others: Iterable[Span]) -> bool:
+def _is_overlapping(span: Span, others: Iterable[Span]) -> bool:
     return any(span[0] < end and start < span[1] for start, end in others)

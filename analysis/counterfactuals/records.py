@@ -30,14 +30,14 @@ def record(
     for name, version, given in zip(
         ("original", "counterfactual"), (instance.original, instance.counterfactual), answers, strict=True
     ):
-        fields |= _judged(name, version, given)
+        fields |= _judge_answer(name, version, given)
     if weights is not None:
         positive, negative = instance.partition.scores(instance.tokens(weights))
         fields |= {"positive": positive, "negative": negative}
     return fields
 
 
-def _judged(name: str, version: Version, given: str) -> dict[str, Any]:
+def _judge_answer(name: str, version: Version, given: str) -> dict[str, Any]:
     if version.answer is None:
         raise ValueError(f"{name}: its right answer is not known")
     return {
@@ -48,7 +48,7 @@ def _judged(name: str, version: Version, given: str) -> dict[str, Any]:
     }
 
 
-def usable(instances: Iterable[Instance], *, near_synonyms: bool = False) -> list[Instance]:
+def select_usable(instances: Iterable[Instance], *, near_synonyms: bool = False) -> list[Instance]:
     """Return the instances with two right answers that nobody rejected.
 
     Swaps that hardly change the meaning are left out unless people confirmed

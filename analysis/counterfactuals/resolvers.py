@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..io.errors import InputError
 from ..io.whole_files import parse_model, read_json, read_lines
 from ..scores.hotpotqa import normalise_answer
-from .contexts import reduced
+from .contexts import reduce_question
 from .instances import Extent, context_text
 from .partitions import Span
 
@@ -49,7 +49,7 @@ class _Resolved(BaseModel):
             raise ValueError("has none of clusters, clusters_char_offsets and spans")
         return self
 
-    def plain(self) -> list[Cluster]:
+    def to_clusters(self) -> list[Cluster]:
         """Return the clusters as spans of code points, end exclusive."""
         if self.clusters_char_offsets is not None:  # maverick's ends are inclusive
             return [tuple((start, end + 1) for start, end in one) for one in self.clusters_char_offsets]
@@ -85,7 +85,7 @@ def read_resolutions(path: Path) -> Resolutions:
     """
     resolutions = Resolutions()
     for resolved in _entries(path):
-        clusters = resolved.plain()
+        clusters = resolved.to_clusters()
         if resolved.id is not None:
             resolutions.by_id[resolved.id] = clusters
         if resolved.text is not None:
@@ -158,7 +158,7 @@ def texts(questions: Iterable[Mapping[str, Any]], extents: Sequence[Extent]) -> 
         wanted: Sequence[Extent] = extents if question.get("supporting_facts") is not None else [""]
         for extent in wanted:
             try:
-                shown = reduced(question, extent) if extent else question
+                shown = reduce_question(question, extent) if extent else question
             except ValueError:
                 continue
             yield {"id": text_id(question["_id"], extent), "text": context_text(shown["context"])}

@@ -137,7 +137,7 @@ class BoxScores:
     def example_scores(self, averaging: Averaging = "per_example") -> Array:
         """Return precision, recall and F1: examples × modules × 3, NaN without."""
         scores = prf(self.system.counts, APART_BAD if averaging == "negative_iou" else BAD)
-        return np.where(self._present()[..., None], scores, np.nan)
+        return np.where(self._mark_present()[..., None], scores, np.nan)
 
     def nodes(self, example: int) -> list[NodeScore]:
         """List the scored nodes of an example in program order.
@@ -153,7 +153,7 @@ class BoxScores:
             for index, name, row in zip(indices, names, rows, strict=True)
         ]
 
-    def worst(self, most: int | None = None) -> list[Worst]:
+    def list_worst(self, most: int | None = None) -> list[Worst]:
         """List examples from the lowest overall F1 up, each with its worst node.
 
         That is the node of the lowest F1, and of several the last in the program: an earlier one works on
@@ -166,7 +166,7 @@ class BoxScores:
             worst.append(Worst(self.examples[example], float(f1[example]), node))
         return worst
 
-    def _present(self) -> Truth:
+    def _mark_present(self) -> Truth:
         """Mark which example has which module type: examples × modules."""
         present = self.system.occurrences[..., -1] > 0
         present[:, 0] |= self.reference
@@ -174,7 +174,7 @@ class BoxScores:
 
     def _parts(self, averaging: Averaging, *, upper: bool = False) -> Array:
         counted = self.upper if upper else self.system
-        return parts(averaging, counted.counts, counted.occurrences, self._present())
+        return parts(averaging, counted.counts, counted.occurrences, self._mark_present())
 
 
 def score_boxes(

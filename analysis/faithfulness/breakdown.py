@@ -68,7 +68,7 @@ class SizePart:
     upper_f1: float
 
 
-def by_argument(gold: Sequence[GoldExample], scores: BoxScores) -> list[Part]:
+def score_by_argument(gold: Sequence[GoldExample], scores: BoxScores) -> list[Part]:
     """Score each module and its words, case ignored, the most frequent first.
 
     Examples:
@@ -76,7 +76,7 @@ def by_argument(gold: Sequence[GoldExample], scores: BoxScores) -> list[Part]:
         >>> dog = np.array([[0.0, 0.0, 0.5, 0.5]])
         >>> gold = [GoldExample("a", (GoldModule(0, "find", (dog,), "Dog"),))]
         >>> outputs = [OutputExample("a", (dog,), (OutputModule(0, "find", np.array([0.2])),))]
-        >>> [(one.argument, one.area, one.f1) for one in by_argument(gold, score_boxes(gold, outputs))]
+        >>> [(one.argument, one.area, one.f1) for one in score_by_argument(gold, score_boxes(gold, outputs))]
         [('dog', 0.25, 0.0)]
     """
     words = {(one.id, node.index): node.argument.lower() for one in gold for node in one.modules}
@@ -87,7 +87,7 @@ def by_argument(gold: Sequence[GoldExample], scores: BoxScores) -> list[Part]:
     return sorted(parts, key=lambda part: (-part.n, part.module, part.argument))
 
 
-def by_module(scores: BoxScores) -> list[Part]:
+def score_by_module(scores: BoxScores) -> list[Part]:
     """Score each module over all its words, with the mean area of its boxes."""
     groups: dict[str, list[int]] = defaultdict(list)
     for row, (_, _, module) in enumerate(_nodes(scores)):
@@ -95,7 +95,7 @@ def by_module(scores: BoxScores) -> list[Part]:
     return [_part(scores, module, "", rows) for module, rows in groups.items()]
 
 
-def by_size(scores: BoxScores) -> list[SizePart]:
+def score_by_size(scores: BoxScores) -> list[SizePart]:
     """Score each module by the mean area of a node's gold boxes.
 
     Nodes without gold boxes are left out.
@@ -109,7 +109,14 @@ def by_size(scores: BoxScores) -> list[SizePart]:
             groups[module, int(bins[row])].append(row)
     own, upper = prf(scores.system.by_node), prf(scores.upper.by_node)
     return [
-        SizePart(module, lows[size], highs[size], len(rows), *_means(own[rows])[1:], _means(upper[rows])[2])
+        SizePart(
+            module,
+            lows[size],
+            highs[size],
+            len(rows),
+            *_average_rows(own[rows])[1:],
+            _average_rows(upper[rows])[2],
+        )
         for (module, size), rows in sorted(groups.items())
     ]
 
@@ -142,10 +149,10 @@ def _part(scores: BoxScores, module: str, argument: str, rows: list[int]) -> Par
     cells = scores.cells
     boxes = cells.boxes[np.isin(cells.node[cells.box_cell], rows)]
     area = float(_areas(boxes).mean()) if len(boxes) else None
-    own, upper = (_means(prf(counted.by_node[rows])) for counted in (scores.system, scores.upper))
+    own, upper = (_average_rows(prf(counted.by_node[rows])) for counted in (scores.system, scores.upper))
     return Part(module, argument, len(rows), len(boxes), area, *own, upper[2])
 
 
-def _means(rows: Array) -> tuple[float, float, float]:
+def _average_rows(rows: Array) -> tuple[float, float, float]:
     precision, recall, f1 = rows.mean(axis=0)
     return float(precision), float(recall), float(f1)

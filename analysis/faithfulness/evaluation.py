@@ -112,7 +112,9 @@ def evaluate(
     if kind == "spans":
         spans = score_span_items(items)
         losses = spans.intervals(rng=rng, resamples=resamples)
-        return Evaluation({"mean": _figures(spans.table(), losses)}, {}, _worst_spans(spans, items, most))
+        return Evaluation(
+            {"mean": _figures(spans.table(), losses)}, {}, _list_worst_spans(spans, items, most)
+        )
     boxes = score_box_items(items)
     f1 = boxes.intervals(rng=rng, resamples=resamples)
     figures: dict[str, dict[str, Figure]] = {}
@@ -121,7 +123,7 @@ def evaluate(
         table = boxes.table(way)
         figures[way] = _figures(table, {name: f1[way, name] for name in table})
         upper[way] = _figures(boxes.table(way, upper=True), {})
-    return Evaluation(figures, upper, _worst_boxes(boxes, most))
+    return Evaluation(figures, upper, _list_worst_boxes(boxes, most))
 
 
 def compare_systems(
@@ -212,15 +214,15 @@ def _figures(table: Mapping[str, Any], quantities: Mapping[str, Quantity]) -> di
     return {name: Figure(**asdict(score), interval=bounds.get(name)) for name, score in table.items()}
 
 
-def _worst_boxes(scores: BoxScores, most: int | None) -> list[WorstItem]:
+def _list_worst_boxes(scores: BoxScores, most: int | None) -> list[WorstItem]:
     return [
         WorstItem(worst.id, worst.f1, *((node.index, node.module, node.f1) if node else (None, None, None)))
-        for worst in scores.worst(most)
+        for worst in scores.list_worst(most)
         for node in [worst.node]
     ]
 
 
-def _worst_spans(scores: SpanScores, items: Sequence[ItemOutputs], most: int | None) -> list[WorstItem]:
+def _list_worst_spans(scores: SpanScores, items: Sequence[ItemOutputs], most: int | None) -> list[WorstItem]:
     nodes = {item.id: list(item.gold) for item in items}
     return [
         WorstItem(
@@ -230,5 +232,5 @@ def _worst_spans(scores: SpanScores, items: Sequence[ItemOutputs], most: int | N
             worst.module,
             worst.module_loss,
         )
-        for worst in scores.worst(most)
+        for worst in scores.list_worst(most)
     ]

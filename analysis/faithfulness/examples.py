@@ -8,7 +8,7 @@ import numpy as np
 
 from ..io.errors import AnalysisError
 from ..stats.arrays import Array
-from .overlap import Index, ragged
+from .overlap import Index, list_range_members
 
 OVERALL = "overall"
 
@@ -121,7 +121,7 @@ def arrange(
     """
     kept = [one for one in gold if not partial or one.id in outputs]
     shown = [_output_of(one, outputs) for one in kept]
-    example, nodes, probabilities = _scored(kept, shown)
+    example, nodes, probabilities = _list_scored_nodes(kept, shown)
     modules = (OVERALL, *dict.fromkeys(node.module for node in nodes))
     code = {name: number for number, name in enumerate(modules)}
     boxes = [drawn for node in nodes for drawn in node.boxes or ()]
@@ -129,7 +129,7 @@ def arrange(
     sizes = _numbers(map(len, proposals))
     images = _numbers(len(one.proposals) for one in shown)
     node_example = _numbers(example)
-    node, image = ragged((np.cumsum(images) - images)[node_example], images[node_example])
+    node, image = list_range_members((np.cumsum(images) - images)[node_example], images[node_example])
     size = sizes[image]
     return Cells(
         examples=tuple(one.id for one in kept),
@@ -154,7 +154,7 @@ def _output_of(example: GoldExample, outputs: Mapping[str, OutputExample]) -> Ou
     return outputs[example.id]
 
 
-def _scored(
+def _list_scored_nodes(
     gold: Sequence[GoldExample], outputs: Sequence[OutputExample]
 ) -> tuple[list[int], list[GoldModule], list[Array]]:
     """List scored nodes: the example's index, the gold, the probabilities.

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from ..io.errors import InputError
-from ..io.spreadsheet import original_text
+from ..io.spreadsheet import unescape_formula
 from ..programs import Program, ProgramError, parse_lines
 from ..stats.arrays import Array
 from .examples import GoldExample, GoldModule, canonical
@@ -79,7 +79,7 @@ def read_faithful_nmn(boxes: Path, programs: Path, *, as_released: bool = False)
     fitting = _programs(programs, {_key(example) for example in rows.values()})
     usable = []
     for name, example in rows.items():
-        chosen = _choosing(example, fitting.get(_key(example), ()))
+        chosen = _find_choosing_nodes(example, fitting.get(_key(example), ()))
         if isinstance(chosen, str):
             notes[f"examples left out: {chosen}"] += 1
         else:
@@ -130,10 +130,10 @@ def _cell(text: str, notes: Counter[str], as_released: bool) -> Array:
     if not np.isfinite(sides).all():
         raise ValueError("a box must be finite")
     boxes = np.concatenate([sides[:, :2], sides[:, :2] + sides[:, 2:]], axis=1)
-    return boxes if as_released else _repaired(boxes, notes)
+    return boxes if as_released else _repair_boxes(boxes, notes)
 
 
-def _repaired(boxes: Array, notes: Counter[str]) -> Array:
+def _repair_boxes(boxes: Array, notes: Counter[str]) -> Array:
     clipped = np.clip(boxes, 0.0, 1.0)
     notes["boxes clipped to the image"] += int((clipped != boxes).any(axis=1).sum())
     flat = (clipped[:, 2:] <= clipped[:, :2]).any(axis=1)
@@ -152,13 +152,13 @@ def _programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
     """Find the program texts that fit each of the keys."""
     fitting: dict[Key, list[str]] = defaultdict(list)
     for _, row in _records(path, "\t", TSV_COLUMNS):
-        key = frozenset(_annotated(row["annotation"], row["tokens"]))
+        key = frozenset(_find_annotated_lines(row["annotation"], row["tokens"]))
         if key in wanted:
             fitting[key].append(row["annotation"])
     return fitting
 
 
-def _annotated(program: str, tokens: str) -> Iterator[tuple[int, str, str]]:
+def _find_annotated_lines(program: str, tokens: str) -> Iterator[tuple[int, str, str]]:
     """Yield line, module and words of the annotated lines."""
     words = _tokens(tokens)
     for line, text in enumerate(program.split("\n")):
@@ -179,7 +179,7 @@ def _tokens(text: str) -> dict[str, str]:
     }
 
 
-def _choosing(example: _Example, texts: Sequence[str]) -> dict[int, str] | str:
+def _find_choosing_nodes(example: _Example, texts: Sequence[str]) -> dict[int, str] | str:
     """Return the nodes that choose an image, or why the example is unusable.
 
     Nodes are lines with names.
@@ -234,7 +234,7 @@ def _records(path: Path, delimiter: str, columns: Iterable[str]) -> Iterator[tup
                 if column not in (reader.fieldnames or ()):
                     raise InputError(path, "the column is missing", field=column)
             for row in reader:
-                texts = {name: original_text(cell) for name, cell in row.items() if isinstance(cell, str)}
+                texts = {name: unescape_formula(cell) for name, cell in row.items() if isinstance(cell, str)}
                 yield reader.line_num, texts
     except FileNotFoundError:
         raise InputError(path, "there is no such file") from None

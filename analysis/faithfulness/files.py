@@ -144,7 +144,7 @@ def read_span_gold(path: Path) -> list[GoldSpans]:
         InputError: Names file, line (or question) and field.
     """
     if path.suffix == ".json":
-        return _released_drop(path)
+        return _read_released_drop(path)
     return _read(path, _Example[_GoldList], _span_gold)
 
 
@@ -180,7 +180,7 @@ def load_span_outputs(path: Path) -> SpanOutputs:
     """
     if not _is_nmn_drop(path):
         return SpanOutputs({one.id: one for one in _read(path, _Example[_Attention], _span_output)})
-    fits = {one.id: one for one in _read(path, _NmnDrop, _released_output)}
+    fits = {one.id: one for one in _read(path, _NmnDrop, _parse_released_output)}
     others = tuple(id for id, one in fits.items() if not one.modules)
     return SpanOutputs({id: one for id, one in fits.items() if one.modules}, others)
 
@@ -196,11 +196,11 @@ def _is_nmn_drop(path: Path) -> bool:
 def line_of(path: Path, id: str) -> int | None:
     """Find the line of an example in JSON lines; None without it."""
 
-    def named(number: int, line: bytes) -> tuple[str, int]:
+    def read_id_and_line(number: int, line: bytes) -> tuple[str, int]:
         example = json.loads(line)
         return example.get("id", example.get("query_id")), number
 
-    ids = read_lines(path, named, what="example")
+    ids = read_lines(path, read_id_and_line, what="example")
     return next((number for name, number in ids if name == id), None)
 
 
@@ -269,7 +269,7 @@ def _span_output(wire: _Example[_Attention]) -> SpanOutput:
     return SpanOutput(wire.id, tuple(modules))
 
 
-def _released_output(wire: _NmnDrop) -> SpanOutput:
+def _parse_released_output(wire: _NmnDrop) -> SpanOutput:
     """Return a question's outputs; none if its program is of another type."""
     if NMN_DROP_TYPES.get(wire.predicted_logical_form) != wire.qtype:
         return SpanOutput(wire.query_id, ())
@@ -296,7 +296,7 @@ def _spans(spans: list[tuple[int, int]]) -> Index:
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
-def _released_drop(path: Path) -> list[GoldSpans]:
+def _read_released_drop(path: Path) -> list[GoldSpans]:
     """Read the released DROP module outputs: one example per question."""
     passages = read_json(path)
     questions = []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..stats.arrays import Array
 from .examples import Cells
-from .overlap import Index, overlapping
+from .overlap import Index, find_overlaps
 
 GOOD, BAD, APART_BAD, HIT, GOLD = range(5)  # the columns of counts
 
@@ -95,14 +95,14 @@ def count(cells: Cells, *, reference: bool = False, thresholds: Thresholds = PAP
     aligned, touched, near = np.zeros((3, len(slots)), dtype=bool)
     hit = np.zeros(len(cells.boxes), dtype=bool)
     cell = cells.box_cell
-    for box, slot, overlap in overlapping(cells.boxes, proposals, starts[cell], counts[cell]):
+    for box, slot, overlap in find_overlaps(cells.boxes, proposals, starts[cell], counts[cell]):
         over = overlap > thresholds.aligned
         aligned[slot[over]] = True
         hit[box[over]] = True
         touched[slot[overlap >= wrong]] = True
         near[slot[overlap >= thresholds.apart]] = True
     bad = ~(touched if reference or thresholds.wrong is not None else aligned)
-    return _counted(cells, [slot_cell[marked] for marked in (aligned, bad, ~near)], hit)
+    return _count_boxes(cells, [slot_cell[marked] for marked in (aligned, bad, ~near)], hit)
 
 
 def count_upper(cells: Cells, thresholds: Thresholds = PAPER) -> Counted:
@@ -114,17 +114,17 @@ def count_upper(cells: Cells, thresholds: Thresholds = PAPER) -> Counted:
     hit = np.zeros(len(cells.boxes), dtype=bool)
     cell = cells.box_cell
     first, ahead = cells.first_proposal, cells.first_probability - cells.first_proposal
-    for box, proposal, overlap in overlapping(
+    for box, proposal, overlap in find_overlaps(
         cells.boxes, cells.proposals, first[cell], cells.size[cell], least=thresholds.aligned
     ):
         over = overlap > thresholds.aligned
         hit[box[over]] = True
         aligned[(proposal + ahead[cell[box]])[over]] = True
     slot_cell = np.searchsorted(cells.first_probability, np.flatnonzero(aligned), side="right") - 1
-    return _counted(cells, [slot_cell, slot_cell[:0], slot_cell[:0]], hit)
+    return _count_boxes(cells, [slot_cell, slot_cell[:0], slot_cell[:0]], hit)
 
 
-def _counted(cells: Cells, marked: list[Index], hit: Truth) -> Counted:
+def _count_boxes(cells: Cells, marked: list[Index], hit: Truth) -> Counted:
     """Sum by node, and by example and module.
 
     marked: the cells of good, bad and apart boxes, one per box.
@@ -135,16 +135,16 @@ def _counted(cells: Cells, marked: list[Index], hit: Truth) -> Counted:
     occurrences = np.concatenate([prf(by_cell), np.ones((cell_count, 1))], axis=1)
     key = (cells.node_example * len(cells.modules) + cells.node_module)[cells.node]
     shape = (len(cells.examples), len(cells.modules))
-    counts, occurrences = (_summed(values, key, shape) for values in (by_cell, occurrences))
-    return Counted(counts, occurrences, _grouped(by_cell, cells.node, nodes))
+    counts, occurrences = (_sum_by_module(values, key, shape) for values in (by_cell, occurrences))
+    return Counted(counts, occurrences, _sum_by_group(by_cell, cells.node, nodes))
 
 
-def _summed(values: Array, key: Index, shape: tuple[int, int]) -> Array:
+def _sum_by_module(values: Array, key: Index, shape: tuple[int, int]) -> Array:
     """Sum by example and module, with the sum over modules in front."""
-    sums = _grouped(values, key, shape[0] * shape[1]).reshape(*shape, values.shape[1])
+    sums = _sum_by_group(values, key, shape[0] * shape[1]).reshape(*shape, values.shape[1])
     sums[:, 0] = sums.sum(axis=1)
     return sums
 
 
-def _grouped(values: Array, key: Index, groups: int) -> Array:
+def _sum_by_group(values: Array, key: Index, groups: int) -> Array:
     return np.stack([np.bincount(key, column, minlength=groups) for column in values.T], axis=1)

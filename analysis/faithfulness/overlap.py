@@ -13,13 +13,13 @@ PAIRS_PER_CHUNK = 12_288  # pairs looked at at once: their arrays stay in the pr
 ROUNDING = 1e-9  # relative; no pair at a threshold may be lost to it
 
 
-def ragged(starts: Index, counts: Index) -> tuple[Index, Index]:
+def list_range_members(starts: Index, counts: Index) -> tuple[Index, Index]:
     """List all members of many ranges, one range after the other.
 
     Range i is starts[i], …, starts[i] + counts[i] − 1. Returns the range and the value of each member.
 
     Examples:
-        >>> [part.tolist() for part in ragged(np.array([5, 0]), np.array([2, 1]))]
+        >>> [part.tolist() for part in list_range_members(np.array([5, 0]), np.array([2, 1]))]
         [[0, 0, 1], [5, 6, 0]]
     """
     owner = np.repeat(np.arange(len(counts)), counts)
@@ -27,7 +27,7 @@ def ragged(starts: Index, counts: Index) -> tuple[Index, Index]:
     return owner, np.arange(len(owner)) + np.repeat(starts - before, counts)
 
 
-def overlapping(
+def find_overlaps(
     first: Array, second: Array, starts: Index, counts: Index, *, least: float = 0.0
 ) -> Iterator[tuple[Index, Index, Array]]:
     """Yield pairs of boxes that share an area, in chunks.

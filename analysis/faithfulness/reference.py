@@ -33,17 +33,17 @@ def change(gold: Sequence[GoldExample]) -> list[GoldExample]:
     boxes of their own. If a first child has no gold at all, its parent keeps its
     boxes.
     """
-    return [replace(one, modules=_changed(one.modules)) for one in gold]
+    return [replace(one, modules=_replace_boxes(one.modules)) for one in gold]
 
 
-def _changed(nodes: Sequence[GoldModule]) -> tuple[GoldModule, ...]:
+def _replace_boxes(nodes: Sequence[GoldModule]) -> tuple[GoldModule, ...]:
     kept: dict[int, Boxes | None] = {}
     for node in sorted(nodes, key=lambda node: -node.index):
-        kept[node.index] = _kept(node, kept.get(node.index + 1))
+        kept[node.index] = _derive_boxes(node, kept.get(node.index + 1))
     return tuple(replace(node, boxes=kept[node.index]) for node in nodes)
 
 
-def _kept(node: GoldModule, child: Boxes | None) -> Boxes | None:
+def _derive_boxes(node: GoldModule, child: Boxes | None) -> Boxes | None:
     if child is None:
         return node.boxes
     if node.module in ONLY_IMAGE:
@@ -55,12 +55,12 @@ def _kept(node: GoldModule, child: Boxes | None) -> Boxes | None:
         return None
     pairs = zip(node.boxes, child, strict=True)
     if node.module in SUBSETS:
-        return tuple(own[_among(own, below)] for own, below in pairs)
+        return tuple(own[_mark_shared_boxes(own, below)] for own, below in pairs)
     if node.module in NEW_BOXES:
         return tuple(own if len(below) else own[:0] for own, below in pairs)
     return node.boxes
 
 
-def _among(own: Array, below: Array) -> Array:
+def _mark_shared_boxes(own: Array, below: Array) -> Array:
     """Mark the boxes that are also in the other list, in every digit."""
     return (own[:, None] == below[None]).all(axis=2).any(axis=1) if len(below) else np.zeros(len(own), bool)

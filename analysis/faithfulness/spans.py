@@ -27,7 +27,7 @@ import numpy as np
 from ..stats.arrays import Array
 from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
 from .examples import MatchError, canonical
-from .overlap import Index, ragged
+from .overlap import Index, list_range_members
 
 LEAST = 1e-20  # attention on a span below it counts as this much
 OVERALL, MICRO, MICRO_REFERENCE = "overall", "micro", "micro_reference"
@@ -140,7 +140,7 @@ class SpanScores:
         """Compute mean losses with BCa intervals of a bootstrap over questions."""
         return quantities(self.tallies, rng=rng, resamples=resamples, level=level)
 
-    def worst(self, most: int | None = None) -> list[WorstQuestion]:
+    def list_worst(self, most: int | None = None) -> list[WorstQuestion]:
         """List questions from the highest loss down, each with its worst node."""
         totals = self.tallies[OVERALL].sums[:, 0]
         worst = []
@@ -189,12 +189,12 @@ def score_spans(
     for number, example in enumerate(kept):
         if example.id not in outputs:
             raise MatchError("there is no output", example.id)
-        for index, attention in enumerate(_merged(example, outputs[example.id].cut_to(example))):
+        for index, attention in enumerate(_merge_attentions(example, outputs[example.id].cut_to(example))):
             question.append(number)
             indices.append(index)
             modules.append(module_of(example.modules[index][0])[0])
             attentions.append(attention)
-            spans.append(_checked(example, index, len(attention)))
+            spans.append(_check_spans(example, index, len(attention)))
     return SpanScores(
         examples=tuple(example.id for example in kept),
         question=np.array(question, dtype=np.int64),
@@ -215,7 +215,7 @@ def module_of(name: str) -> tuple[str, int]:
     return NAMES.get(plain, (plain, 1))
 
 
-def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
+def _merge_attentions(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     """Merge the attentions that belong to one gold list by maximum."""
     counts = [module_of(name)[1] for name, _ in gold.modules]
     if len(output.modules) == len(gold.modules):
@@ -239,7 +239,7 @@ def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     return merged
 
 
-def _checked(gold: GoldSpans, index: int, tokens: int) -> Index:
+def _check_spans(gold: GoldSpans, index: int, tokens: int) -> Index:
     """Return a gold list's spans; MatchError for one outside the attention."""
     name, spans = gold.modules[index]
     for start, end in spans:
@@ -257,7 +257,7 @@ def _losses(attentions: Sequence[Array], spans: Sequence[Index]) -> Array:
         return np.zeros(len(spans))
     node = np.repeat(np.arange(len(spans)), counts)
     starts, ends = np.concatenate([own for own in spans if len(own)]).T
-    _, tokens = ragged((np.cumsum(lengths) - lengths)[node] + starts, ends - starts)
+    _, tokens = list_range_members((np.cumsum(lengths) - lengths)[node] + starts, ends - starts)
     first = np.cumsum(ends - starts) - (ends - starts)
     sums = np.add.reduceat(np.concatenate(attentions)[tokens], first)
     losses: Array = -np.log(np.maximum(sums, LEAST))

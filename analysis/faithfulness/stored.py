@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.errors import AnalysisError, InputError, find_first_problem
 from ..io.whole_files import read_json
 from ..stats.bootstrap_sums import Tally, mean_of
 from .boxes import Averaging, BoxScores, f1_tally, parts
@@ -74,7 +74,7 @@ def load_scores(path: Path) -> Stored:
     try:
         scores = Stored.model_validate(raw)
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise InputError(path, f"is not what `faithfulness` prints: {problem}", field=field) from None
     wanted = BoxParts if scores.kind == "boxes" else tuple
     for id, modules in scores.examples.items():
@@ -113,7 +113,7 @@ def span_examples(scores: SpanScores) -> dict[str, dict[str, list[float]]]:
     }
 
 
-def same_examples(first: Stored, second: Stored, paths: tuple[Path, Path]) -> list[str]:
+def check_same_examples(first: Stored, second: Stored, paths: tuple[Path, Path]) -> list[str]:
     """Return the IDs that both have.
 
     Raises:

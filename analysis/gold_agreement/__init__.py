@@ -7,7 +7,7 @@ adjudication.
 
 from .agreement import DRAWN, NUMBERS, TRUTHS, Agreement, Group, Metrics, Parting, agreement
 from .clusters import Cluster, box_clusters, span_clusters
-from .items import Item, Node, finer, nodes_of, units_between
+from .items import Item, Node, nodes_of, split_tokens, units_between
 from .outlines import Outline, ellipse_outline
 
 __all__ = [
@@ -25,8 +25,8 @@ __all__ = [
     "agreement",
     "box_clusters",
     "ellipse_outline",
-    "finer",
     "nodes_of",
     "span_clusters",
+    "split_tokens",
     "units_between",
 ]

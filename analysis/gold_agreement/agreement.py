@@ -24,13 +24,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..faithfulness.overlap import Index, ragged
+from ..faithfulness.overlap import Index, list_range_members
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
 from .chance import alpha, cohen, fleiss
 from .items import Item, Kind, Layers, flatten
-from .matching import Overlaps, matched, overlaps_of
-from .tokens import covered, disagreement, merged
+from .matching import Overlaps, mark_best_matching, overlaps_of
+from .tokens import count_covered_tokens, disagreement, merge_spans
 
 SAME = 0.5  # two objects are the same above this overlap
 EXACT = 1 - 1e-9  # above it, they have the same borders
@@ -95,7 +95,7 @@ class Agreement:
     groups: Mapping[Group, Metrics]
     partings: tuple[Parting, ...]
 
-    def first_parting_modules(self) -> dict[str | None, int]:
+    def count_parting_modules(self) -> dict[str | None, int]:
         """Count the modules at which people first part, most frequent first.
 
         None: they never part.
@@ -165,8 +165,8 @@ class _Pairs:
 def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     overlaps = overlaps_of(layers)
     size, size_ = layers.count[layers.first], layers.count[layers.second]
-    same = matched(overlaps, SAME)
-    hits = _per_pair(layers, overlaps, same)
+    same = mark_best_matching(overlaps, SAME)
+    hits = _sum_per_pair(layers, overlaps, same)
     unit = layers.layer_unit[layers.first]
     valued = [(layers.valued[a], layers.valued[b]) for a, b in zip(layers.first, layers.second, strict=True)]
     equal = np.array([a == b for a, b in valued], dtype=bool)
@@ -180,19 +180,19 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     sums: dict[str, tuple[Array, Array]] = {"agreed": (agreed.astype(float), np.ones(len(agreed)))}
     if kind == "boxes":
         sums["f1_50"] = 2 * hits, drawn
-        sums["f1_75"] = 2 * _per_pair(layers, overlaps, matched(overlaps, 0.75)), drawn
-        sums["mean_iou"] = _per_pair(layers, overlaps, same, overlaps.overlap), hits
+        sums["f1_75"] = 2 * _sum_per_pair(layers, overlaps, mark_best_matching(overlaps, 0.75)), drawn
+        sums["mean_iou"] = _sum_per_pair(layers, overlaps, same, overlaps.overlap), hits
     else:
-        sums["exact_f1"] = 2 * _per_pair(layers, overlaps, matched(overlaps, EXACT)), drawn
-        sums["overlap_f1"] = 2 * _per_pair(layers, overlaps, matched(overlaps, 0.0)), drawn
-        own, own_, both = _marked_tokens(layers)
+        sums["exact_f1"] = 2 * _sum_per_pair(layers, overlaps, mark_best_matching(overlaps, EXACT)), drawn
+        sums["overlap_f1"] = 2 * _sum_per_pair(layers, overlaps, mark_best_matching(overlaps, 0.0)), drawn
+        own, own_, both = _count_marked_tokens(layers)
         sums["token_f1"] = 2 * both, own + own_
         tokens = np.array([item.tokens for item in items], dtype=float)[layers.unit_item[unit]]
         tables["token"] = np.stack([both, own - both, own_ - both, tokens - own - own_ + both], axis=1)
     named = [
         (layers.annotator[a], layers.annotator[b]) for a, b in zip(layers.first, layers.second, strict=True)
     ]
-    below = _agreed_below(items, layers, named, agreed)
+    below = _mark_agreed_below(items, layers, named, agreed)
     people = tuple(sorted(set(named)))
     number = {pair: index for index, pair in enumerate(people)}
     who = np.array([number[pair] for pair in named], dtype=np.int64)
@@ -205,30 +205,33 @@ def _table(first: Truth, second: Truth) -> Array:
     return np.stack(cells, axis=1).astype(float)
 
 
-def _per_pair(layers: Layers, overlaps: Overlaps, chosen: Truth, amount: Array | None = None) -> Array:
+def _sum_per_pair(layers: Layers, overlaps: Overlaps, chosen: Truth, amount: Array | None = None) -> Array:
     """Count each pair's matched objects, or sum an amount over them."""
     weights = None if amount is None else amount[chosen]
     return np.bincount(overlaps.pair[chosen], weights, minlength=len(layers.first)).astype(float)
 
 
-def _marked_tokens(layers: Layers) -> tuple[Array, Array, Array]:
+def _count_marked_tokens(layers: Layers) -> tuple[Array, Array, Array]:
     """Count the tokens that each person of a pair marked, and those both did."""
     starts, ends = layers.boxes[:, 0].astype(np.int64), layers.boxes[:, 2].astype(np.int64)
     owner = np.repeat(np.arange(len(layers.count)), layers.count)
-    own = covered(owner, starts, ends, len(layers.count))
+    own = count_covered_tokens(owner, starts, ends, len(layers.count))
     pair, row = (
         np.concatenate(parts)
         for parts in zip(
-            *(ragged(layers.start[side], layers.count[side]) for side in (layers.first, layers.second)),
+            *(
+                list_range_members(layers.start[side], layers.count[side])
+                for side in (layers.first, layers.second)
+            ),
             strict=True,
         )
     )
-    either = covered(pair, starts[row], ends[row], len(layers.first))
+    either = count_covered_tokens(pair, starts[row], ends[row], len(layers.first))
     first, second = own[layers.first].astype(float), own[layers.second].astype(float)
     return first, second, first + second - either
 
 
-def _agreed_below(
+def _mark_agreed_below(
     items: Sequence[Item], layers: Layers, people: Sequence[tuple[str, str]], agreed: Truth
 ) -> Truth:
     """Test whether each pair agrees at every child that both annotated.
@@ -244,15 +247,15 @@ def _agreed_below(
     }
     children = [{node.index: node.children for node in item.nodes} for item in items]
 
-    def under(item: int, node: int, who: tuple[str, str]) -> list[bool]:
+    def list_answers_below(item: int, node: int, who: tuple[str, str]) -> list[bool]:
         answers: list[bool] = []
         for child in children[item].get(node, ()):
             answer = agreed_at.get((item, child, *who))
-            answers += under(item, child, who) if answer is None else [answer]
+            answers += list_answers_below(item, child, who) if answer is None else [answer]
         return answers
 
     below = [
-        under(item, items[item].nodes[order].index, who)
+        list_answers_below(item, items[item].nodes[order].index, who)
         for (item, order), who in zip(node_keys, people, strict=True)
     ]
     return np.array([bool(one) and all(one) for one in below], dtype=bool)
@@ -338,7 +341,7 @@ def _tallies(
         yield f"{name}_cohen", cohen(pairs.tables[name][chosen], item, pairs.who[chosen], len(items), reason)
         if units.any():
             counted = _token_counts if name == "token" else _layer_counts
-            yield from _beyond_chance(name, *counted(items, layers, units), layers, len(items))
+            yield from _tally_beyond_chance(name, *counted(items, layers, units), layers, len(items))
     for metric in scope.metrics:
         if metric == "interval":
             yield "count_alpha", _count_alpha(items, layers, units)
@@ -349,7 +352,7 @@ def _tallies(
         yield f"count_alpha_{metric}", alpha(values, unit, layers.unit_item, len(items), metric, reason)
 
 
-def _beyond_chance(
+def _tally_beyond_chance(
     name: str, apart: Array, yes: Array, ratings: Array, raters: Index, layers: Layers, items: int
 ) -> Iterator[tuple[str, Tally]]:
     """Yield Krippendorff's alpha and Fleiss' kappa of yes and no.
@@ -360,19 +363,19 @@ def _beyond_chance(
     n = int((ratings > 0).sum())
     reason = NO_VARIATION if n else NO_TOKENS if name == "token" else NO_PAIR
 
-    def by_item(values: Array) -> Array:
+    def sum_by_item(values: Array) -> Array:
         return np.bincount(layers.unit_item, values, minlength=items).astype(float)
 
-    no = by_item(ratings - yes)
+    no = sum_by_item(ratings - yes)
     yield (
         f"{name}_alpha",
-        Tally(np.stack([by_item(apart), by_item(yes), no], axis=1), _binary_alpha, n, reason),
+        Tally(np.stack([sum_by_item(apart), sum_by_item(yes), no], axis=1), _binary_alpha, n, reason),
     )
     m = np.maximum(raters, 2)
     rated = ratings / m
     yield (
         f"{name}_fleiss",
-        fleiss(by_item(rated - 2 * apart / m), by_item(rated), by_item(yes), no, n, reason),
+        fleiss(sum_by_item(rated - 2 * apart / m), sum_by_item(rated), sum_by_item(yes), no, n, reason),
     )
 
 
@@ -414,7 +417,7 @@ def _token_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[
     owner = np.repeat(np.arange(len(layers.count)), layers.count)
     kept = paired[layers.layer_unit[owner]]
     starts, ends = layers.boxes[:, 0].astype(np.int64), layers.boxes[:, 2].astype(np.int64)
-    layer, start, end = merged(owner[kept], starts[kept], ends[kept])
+    layer, start, end = merge_spans(owner[kept], starts[kept], ends[kept])
     unit = layers.layer_unit[layer]
     apart = disagreement(unit, start, end, np.maximum(raters, 2))
     marked = np.bincount(unit, end - start, minlength=len(units)).astype(float)

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from ..faithfulness.overlap import overlapping
+from ..faithfulness.overlap import find_overlaps
 from ..stats.arrays import Array
 from .items import Box, Span, reach_of
 from .outlines import Outline, likeness
@@ -43,19 +43,19 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
         >>> [cluster.members for cluster in box_clusters({"ada": [box], "ben": [box]})]
         [{'ada': 0, 'ben': 0}]
     """
-    people, indices, rows = _listed(objects)
+    people, indices, rows = _list_objects(objects)
     boxes = np.array([row[1] for row in rows], dtype=float).reshape(-1, 4)
     images = np.array([row[0] for row in rows])
     table = _table(np.array([reach_of(row) for row in rows]).reshape(-1, 4), images)
     outlines = {index: row[2] for index, row in enumerate(rows) if len(row) == 3}
     if outlines:
-        table = _of_outlines(table, outlines)
+        table = _refine_overlaps(table, outlines)
     clusters = []
-    for group in _joined(people, table, above):
+    for group in _join_groups(people, table, above):
         left, top, right, bottom = map(float, np.median(boxes[group], axis=0))
         median: Box = (int(images[group[0]]), (left, top, right, bottom))
         if group[0] in outlines:
-            median = _middle_outline(group, rows, table, median)
+            median = _choose_middle_outline(group, rows, table, median)
         clusters.append(Cluster({people[member]: indices[member] for member in group}, median))
     return sorted(
         clusters,
@@ -75,11 +75,11 @@ def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) 
     several the one that overlaps the others most, then the earliest and shortest.
     The order is that of the text.
     """
-    people, indices, rows = _listed(objects)
+    people, indices, rows = _list_objects(objects)
     boxes = np.array([(start, 0, end, 1) for start, end in rows], dtype=float).reshape(-1, 4)
     table = _table(boxes, np.zeros(len(rows)))
     clusters = []
-    for group in _joined(people, table, above):
+    for group in _join_groups(people, table, above):
         spans = [tuple(rows[member]) for member in group]
         shared = table[np.ix_(group, group)].sum(axis=1)
         best = min(
@@ -90,7 +90,7 @@ def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) 
     return sorted(clusters, key=lambda cluster: cluster.median)
 
 
-def _listed(objects: Mapping[str, Sequence[Object]]) -> tuple[list[str], list[int], list[Object]]:
+def _list_objects(objects: Mapping[str, Sequence[Object]]) -> tuple[list[str], list[int], list[Object]]:
     """List all objects with people and positions, in an order of their own.
 
     The order does not depend on the mapping's.
@@ -104,12 +104,12 @@ def _table(boxes: Array, images: Array) -> Array:
     count = len(boxes)
     table = np.zeros((count, count))
     nothing = np.zeros(count, dtype=np.int64)
-    for first, second, overlap in overlapping(boxes, boxes, nothing, nothing + count):
+    for first, second, overlap in find_overlaps(boxes, boxes, nothing, nothing + count):
         table[first, second] = np.where(images[first] == images[second], overlap, 0.0)
     return table
 
 
-def _of_outlines(table: Array, outlines: Mapping[int, Outline]) -> Array:
+def _refine_overlaps(table: Array, outlines: Mapping[int, Outline]) -> Array:
     """Return the overlaps with those of outlines in place of their boxes'."""
     exact = table.copy()
     for first, second in np.argwhere(np.triu(table, 1) > 0).tolist():
@@ -118,7 +118,7 @@ def _of_outlines(table: Array, outlines: Mapping[int, Outline]) -> Array:
     return exact
 
 
-def _middle_outline(group: Sequence[int], rows: Sequence[Box], table: Array, median: Box) -> Box:
+def _choose_middle_outline(group: Sequence[int], rows: Sequence[Box], table: Array, median: Box) -> Box:
     """Return the median of points, or the polygon most like the others."""
     image, (left, top, _right, _bottom) = median[:2]
     if len(rows[group[0]][-1]) == 1:
@@ -127,7 +127,7 @@ def _middle_outline(group: Sequence[int], rows: Sequence[Box], table: Array, med
     return rows[group[int(np.argmax(np.round(shared, 9)))]]
 
 
-def _joined(people: Sequence[str], table: Array, above: float) -> list[list[int]]:
+def _join_groups(people: Sequence[str], table: Array, above: float) -> list[list[int]]:
     """Join groups of objects from the largest overlap down."""
     group = {left: [left] for left in range(len(people))}
     candidates = [

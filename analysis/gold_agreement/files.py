@@ -15,7 +15,7 @@ from ..io.errors import InputError
 from ..io.whole_files import parse_model, read_lines
 from ..programs import Execution, FoundBox, FoundSpan, Program, ProgramError, parse, run
 from .agreement import Item
-from .items import Kind, Span, finer, nodes_of, units_between
+from .items import Kind, Span, nodes_of, split_tokens, units_between
 
 FINISHED = ("submitted", "in review", "returned", "accepted")
 
@@ -122,7 +122,7 @@ def _item(path: Path, number: int, record: _Record, program: Program) -> Item:
     units: Sequence[Span] = record.tokens
     if record.kind == "spans":
         layers = [layer for own in objects.values() for layer in own.values()]
-        units = finer(record.tokens, [span for layer in layers for span in layer])
+        units = split_tokens(record.tokens, [span for layer in layers for span in layer])
         for layer in layers:
             layer[:] = [units_between(span, units) for span in layer]
     return Item(record.external_id, nodes, objects, values, len(units))

@@ -93,14 +93,14 @@ def nodes_of(program: Program) -> tuple[Node, ...]:
     )
 
 
-def finer(tokens: Sequence[Span], spans: Iterable[Span]) -> Sequence[Span]:
+def split_tokens(tokens: Sequence[Span], spans: Iterable[Span]) -> Sequence[Span]:
     """Split the tokens within which a span begins or ends into characters.
 
     All are code points; so spans of characters can be compared as spans of
     units, and those of whole tokens stay what they were.
 
     Examples:
-        >>> finer([(0, 3), (4, 6)], [(0, 2), (4, 6)])
+        >>> split_tokens([(0, 3), (4, 6)], [(0, 2), (4, 6)])
         [(0, 1), (1, 2), (2, 3), (4, 6)]
     """
     starts = [start for start, _end in tokens]

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ..faithfulness.overlap import Index, overlapping, ragged
+from ..faithfulness.overlap import Index, find_overlaps, list_range_members
 from ..stats.arrays import Array
 from .items import Layers
 from .outlines import likeness
@@ -35,16 +35,16 @@ class Overlaps:
 def overlaps_of(layers: Layers) -> Overlaps:
     """Find overlapping objects of each pair of layers, in the same image."""
     counts, counts_ = layers.count[layers.first], layers.count[layers.second]
-    pair, row = ragged(layers.start[layers.first], counts)
+    pair, row = list_range_members(layers.start[layers.first], counts)
     starts = layers.start[layers.second]
     first_other = np.cumsum(counts_) - counts_
     chunks: list[tuple[Index, Index, Index, Array]] = []
-    for first, there, overlap in overlapping(layers.boxes[row], layers.boxes, starts[pair], counts_[pair]):
+    for first, there, overlap in find_overlaps(layers.boxes[row], layers.boxes, starts[pair], counts_[pair]):
         same = layers.image[row[first]] == layers.image[there]
         first, there, overlap = first[same], there[same], overlap[same]
         own = pair[first]
         if layers.outlines:
-            overlap = _by_outline(layers, row[first], there, overlap)
+            overlap = _refine_overlaps(layers, row[first], there, overlap)
         chunks.append((own, first, first_other[own] + there - starts[own], overlap))
     if not chunks:
         nothing = np.zeros(0, dtype=np.int64)
@@ -53,7 +53,7 @@ def overlaps_of(layers: Layers) -> Overlaps:
     return Overlaps(own, ones, others, amounts)
 
 
-def _by_outline(layers: Layers, first: Index, second: Index, overlap: Array) -> Array:
+def _refine_overlaps(layers: Layers, first: Index, second: Index, overlap: Array) -> Array:
     """Return the overlaps with those of outlines in place of their boxes'."""
     outlines = layers.outlines
     exact = overlap.copy()
@@ -63,7 +63,7 @@ def _by_outline(layers: Layers, first: Index, second: Index, overlap: Array) -> 
     return exact
 
 
-def matched(overlaps: Overlaps, above: float) -> NDArray[np.bool_]:
+def mark_best_matching(overlaps: Overlaps, above: float) -> NDArray[np.bool_]:
     """Mark the best one-to-one matching among overlaps above a threshold.
 
     The best matching has the most pairs, and among those the largest sum of

@@ -44,11 +44,11 @@ def likeness(first: Outline, second: Outline) -> float:
             return 0.0
         apart = np.hypot(*np.subtract(first[0], second[0]))
         return max(0.0, 1.0 - float(apart) / REACH)
-    shared, both = _areas(_thinned(first), _thinned(second))
+    shared, both = _areas(_thin_outline(first), _thin_outline(second))
     return shared / both if both > 0 else 0.0
 
 
-def _thinned(outline: Outline) -> Array:
+def _thin_outline(outline: Outline) -> Array:
     step = -(-len(outline) // MOST_CORNERS)
     return np.asarray(outline, dtype=float)[::step]
 

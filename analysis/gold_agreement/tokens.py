@@ -9,13 +9,13 @@ from ..faithfulness.overlap import Index
 from ..stats.arrays import Array
 
 
-def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]:
+def merge_spans(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]:
     """Join the spans of each group that overlap or touch.
 
     The result is group, start and end, sorted.
 
     Examples:
-        >>> [part.tolist() for part in merged(*np.array([[0, 0, 0, 1], [3, 0, 1, 0], [5, 2, 3, 1]]))]
+        >>> [part.tolist() for part in merge_spans(*np.array([[0, 0, 0, 1], [3, 0, 1, 0], [5, 2, 3, 1]]))]
         [[0, 1], [0, 0], [5, 1]]
     """
     order = np.lexsort((start, group))
@@ -30,9 +30,9 @@ def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]
     return group[opens], start[opens], (reach - shift)[closes]
 
 
-def covered(group: Index, start: Index, end: Index, groups: int) -> Index:
+def count_covered_tokens(group: Index, start: Index, end: Index, groups: int) -> Index:
     """Count the tokens that the spans of each group cover."""
-    group, start, end = merged(group, start, end)
+    group, start, end = merge_spans(group, start, end)
     return np.bincount(group, end - start, minlength=groups).astype(np.int64)
 
 

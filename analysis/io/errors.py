@@ -37,7 +37,7 @@ class Malformed(ValueError):
         super().__init__(problem)
 
 
-def first_problem(error: ValidationError) -> tuple[str, str]:
+def find_first_problem(error: ValidationError) -> tuple[str, str]:
     """Return dotted path and message of pydantic's first problem."""
     problem = error.errors()[0]
     message = PLAIN.get(problem["type"], problem["msg"]).removeprefix("Value error, ")

@@ -35,7 +35,7 @@ class JsonWindow:
             self._go(start)
             if start < rest:
                 return self.text[start]
-            if not self._more():
+            if not self._read_more():
                 return ""
 
     def take(self) -> str:
@@ -48,7 +48,7 @@ class JsonWindow:
         """Move to the next line that begins an object; False if none does."""
         while (at := self.text.find("\n{", self.at)) < 0:
             self._go(max(self.at, len(self.text) - 1))
-            if not self._more():
+            if not self._read_more():
                 return False
         self._go(at + 1)
         return True
@@ -67,12 +67,12 @@ class JsonWindow:
                 value, end = self._decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated") or error.pos >= len(self.text) - LONGEST_TOKEN
-                if cut and self._more():
+                if cut and self._read_more():
                     continue
                 raise
             closed = self.text[end - 1] in '}]"' or self.text[end : end + 1] in tuple(" \t\r\n,]}:")
             length = end - self.at
-            if not closed and end > len(self.text) - LONGEST_TOKEN and self._more():
+            if not closed and end > len(self.text) - LONGEST_TOKEN and self._read_more():
                 continue  # a number may go on in the next block
             line, text = self.line, self.text[self.at : self.at + length]
             self._go(self.at + length)
@@ -82,7 +82,7 @@ class JsonWindow:
         self.line += self.text.count("\n", self.at, position)
         self.at = position
 
-    def _more(self) -> bool:
+    def _read_more(self) -> bool:
         """Add the next block and return whether there was one."""
         # A block is at least as long as the rest, so that a long value is decoded only a few times.
         left = self.text[self.at :]

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from .errors import InputError, first_problem
+from .errors import InputError, find_first_problem
 from .whole_files import read_lines
 
 GROUND_TRUTH = "ground truth"
@@ -157,5 +157,5 @@ def _parse(path: Path, number: int, line: bytes) -> ReleasedParticipant:
     try:
         return ReleasedParticipant.model_validate_json(line)
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise InputError(path, problem, where=f"line {number}", field=field) from error

@@ -21,15 +21,15 @@ _ESCAPED = re.compile(ESCAPED)
 _HARMLESS = re.compile(r"[+-]|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def plain_cell(value: Any) -> Any:
+def escape_formula(value: Any) -> Any:
     """Return a value that no spreadsheet program takes for a formula."""
     if isinstance(value, str) and _FORMULA.match(value) and not _HARMLESS.fullmatch(value):
         return f"'{value}"
     return value
 
 
-def original_text(cell: str) -> str:
-    """Return the text that `plain_cell` wrote as this cell."""
+def unescape_formula(cell: str) -> str:
+    """Return the text that `escape_formula` wrote as this cell."""
     return _ESCAPED.sub(r"\1", cell)
 
 
@@ -37,7 +37,7 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Format CSV: None is empty, truth values are `true` and `false`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(plain_cell, header))
+    writer.writerow(map(escape_formula, header))
     writer.writerows([_csv_value(value) for value in row] for row in rows)
     return text.getvalue()
 
@@ -45,4 +45,4 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def _csv_value(value: object) -> object:
     if value is None:
         return ""
-    return str(value).lower() if isinstance(value, bool) else plain_cell(value)
+    return str(value).lower() if isinstance(value, bool) else escape_formula(value)

@@ -90,7 +90,7 @@ def read_table(path: Path, columns: Sequence[Column]) -> Table:
     for column in columns:
         if column.required and column.name not in raw:
             raise InputError(path, "the column is missing", field=column.name)
-    typed = {column.name: _typed(raw, column, path, locate) for column in columns}
+    typed = {column.name: _parse_column(raw, column, path, locate) for column in columns}
     return Table(path, pd.DataFrame(typed, index=raw.index), locate)
 
 
@@ -203,13 +203,13 @@ def _json_line(path: Path, line: int, text: str) -> dict[str, Any]:
     return record
 
 
-def _typed(raw: pd.DataFrame, column: Column, path: Path, locate: Callable[[int], str]) -> pd.Series:
+def _parse_column(raw: pd.DataFrame, column: Column, path: Path, locate: Callable[[int], str]) -> pd.Series:
     if column.name not in raw:
         empty = None if column.kind == "text" else np.nan
         return pd.Series(empty, index=raw.index, dtype=object if column.kind == "text" else float)
     given = raw[column.name].astype(object)
     given = given.where(given.notna() & (given != ""), None)
-    values, expected = _converted(given, column)
+    values, expected = _convert_values(given, column)
     wrong = given.notna() & values.isna()
     if column.filled:
         wrong |= given.isna()
@@ -221,7 +221,7 @@ def _typed(raw: pd.DataFrame, column: Column, path: Path, locate: Callable[[int]
     return values
 
 
-def _converted(given: pd.Series, column: Column) -> tuple[pd.Series, str]:
+def _convert_values(given: pd.Series, column: Column) -> tuple[pd.Series, str]:
     """Return the values, missing if they do not fit, and the expected form."""
     if column.kind == "text":
         if column.choices:

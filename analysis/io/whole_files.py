@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
-from .errors import InputError, first_problem
+from .errors import InputError, find_first_problem
 
 Model = TypeVar("Model", bound=BaseModel)
 Record = TypeVar("Record")
@@ -67,7 +67,7 @@ def parse_model(model: type[Model], data: Any, path: Path, *, where: str = "") -
     try:
         return model.model_validate_json(data) if isinstance(data, bytes) else model.model_validate(data)
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise InputError(path, problem, where=where, field=field) from None
 
 
@@ -119,12 +119,12 @@ def write_text(path: Path, text: str) -> None:
 
 def replace_file(path: Path, content: bytes | str) -> None:
     """Write a file whole or not at all, and its folders."""
-    with whole(path) as part:
+    with write_whole(path) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def write_whole(path: Path) -> Iterator[Path]:
     """Give a new path, whose file or folder becomes ``path`` on success.
 
     Several processes may write the same path at once: the last one to end leaves its content.

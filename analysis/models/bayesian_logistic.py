@@ -25,7 +25,7 @@ from scipy.special import expit, log_expit, logsumexp
 from ..stats.arrays import Array
 from ..stats.results import INDEPENDENT, LEAST, SAME_ITEMS, SAMPLED_ITEMS, check_level
 from .logit_mixed import random_effects
-from .trial_model import Codes, Fit, Trials, design, unsupported
+from .trial_model import Codes, Fit, Trials, design, explain_unsupported
 
 METHOD = "Bayesian logistic mixed model, crossed participants and items, Hamiltonian Monte Carlo"
 EFFECT_SD = 2.0  # prior of intercept, of the difference of any two conditions, of the slope: normal around 0
@@ -131,7 +131,7 @@ def bayes_logistic(
         raise ValueError("outcome must be 0 or 1")
     components, notes = random_effects(trials, item_by_condition=item_by_condition)
     levels = sum(len(np.unique(code)) for code in components.values())
-    reason = unsupported(trials, position=position, least=LEAST)
+    reason = explain_unsupported(trials, position=position, least=LEAST)
     if not reason and levels > MOST_LEVELS:
         reason = f"there are more than {MOST_LEVELS:,} participants, items, and items within conditions"
     if reason:
@@ -250,13 +250,13 @@ class _Target:
         free[self.spreads] = False
         at = np.where(free, 0.0, np.log(START_SD))
 
-        def minus(values: Array) -> tuple[float, Array]:
+        def compute_negative_log(values: Array) -> tuple[float, Array]:
             here = at.copy()
             here[free] = values
             gradient, logit = self.slopes(here[:, None])
             return -float(self.log_density(here[:, None], logit)[0]), -gradient[free, 0]
 
-        at[free] = optimize.minimize(minus, at[free], jac=True, method="L-BFGS-B").x
+        at[free] = optimize.minimize(compute_negative_log, at[free], jac=True, method="L-BFGS-B").x
         return at
 
     def scale(self, at: Array) -> Array:

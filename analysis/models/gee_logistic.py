@@ -19,11 +19,11 @@ from .trial_model import (
     SEPARATED,
     Model,
     Trials,
+    build_model,
+    build_refused_model,
     design,
-    fitted_model,
+    explain_unsupported,
     participant_freedom,
-    refused,
-    unsupported,
 )
 
 METHOD = "logistic GEE, participants as clusters, exchangeable, bias-reduced covariance"
@@ -55,8 +55,8 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     check_level(level)
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
         raise ValueError("outcome must be 0 or 1")
-    reason = unsupported(trials, position=position) or one_sided(trials)
-    refuse = partial(refused, trials, METHOD, SCALE, level=level)
+    reason = explain_unsupported(trials, position=position) or explain_uniform_condition(trials)
+    refuse = partial(build_refused_model, trials, METHOD, SCALE, level=level)
     if reason:
         return refuse(reason)
     exog = design(trials, intercept=True, position=position)
@@ -79,7 +79,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     if np.abs(fit.params).max() > SEPARATED:
         return refuse("the answers are separated: an odds ratio is infinite")
     correlation = float(model.cov_struct.dep_params)
-    return fitted_model(
+    return build_model(
         trials,
         np.asarray(fit.params)[1:],
         np.asarray(fit.cov_params())[1:, 1:],
@@ -98,7 +98,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     )
 
 
-def one_sided(trials: Trials) -> str:
+def explain_uniform_condition(trials: Trials) -> str:
     """Name a condition with only one kind of answer, "" if there is none."""
     for index, name in enumerate(trials.conditions):
         if np.ptp(trials.outcome[trials.condition == index]) == 0:

@@ -22,7 +22,15 @@ from scipy import optimize
 
 from ..stats.arrays import Array
 from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS, check_level
-from .trial_model import Model, Trials, design, fitted_model, participant_freedom, refused, unsupported
+from .trial_model import (
+    Model,
+    Trials,
+    build_model,
+    build_refused_model,
+    design,
+    explain_unsupported,
+    participant_freedom,
+)
 
 METHOD = "linear mixed model of log time, crossed participants and items, REML"
 SCALE = "log seconds"
@@ -67,15 +75,15 @@ def mixed_log_time(
     check_level(level)
     if not (trials.outcome > 0).all():
         raise ValueError("outcome must be a positive time")
-    reason = unsupported(trials, position=position) or _too_thin(trials)
+    reason = explain_unsupported(trials, position=position) or _explain_too_thin(trials)
     fit = reason or _fit(trials, position=position, item_by_condition=item_by_condition)
     if isinstance(fit, str):
-        return refused(trials, METHOD, SCALE, fit, level=level)
+        return build_refused_model(trials, METHOD, SCALE, fit, level=level)
     people = ["participant", *(["participant within condition"] if trials.repeated else [])]
     names = [*people, "item", *(["item within condition"] if item_by_condition else [])]
     freedom = participant_freedom(trials)
     spreads = dict(zip(names, fit.relative * fit.residual, strict=True))
-    return fitted_model(
+    return build_model(
         trials,
         fit.effects[1:],
         fit.covariance[1:, 1:],
@@ -136,7 +144,7 @@ class CrossedFit:
     log_likelihood: float
 
 
-def crossed_sums(
+def sum_crossed_trials(
     outcome: Array,
     exog: Array,
     participant: NDArray[np.intp],
@@ -250,7 +258,7 @@ def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedF
         groups.append(trials.item * len(trials.conditions) + trials.condition)
     exog = design(trials, intercept=True, position=position)
     within = trials.condition if trials.repeated else None
-    sums = crossed_sums(np.log(trials.outcome), exog, trials.participant, groups, within)
+    sums = sum_crossed_trials(np.log(trials.outcome), exog, trials.participant, groups, within)
     if len(sums.other) > MOST_LEVELS:
         return TOO_MANY_LEVELS
     fit = fit_crossed(sums)
@@ -259,7 +267,7 @@ def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedF
     return fit
 
 
-def _too_thin(trials: Trials) -> str:
+def _explain_too_thin(trials: Trials) -> str:
     """Explain why crossed effects cannot be separated, "" if they can."""
     if trials.items < 2:
         return "there are fewer than two items"

@@ -30,11 +30,11 @@ from .trial_model import (
     Codes,
     Model,
     Trials,
+    build_model,
+    build_refused_model,
     design,
-    fitted_model,
+    explain_unsupported,
     participant_freedom,
-    refused,
-    unsupported,
 )
 
 LOGISTIC = "logistic mixed model, crossed participants and items, Laplace approximation"
@@ -82,8 +82,8 @@ def mixed_logit(
     ratings = np.unique(trials.outcome, return_inverse=True)[1]
     ordinal = int(ratings.max(initial=0)) > 1
     scale = "cumulative log odds" if ordinal else "log odds"
-    refuse = partial(refused, trials, ORDINAL if ordinal else LOGISTIC, scale, level=level)
-    if reason := unsupported(trials, position=position):
+    refuse = partial(build_refused_model, trials, ORDINAL if ordinal else LOGISTIC, scale, level=level)
+    if reason := explain_unsupported(trials, position=position):
         return refuse(reason)
     if ratings.max() >= MOST_POINTS:
         return refuse(f"the outcome has more than {MOST_POINTS} values, so it is not a rating")
@@ -96,7 +96,7 @@ def mixed_logit(
         return refuse(fit)
     by_item = "item within condition" in components
     freedom = participant_freedom(trials)
-    return fitted_model(
+    return build_model(
         trials,
         fit.effects,
         fit.covariance,
@@ -185,7 +185,7 @@ def maximise(likelihood: "Likelihood") -> tuple[Array, float, Array] | str:
     over all parameters (as lme4 and ordinal have it), or a reason.
     """
     search = optimize.minimize(
-        likelihood.minus_log,
+        likelihood.compute_negative_log,
         likelihood.start(),
         jac=True,
         method="BFGS",
@@ -193,9 +193,12 @@ def maximise(likelihood: "Likelihood") -> tuple[Array, float, Array] | str:
     )
     at = search.x
     for _ in range(4):
-        value, gradient = likelihood.minus_log(at)
+        value, gradient = likelihood.compute_negative_log(at)
         moves = STEP * np.eye(len(at))
-        slopes = [likelihood.minus_log(at + move)[1] - likelihood.minus_log(at - move)[1] for move in moves]
+        slopes = [
+            likelihood.compute_negative_log(at + move)[1] - likelihood.compute_negative_log(at - move)[1]
+            for move in moves
+        ]
         curvature = np.array(slopes) / (2 * STEP)
         curvature = (curvature + curvature.T) / 2
         if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).min() <= 0:
@@ -301,7 +304,7 @@ class Likelihood:
             cuts[:1], np.log(np.diff(cuts)), np.zeros(self.exog.shape[1]), np.full(self.components, START)
         ])  # fmt: skip
 
-    def minus_log(self, parameters: Array) -> tuple[float, Array]:
+    def compute_negative_log(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log-likelihood and its gradient."""
         if not np.abs(parameters).max() < FARTHEST:
             return float("inf"), np.zeros(len(parameters))

@@ -23,11 +23,11 @@ from .trial_model import (
     Codes,
     Model,
     Trials,
+    build_model,
+    build_refused_model,
     design,
-    fitted_model,
+    explain_unsupported,
     participant_freedom,
-    refused,
-    unsupported,
 )
 
 METHOD = "cumulative logit, participants as clusters, bias-reduced covariance"
@@ -57,8 +57,8 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
         ValueError: `level` does not lie between 0 and 1.
     """
     check_level(level)
-    reason = unsupported(trials, position=position) or _one_ended(trials)
-    refuse = partial(refused, trials, METHOD, SCALE, level=level)
+    reason = explain_unsupported(trials, position=position) or _explain_extreme_condition(trials)
+    refuse = partial(build_refused_model, trials, METHOD, SCALE, level=level)
     if reason:
         return refuse(reason)
     exog = design(trials, intercept=False, position=position)
@@ -72,7 +72,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
     except np.linalg.LinAlgError:
         return refuse("one participant alone decides an effect, so nothing says how participants differ")
     inflation = np.diag(covariance) / np.diag(np.linalg.inv(fit.information))[-effects:]
-    return fitted_model(
+    return build_model(
         trials,
         fit.parameters[-effects:],
         covariance,
@@ -183,7 +183,7 @@ def _fit(ratings: Codes, exog: Array) -> _Likelihood | str:
     return "the fit did not converge"
 
 
-def _one_ended(trials: Trials) -> str:
+def _explain_extreme_condition(trials: Trials) -> str:
     """Name a condition with ratings at one end of the scale, "" without one."""
     ends = (trials.outcome.min(), trials.outcome.max())
     for index, name in enumerate(trials.conditions):

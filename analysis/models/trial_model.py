@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ..stats.arrays import Array
-from ..stats.effect_sizes import never_zero
+from ..stats.effect_sizes import keep_positive
 
 Codes = NDArray[np.intp]
 # Participants per condition from which simulations show that the tests keep their level
@@ -167,7 +167,7 @@ def read_trials(
     )
 
 
-def unsupported(trials: Trials, *, position: bool, least: int = LEAST_FOR_LEVEL) -> str:
+def explain_unsupported(trials: Trials, *, position: bool, least: int = LEAST_FOR_LEVEL) -> str:
     """Explain why no model fits the trials, "" if one can be tried.
 
     Args:
@@ -214,7 +214,7 @@ def design(trials: Trials, *, intercept: bool, position: bool) -> Array:
     return np.column_stack(columns).astype(float)
 
 
-def fitted_model(
+def build_model(
     trials: Trials,
     estimates: Array,
     covariance: Array,
@@ -235,7 +235,9 @@ def fitted_model(
     """
     effects = len(trials.conditions) - 1
     if not _is_regular(estimates, covariance):
-        return refused(trials, method, scale, "the fit gives no finite standard errors", level=level)
+        return build_refused_model(
+            trials, method, scale, "the fit gives no finite standard errors", level=level
+        )
     contrasts = []
     for first, second in combinations(range(effects + 1), 2):
         weights = np.zeros(len(estimates))
@@ -252,7 +254,7 @@ def fitted_model(
     wald = float(own @ np.linalg.solve(block, own))
     lost = effects - 1 if sandwich else 0
     if freedom <= lost:
-        return refused(trials, method, scale, TOO_MANY_CONDITIONS, level=level)
+        return build_refused_model(trials, method, scale, TOO_MANY_CONDITIONS, level=level)
     joint = stats.f.sf(wald / effects * (freedom - lost) / freedom, effects, freedom - lost)
     return Model(
         method,
@@ -260,7 +262,7 @@ def fitted_model(
         scale=scale,
         contrasts=tuple(contrasts),
         position=slope,
-        joint_p=never_zero(float(joint)),
+        joint_p=keep_positive(float(joint)),
         freedom=freedom,
         level=level,
         **more,
@@ -275,7 +277,7 @@ def _is_regular(estimates: Array, covariance: Array) -> bool:
     return bool(variances[0] > 1e-12 * variances[-1])
 
 
-def refused(trials: Trials, method: str, scale: str, reason: str, *, level: float) -> Model:
+def build_refused_model(trials: Trials, method: str, scale: str, reason: str, *, level: float) -> Model:
     """Build a model without estimates, with the reason."""
     return Model(method, *trials.counts, scale=scale, level=level, reason=reason)
 
@@ -297,5 +299,5 @@ def _contrast(
     estimate = float(weights @ estimates)
     error = float(np.sqrt(weights @ covariance @ weights))
     half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    p = never_zero(2 * float(stats.t.sf(abs(estimate) / error, freedom)))
+    p = keep_positive(2 * float(stats.t.sf(abs(estimate) / error, freedom)))
     return Contrast(first, second, estimate, error, (estimate - half, estimate + half), p)

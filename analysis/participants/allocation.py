@@ -12,7 +12,7 @@ import pandas as pd
 from ..io.errors import AnalysisError
 from .study_version import Condition, Version
 from .tasks import TASKS
-from .tasks.preference import both_sides
+from .tasks.preference import split_sides
 
 Design = Literal["between", "within", "mixed"]
 
@@ -46,7 +46,7 @@ class Allocation:
             self.design
         ]
 
-    def together(self, first: str, second: str) -> bool:
+    def has_same_participants(self, first: str, second: str) -> bool:
         """Test whether the same participants saw both conditions."""
         return any(first in own and second in own for own in self.groups.values())
 
@@ -72,9 +72,9 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
         AnalysisError: A participant has conditions of two groups, or of none.
     """
     if TASKS[version.task.kind].pairs:
-        trials = both_sides(trials)
+        trials = split_sides(trials)
     pairs = trials[["participant_id", "condition"]].drop_duplicates()
-    groups = _declared(version.conditions) or _seen_together(version.conditions, pairs)
+    groups = _read_declared_groups(version.conditions) or _link_conditions(version.conditions, pairs)
     group_of = {condition: group for group, own in groups.items() for condition in own}
     seen = pairs.assign(group=pairs["condition"].map(group_of))[["participant_id", "group"]]
     seen = seen.drop_duplicates()
@@ -96,7 +96,7 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
     return Allocation(groups, pd.DataFrame({"participant_id": people["participant_id"], "group": own}))
 
 
-def _declared(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
+def _read_declared_groups(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
     """Return the groups that conditions name; empty if any names none."""
     if not all(condition.group for condition in conditions):
         return {}
@@ -104,7 +104,7 @@ def _declared(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(c.name for c in conditions if c.group == name) for name in names}
 
 
-def _seen_together(conditions: list[Condition], pairs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+def _link_conditions(conditions: list[Condition], pairs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Link conditions that some participant saw together.
 
     The link may go through other participants.

@@ -165,7 +165,7 @@ def completion_test(
             return AttritionTest(question, None, False, {}, "", reason)
         n = condition.assigned - (condition.active if ongoing else 0)
         counts[condition.title] = (n - condition.completed, n)
-    reason = _untestable(counts)
+    reason = _explain_untestable(counts)
     if reason:
         return AttritionTest(question, None, False, counts, "", reason)
     p, exact = freeman_halton([lost for lost, _ in counts.values()], [n for _, n in counts.values()], rng=rng)
@@ -227,7 +227,7 @@ def swapped_exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator
     return AttritionTest(question, (int(extreme) + 1) / (number + 1), False, counts, method)
 
 
-def excluded_shares(
+def compute_excluded_shares(
     conditions: Sequence[Condition], trials: pd.DataFrame, names: Sequence[tuple[str, ...]]
 ) -> dict[str, Array]:
     """Compute the share of each participant's trials that any rule hits.
@@ -292,17 +292,17 @@ def _kruskal(
         return AttritionTest(question, None, False, counts, "", "all values are the same")
     ranks = scipy.stats.rankdata(values)
     ends = np.cumsum([len(group) for group in filled])[:-1]
-    observed = _between(ranks[None], ends)[0]
+    observed = _sum_squared_ranks(ranks[None], ends)[0]
     extreme = 0
     number = min(SAMPLED, max(FEWEST_SAMPLED, MOST_DRAWN // len(ranks)))
     for rows in chunks(number, 2_000_000 // len(ranks)):
         drawn = rng.permuted(np.tile(ranks, (rows.stop - rows.start, 1)), axis=1)
-        extreme += int((_between(drawn, ends) >= observed * (1 - 1e-12)).sum())
+        extreme += int((_sum_squared_ranks(drawn, ends) >= observed * (1 - 1e-12)).sum())
     method = f"Kruskal-Wallis over {number} permutations of participants"
     return AttritionTest(question, (extreme + 1) / (number + 1), False, counts, method)
 
 
-def _between(ranks: Array, ends: Array) -> Array:
+def _sum_squared_ranks(ranks: Array, ends: Array) -> Array:
     """Sum over groups the squared rank sums by size.
 
     This is Kruskal and Wallis's H up to constants.
@@ -311,7 +311,7 @@ def _between(ranks: Array, ends: Array) -> Array:
     return np.asarray(sum(part.sum(axis=1) ** 2 / part.shape[1] for part in parts))
 
 
-def _untestable(counts: dict[str, tuple[int, int]]) -> str:
+def _explain_untestable(counts: dict[str, tuple[int, int]]) -> str:
     if sum(n > 0 for _, n in counts.values()) < 2:
         return "fewer than two conditions have participants"
     lost, n = (sum(column) for column in zip(*counts.values(), strict=True))

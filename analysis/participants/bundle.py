@@ -18,7 +18,7 @@ from ..io.whole_files import Model, parse_model, read_json, sha256
 from ..scores.erasure import DIFFERENCES
 from ..scores.per_question import TABLE as QUESTION_SCORES
 from ..scores.per_question import read_question_scores
-from .canonical_order import in_canonical_order
+from .canonical_order import sort_canonically
 from .exclusion_rules import CLOCK_COLUMNS, DUPLICATE_COLUMNS, PERSON_COLUMNS, Answered, Rule, parse_rules
 from .study_version import Study, Version
 from .tasks import TASKS
@@ -211,7 +211,7 @@ def load_bundle(path: Path) -> Bundle:
     pre_questions = _pre_questions(path)
     flow_path, scores_path = path / "flow.json", path / "scores.json"
     answers = [question.key for version in study.versions for question in version.item_questionnaire]
-    rows, people, surveys = in_canonical_order(trials.frame, participants.frame, post.frame if post else None)
+    rows, people, surveys = sort_canonically(trials.frame, participants.frame, post.frame if post else None)
     submitted = rows["submitted_at"].notna() | rows[answers].notna().any(axis=1)
     return Bundle(
         path=path,
@@ -226,7 +226,7 @@ def load_bundle(path: Path) -> Bundle:
         flow=_read(flow_path, _Flow).modes if flow_path.exists() else {},
         scores=load_scores(scores_path) if scores_path.exists() else None,
         question_scores=_question_scores(path),
-        exact_match=_exact_match(path),
+        exact_match=_read_exact_match(path),
         hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.stem in _READ},
     )
 
@@ -297,7 +297,7 @@ def _question_scores(path: Path) -> pd.DataFrame | None:
     return None if table is None or table.empty else table
 
 
-def _exact_match(path: Path) -> pd.Series | None:
+def _read_exact_match(path: Path) -> pd.Series | None:
     """Read whether shown answers equal gold; None without any."""
     file = find_table(path, "items")
     if file is None:

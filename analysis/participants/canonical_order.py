@@ -15,7 +15,7 @@ WHO = "participant_id"
 _DATES = ("submitted_at", "started_at")
 
 
-def in_canonical_order(
+def sort_canonically(
     trials: pd.DataFrame, participants: pd.DataFrame, post_survey: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
     """Sort the tables of a bundle by participant, and trials by item.
@@ -30,14 +30,14 @@ def in_canonical_order(
             keys[name] = _sums(table, people)
     ordered = keys.sort_values([*(str(name) for name in keys if name != WHO), WHO])
     position = pd.Series(np.arange(len(ordered)), index=ordered[WHO])
-    trials = _sorted(trials, [trials[WHO].map(position), trials["item_id"]])
-    participants = _sorted(participants, [people.map(position)])
+    trials = _sort_table(trials, [trials[WHO].map(position), trials["item_id"]])
+    participants = _sort_table(participants, [people.map(position)])
     if post_survey is not None:
-        post_survey = _sorted(post_survey, [post_survey[WHO].map(position)])
+        post_survey = _sort_table(post_survey, [post_survey[WHO].map(position)])
     return trials, participants, post_survey
 
 
-def _sorted(table: pd.DataFrame, keys: list[pd.Series]) -> pd.DataFrame:
+def _sort_table(table: pd.DataFrame, keys: list[pd.Series]) -> pd.DataFrame:
     order = np.lexsort([key.to_numpy() for key in reversed(keys)])
     return table.iloc[order].reset_index(drop=True)
 

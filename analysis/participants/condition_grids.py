@@ -9,7 +9,7 @@ from ..stats.streams import substream
 from .exclusion_rules import CLOCK_COLUMNS, Clock
 from .study_version import Question, Version
 from .tasks import TASKS
-from .tasks.preference import both_sides
+from .tasks.preference import split_sides
 from .trial_grid import Grid, build_grids
 
 
@@ -40,10 +40,10 @@ def condition_grids(
         post_columns: Columns of ``post_survey`` by key; those of the version if not given.
     """
     task, count = TASKS[version.task.kind], len(trials)
-    trials = both_sides(trials) if task.pairs else trials
+    trials = split_sides(trials) if task.pairs else trials
     values = task.values(trials)
     if post_columns is None and post_survey is not None:
-        post_columns = _named(version.post_survey) | _scores(version, "post_survey")
+        post_columns = _map_roles(version.post_survey) | _scores(version, "post_survey")
     return build_grids(
         trials.assign(**values),
         members,
@@ -53,16 +53,16 @@ def condition_grids(
         item_columns=item_columns(version) | {name: name for name in values},
         post_columns=post_columns or {},
         items=None if count else items,
-        unasked=version.unasked(),
+        unasked=version.list_unasked(),
     )
 
 
 def item_columns(version: Version) -> dict[str, str]:
     """Return the columns of answers and scales of a trial, by role or key."""
-    return _named(version.item_questionnaire) | _scores(version, "trials")
+    return _map_roles(version.item_questionnaire) | _scores(version, "trials")
 
 
-def _named(questions: Sequence[Question]) -> dict[str, str]:
+def _map_roles(questions: Sequence[Question]) -> dict[str, str]:
     """Role (or key, if there is no role) of each question to its column."""
     return {question.role or question.key: question.key for question in questions}
 

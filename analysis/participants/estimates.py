@@ -15,13 +15,13 @@ from ..stats.bootstrap import (
     Method,
     Weights,
     bootstrap_interval,
-    few_units_level,
     leave_one_out_means,
     resample,
     row_blocks,
+    widen_level,
 )
 from .measures import Measure
-from .trial_grid import Grid, Summed, Sums, participant_groups, pooled_sums
+from .trial_grid import Grid, Summed, Sums, participant_groups, pool_sums
 
 LEVEL = 0.95
 ITEMS_AT_ONCE = 50  # left out in turn
@@ -42,7 +42,7 @@ class Estimate:
 
     value: mean over participants of their own values; None if it cannot be given, then `reason` says why.
     interval: 95 % interval of the two-way bootstrap, its percentiles widened for few participants (see
-        `analysis.stats.bootstrap.few_units_level`); None for fewer than two participants, or
+        `analysis.stats.bootstrap.widen_level`); None for fewer than two participants, or
         if too many replicates are undefined.
     interval_method: "percentile" or "bca". interval_reason: why it is not the method that was asked for.
     pooled: the same formula over all trials at once. trials: trials that enter; None for the post survey.
@@ -90,7 +90,7 @@ class Estimates:
     grids: tuple[Grid, ...] = ()
     _influences: dict[tuple[str, str], Array] = field(default_factory=dict, repr=False)
 
-    def paired(self, first: str, second: str) -> bool:
+    def has_same_participants(self, first: str, second: str) -> bool:
         """Test whether the same participants saw both conditions."""
         if not self.groups:
             return False
@@ -101,7 +101,7 @@ class Estimates:
         """Return the estimate of the measure (key) in the condition."""
         return self.table[measure, condition]
 
-    def available(self, measure: str) -> bool:
+    def has_value(self, measure: str) -> bool:
         """True if any condition has a value."""
         estimates = (self.table.get((measure, condition)) for condition in self.conditions)
         return any(estimate is not None and estimate.value is not None for estimate in estimates)
@@ -118,7 +118,7 @@ class Estimates:
             grid = self.grids[self.conditions.index(condition)]
             summed, count = Summed(grid), len(grid.items)
             whole = measure.formula(summed.sums(np.ones((count, 1))))
-            rest = measure.formula(summed.without_item(median=measure.key == "time_median"))
+            rest = measure.formula(summed.sum_without_item(median=measure.key == "time_median"))
             if measure.conditional and (~np.isnan(whole)).any():
                 rest = np.where(np.isnan(rest), np.nanmean(whole), rest)
             if measure.geometric:
@@ -143,7 +143,7 @@ def estimate(
     advance: told how many replicates were finished, for a progress bar. method: of the intervals, see
     `analysis.stats.bootstrap.bootstrap_interval`.
     """
-    reasons = {(m.key, g.condition): missing_reason(m, g) for m in measures for g in grids}
+    reasons = {(m.key, g.condition): explain_missing(m, g) for m in measures for g in grids}
     laid_out = [Summed(grid) for grid in grids]
     ones = [summed.sums(np.ones((len(grids[0].items), 1))) for summed in laid_out]
     measured = [m for m in measures if not all(reasons[m.key, grid.condition] for grid in grids)]
@@ -153,7 +153,7 @@ def estimate(
     }
     again = _Reaggregation(grids, laid_out, measured, reasons)
     drawn = _replicates(again, rng, resamples, advance)
-    left_out = _without_item(again) if resamples and method == "bca" else {}
+    left_out = _compute_without_item(again) if resamples and method == "bca" else {}
     table = {}
     for m in measures:
         for column, grid in enumerate(grids):
@@ -168,7 +168,7 @@ def estimate(
     return Estimates(names, tuple(measures), table, values, drawn, left_out, again.groups, tuple(grids))
 
 
-def missing_reason(measure: Measure, grid: Grid) -> str:
+def explain_missing(measure: Measure, grid: Grid) -> str:
     """Explain why the condition cannot give the measure, "" if it can."""
     if not grid.participants:
         return "the condition has no participants"
@@ -192,19 +192,19 @@ def missing_reason(measure: Measure, grid: Grid) -> str:
     return ""
 
 
-def over_participants(values: Array, weights: Array, *, geometric: bool = False) -> Array:
+def average_participants(values: Array, weights: Array, *, geometric: bool = False) -> Array:
     """Average participants (rows) by weight for each replicate (column).
 
     Undefined values are left out. With `geometric` the geometric mean. NaN if no
     participant is defined.
     """
-    return mean_of_totals(*weighted_totals(values, weights, geometric=geometric), geometric=geometric)
+    return mean_of_totals(*sum_by_weight(values, weights, geometric=geometric), geometric=geometric)
 
 
-def weighted_totals(values: Array, weights: Array, *, geometric: bool = False) -> tuple[Array, Array]:
+def sum_by_weight(values: Array, weights: Array, *, geometric: bool = False) -> tuple[Array, Array]:
     """Sum the defined values (or logs) by weight, and their weights.
 
-    `over_participants` divides the two. Both add over blocks of participants.
+    `average_participants` divides the two. Both add over blocks of participants.
     Shapes as there; the results have one value per replicate.
     """
     with np.errstate(divide="ignore"):
@@ -219,14 +219,14 @@ def weighted_totals(values: Array, weights: Array, *, geometric: bool = False) -
 
 
 def mean_of_totals(summed: Array, total: Array, *, geometric: bool = False) -> Array:
-    """Divide the sums of `weighted_totals`, NaN where nothing is defined."""
+    """Divide the sums of `sum_by_weight`, NaN where nothing is defined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = summed / total
     return np.asarray(np.exp(mean) if geometric else mean)
 
 
-def without_participant(values: Array, *, geometric: bool = False) -> Array:
-    """Compute `over_participants` without each participant, (participants,)."""
+def average_without_participant(values: Array, *, geometric: bool = False) -> Array:
+    """Leave each participant out of `average_participants`, (participants,)."""
     with np.errstate(divide="ignore"):
         means = leave_one_out_means(np.log(values) if geometric else values)
     return np.exp(means) if geometric else means
@@ -259,7 +259,7 @@ class _Reaggregation:
         self.median = any(m.key == "time_median" for m in measures)
         self.groups = participant_groups(grids)
 
-    def empty(self, rows: int) -> dict[str, Array]:
+    def make_empty(self, rows: int) -> dict[str, Array]:
         """Return rows × columns of NaN for each measure."""
         return {m.key: np.full((rows, len(self.people)), np.nan) for m in self.measures}
 
@@ -284,16 +284,16 @@ class _Reaggregation:
     def _parts(
         self, m: Measure, sums: dict[int, Sums], people: Array
     ) -> Iterator[tuple[int, tuple[Array, Array]]]:
-        """Yield column and `weighted_totals` of each condition."""
+        """Yield column and `sum_by_weight` of each condition."""
         for column, own in sums.items():
             if m.key in self.given[column]:
-                yield column, weighted_totals(m.formula(own), people, geometric=m.geometric)
+                yield column, sum_by_weight(m.formula(own), people, geometric=m.geometric)
 
 
 def _replicates(
     again: _Reaggregation, rng: np.random.Generator, resamples: int, advance: Callable[[int], None]
 ) -> dict[str, Array]:
-    table, done = again.empty(resamples), 0
+    table, done = again.make_empty(resamples), 0
     for weights in resample(rng, again.people, again.items, resamples, again.groups):
         again.fill(table, slice(done, done + weights.replicates), weights)
         done += weights.replicates
@@ -301,12 +301,12 @@ def _replicates(
     return table
 
 
-def _without_item(again: _Reaggregation) -> dict[str, Array]:
+def _compute_without_item(again: _Reaggregation) -> dict[str, Array]:
     """Compute every measure without each item in turn, items × conditions.
 
     The item has weight 0.
     """
-    table = again.empty(again.items)
+    table = again.make_empty(again.items)
     for left in chunks(again.items, ITEMS_AT_ONCE):
         kept = 1 - np.eye(again.items, left.stop - left.start, -left.start)
         again.fill(table, left, Weights(kept, [np.ones((count, kept.shape[1])) for count in again.people]))
@@ -330,13 +330,13 @@ def _estimate(
         reason = reason or UNDEFINED
         return Estimate(grid.condition, measure, None, None, None, trials, 0, len(grid.participants), reason)
     ones = np.ones((len(values), 1))
-    mean = float(over_participants(values[:, None], ones, geometric=measure.geometric)[0])
+    mean = float(average_participants(values[:, None], ones, geometric=measure.geometric)[0])
     interval = None
     if defined > 1:
-        left_out = [without_participant(values, geometric=measure.geometric), without_item]
-        level = few_units_level(LEVEL, defined)
+        left_out = [average_without_participant(values, geometric=measure.geometric), without_item]
+        level = widen_level(LEVEL, defined)
         interval = bootstrap_interval(replicates, mean, left_out, level=level, method=method)
-    pooled = float(measure.formula(pooled_sums(grid))[0, 0])
+    pooled = float(measure.formula(pool_sums(grid))[0, 0])
     return Estimate(
         condition=grid.condition,
         measure=measure,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from ..io.errors import AnalysisError, first_problem
+from ..io.errors import AnalysisError, find_first_problem
 
 Clock = Literal["server", "client_total", "client_visible"]
 CLOCK_COLUMNS: dict[Clock, str] = {
@@ -68,7 +68,7 @@ class _TimeRule(_Rule):
                 return clock, time
         return None, None
 
-    def hits(self, trial: Mapping[str, Any]) -> bool:
+    def should_exclude(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
         _clock, time = self.time_of(trial)
         if time is None:
@@ -102,7 +102,7 @@ class Answered(_Rule):
     question: str
     value: bool | int | float | str
 
-    def hits(self, trial: Mapping[str, Any]) -> bool:
+    def should_exclude(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
         answer = _value(trial, self.question)
         return answer is not None and bool(answer == self.value)
@@ -131,7 +131,7 @@ class AnsweredNumber(_Rule):
             raise ValueError("give at_least, at_most or both")
         return self
 
-    def hits(self, trial: Mapping[str, Any]) -> bool:
+    def should_exclude(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
         answer = _value(trial, self.question)
         if answer is None:
@@ -153,7 +153,7 @@ class WholeItem(_Rule):
     kind: Literal["item"]
     item_id: str
 
-    def hits(self, trial: Mapping[str, Any]) -> bool:
+    def should_exclude(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
         return bool(trial["item_id"] == self.item_id)
 
@@ -161,7 +161,7 @@ class WholeItem(_Rule):
 class PersonRule(_Rule):
     """Base of the rules about participants: all their trials, and surveys."""
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         raise NotImplementedError
 
@@ -173,7 +173,7 @@ class Flagged(PersonRule):
     kind: Literal["flagged"]
     flag: str
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         return self.flag in str(_value(person, "flags") or "").split(";")
 
@@ -185,7 +185,7 @@ class FailedAttention(PersonRule):
     kind: Literal["failed_attention"]
     at_least_failed: int = Field(ge=1)
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         return (_value(person, "attention_failed") or 0) >= self.at_least_failed
 
@@ -200,7 +200,7 @@ class ExcludedTrials(PersonRule):
     kind: Literal["excluded_trials"]
     more_than_percent: float = Field(ge=0, lt=100)
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         excluded, submitted = (_value(person, name) or 0 for name in ("trials_excluded", "items_submitted"))
         return bool(excluded * 100.0 > submitted * self.more_than_percent)
@@ -213,7 +213,7 @@ class ComprehensionTries(PersonRule):
     kind: Literal["comprehension_tries"]
     at_least_tries: int = Field(ge=1)
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         return (_value(person, "comprehension_tries") or 0) >= self.at_least_tries
 
@@ -229,12 +229,12 @@ class StraightLining(PersonRule):
     at_least_percent: float | None = Field(default=None, gt=0, le=100)
 
     @model_validator(mode="after")
-    def _one_bound(self) -> Self:
+    def _check_one_bound(self) -> Self:
         if (self.at_least_items is None) == (self.at_least_percent is None):
             raise ValueError("give at_least_items or at_least_percent")
         return self
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         alike, submitted = (_value(person, name) or 0 for name in ("alike_items", "items_submitted"))
         if self.at_least_items is not None:
@@ -254,7 +254,7 @@ class DuplicateAnswers(PersonRule):
     kind: Literal["duplicate_answers"]
     of: Literal["all", "text"]
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         return bool(_value(person, DUPLICATE_COLUMNS[self.of]))
 
@@ -274,7 +274,7 @@ class ByHand(PersonRule):
     kind: Literal["by_hand"]
     participants: tuple[str, ...]
 
-    def hits_person(self, person: Mapping[str, Any]) -> bool:
+    def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         return person["participant_id"] in self.participants
 
@@ -384,7 +384,7 @@ def parse_rules(rules: Iterable[Any]) -> list[Rule]:
     try:
         parsed = _RULES.validate_python(list(rules))
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise AnalysisError(f"rules.{field}: {problem}") from None
     for name, count in Counter(rule.name for rule in parsed).items():
         if count > 1:
@@ -419,7 +419,7 @@ def apply_rules(
     clocks: dict[str, Counter[str]] = {rule.name: Counter() for rule in timed}
     hits_by_clock: dict[str, Counter[str]] = {rule.name: Counter() for rule in timed}
     for trial in trials:
-        own = tuple(rule.name for rule in of_trials if rule.hits(trial))
+        own = tuple(rule.name for rule in of_trials if rule.should_exclude(trial))
         who = trial.get("participant_id")
         rows.append((who, trial["condition"], own))
         person = persons.setdefault(
@@ -436,7 +436,7 @@ def apply_rules(
     facts = people or {}
     hit = {who: person_hits(parsed, {**person, **facts.get(who, {})}) for who, person in persons.items()}
     counted = _exclusions(parsed, rows, {who: names for who, names in hit.items() if names})
-    return replace(counted, clocks=_sorted(clocks), hits_by_clock=_sorted(hits_by_clock))
+    return replace(counted, clocks=_sort_counts(clocks), hits_by_clock=_sort_counts(hits_by_clock))
 
 
 def person_hits(rules: Sequence[Rule], person: Mapping[str, Any]) -> tuple[str, ...]:
@@ -444,7 +444,9 @@ def person_hits(rules: Sequence[Rule], person: Mapping[str, Any]) -> tuple[str, 
 
     person: `participant_id` and `PERSON_COLUMNS`.
     """
-    return tuple(rule.name for rule in rules if isinstance(rule, PersonRule) and rule.hits_person(person))
+    return tuple(
+        rule.name for rule in rules if isinstance(rule, PersonRule) and rule.should_exclude_person(person)
+    )
 
 
 def _exclusions(
@@ -480,7 +482,7 @@ def _exclusions(
     )
 
 
-def _sorted(clocks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+def _sort_counts(clocks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     return {rule: dict(sorted(counts.items())) for rule, counts in clocks.items()}
 
 

@@ -147,14 +147,14 @@ def learning(
     conditions = (*(grid.condition for grid in grids), EVERYBODY)
     results = []
     for trait in TRAITS:  # one at a time: together their arrays would be many times the size of the trials
-        if _followed(trait, grids, positions):
+        if _has_positioned_value(trait, grids, positions):
             parts = [_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)]
             means = participant_means(parts, rng=substream(rng, trait.key), resamples=resamples)
             results += [_learning(trait, condition, means, bounds) for condition in conditions]
     return results
 
 
-def _followed(trait: Trait, grids: Sequence[Grid], positions: Sequence[Array]) -> bool:
+def _has_positioned_value(trait: Trait, grids: Sequence[Grid], positions: Sequence[Array]) -> bool:
     """Test whether any trial has both a value and a position."""
     return any(
         (~np.isnan(trait.values(g)) & ~np.isnan(p)).any() for g, p in zip(grids, positions, strict=True)

@@ -105,7 +105,7 @@ def mean_of(name: str) -> Formula:
     return lambda s: ratio(s[name], s[f"{name}_n"])
 
 
-def _of_all(*cells: str) -> Formula:
+def _share_of(*cells: str) -> Formula:
     return lambda s: ratio(reduce(add, (s[cell] for cell in cells)), s["judged_n"])
 
 
@@ -114,7 +114,7 @@ def _shares(*cells: str) -> Formula:
     return lambda s: ratio(s[cells[0]], reduce(add, (s[cell] for cell in cells)))
 
 
-def _judged(
+def _define_judged(
     key: str,
     label: str,
     wanted: Wanted,
@@ -138,45 +138,45 @@ MEASURES: tuple[Measure, ...] = (
         "agreement", "Agreement", "share", None, ("correctness_rating",), "correctness_rating_n",
         mean_of("correctness_rating"), "share of trials rated correct",
     ),
-    _judged(
-        "accuracy", "System accuracy on these trials", None, _of_all("tp", "fn"),
+    _define_judged(
+        "accuracy", "System accuracy on these trials", None, _share_of("tp", "fn"),
         "share of the rated trials in which the system is correct", headline=False,
     ),
-    _judged(
+    _define_judged(
         "over_estimation", "Over-estimation", "lower", lambda s: ratio(s["fp"] - s["fn"], s["judged_n"]),
         "agreement − accuracy over the same trials = (FP − FN) / n",
     ),
-    _judged(
-        "fraction_correct", "Fraction of correct ratings", "higher", _of_all("tp", "tn"), "(TP + TN) / n"
+    _define_judged(
+        "fraction_correct", "Fraction of correct ratings", "higher", _share_of("tp", "tn"), "(TP + TN) / n"
     ),
-    _judged(
-        "fp", "False positives, of all responses", "lower", _of_all("fp"), "FP / n: rated correct, is wrong"
+    _define_judged(
+        "fp", "False positives, of all responses", "lower", _share_of("fp"), "FP / n: rated correct, is wrong"
     ),
-    _judged(
-        "fn", "False negatives, of all responses", "lower", _of_all("fn"), "FN / n: rated wrong, is correct"
+    _define_judged(
+        "fn", "False negatives, of all responses", "lower", _share_of("fn"), "FN / n: rated wrong, is correct"
     ),
-    _judged("tp", "True positives, of all responses", "higher", _of_all("tp"), "TP / n"),
-    _judged("tn", "True negatives, of all responses", "higher", _of_all("tn"), "TN / n"),
-    _judged(
+    _define_judged("tp", "True positives, of all responses", "higher", _share_of("tp"), "TP / n"),
+    _define_judged("tn", "True negatives, of all responses", "higher", _share_of("tn"), "TN / n"),
+    _define_judged(
         "false_positive_rate", "False-positive rate", "lower", _shares("fp", "tn"),
         "FP / (FP + TN), of the wrong answers", headline=False,
     ),
-    _judged(
+    _define_judged(
         "false_negative_rate", "False-negative rate", "lower", _shares("fn", "tp"),
         "FN / (FN + TP), of the correct answers", headline=False,
     ),
-    _judged(
+    _define_judged(
         "true_negative_rate", "True-negative rate", "higher", _shares("tn", "fp"),
         "TN / (FP + TN), of the wrong answers", headline=False,
     ),
-    _judged("user_precision", "User precision", "higher", precision, "TP / (TP + FP)"),
-    _judged("user_recall", "User recall (true-positive rate)", "higher", recall, "TP / (TP + FN)"),
-    _judged("user_f1", "User F1", "higher", f1, "harmonic mean of user precision and recall"),
-    _judged(
+    _define_judged("user_precision", "User precision", "higher", precision, "TP / (TP + FP)"),
+    _define_judged("user_recall", "User recall (true-positive rate)", "higher", recall, "TP / (TP + FN)"),
+    _define_judged("user_f1", "User F1", "higher", f1, "harmonic mean of user precision and recall"),
+    _define_judged(
         "d_prime", "Sensitivity d′", "higher", d_prime, "z(hits) − z(false alarms), log-linear correction",
         unit="number",
     ),
-    _judged(
+    _define_judged(
         "criterion", "Criterion c", None, criterion,
         "−(z(hits) + z(false alarms)) / 2; below 0 leans to rating answers correct",
         unit="number", headline=False,
@@ -209,14 +209,18 @@ MEASURES: tuple[Measure, ...] = (
 )  # fmt: skip
 
 
-def own_measures(item_questions: Iterable[Question], post_questions: Iterable[Question]) -> list[Measure]:
+def build_own_measures(
+    item_questions: Iterable[Question], post_questions: Iterable[Question]
+) -> list[Measure]:
     """Build measures for questions without a role: the mean answer.
 
     They have no desired direction.
     """
-    return [_own(question, f"{question.key}_n") for question in item_questions if question.role is None] + [
-        _own(question, "") for question in post_questions if question.role is None
-    ]
+    return [
+        _build_own_measure(question, f"{question.key}_n")
+        for question in item_questions
+        if question.role is None
+    ] + [_build_own_measure(question, "") for question in post_questions if question.role is None]
 
 
 def scale_measures(scores: Iterable[ScaleScore]) -> list[Measure]:
@@ -242,7 +246,7 @@ def _answer(name: str) -> Formula:
     return lambda s: s[name]
 
 
-def _own(question: Question, counted: str) -> Measure:
+def _build_own_measure(question: Question, counted: str) -> Measure:
     return Measure(
         key=question.key,
         label=question.text,

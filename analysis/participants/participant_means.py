@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from ..stats.arrays import Array, ratio
-from ..stats.bootstrap import Weights, few_units_level, percentile_interval, resample, row_blocks
-from .estimates import mean_of_totals, weighted_totals
+from ..stats.bootstrap import Weights, percentile_interval, resample, row_blocks, widen_level
+from .estimates import mean_of_totals, sum_by_weight
 from .trial_grid import EVERY_ROW
 
 EVERYBODY = ""  # the condition of a mean over the participants of all conditions
@@ -164,7 +164,7 @@ def _totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> A
     totals = np.zeros((len(names), 2, weights.replicates))
     for block in row_blocks(part.participants, weights.replicates):
         values, people = part.values(weights.items, block), weights.participants[index][block]
-        totals += np.array([weighted_totals(values[name], people) for name in names])
+        totals += np.array([sum_by_weight(values[name], people) for name in names])
     return totals
 
 
@@ -176,7 +176,7 @@ def _mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
         return ParticipantMean(None, None, 0, undefined, method, NO_VALUE)
     interval = None
     if len(defined) > 1 and len(replicates):
-        wide = few_units_level(0.95, len(defined))
+        wide = widen_level(0.95, len(defined))
         interval = t_interval(defined) if within else percentile_interval(replicates, wide)
     return ParticipantMean(float(defined.mean()), interval, len(defined), undefined, method)
 

@@ -42,21 +42,23 @@ def describe_sample(bundle: Bundle, version: Version, mode: str, people: pd.Data
     """
     flow = bundle.flow.get(mode)
     facts = [Fact("Recruitment platform", version.definition.platform or NOT_RECORDED, len(people))]
-    facts += _counted("Entry link", people["link_label"], other=None)
-    facts += _counted("Simulated by", people["behaviour"], other=None)
+    facts += _count_values("Entry link", people["link_label"], other=None)
+    facts += _count_values("Simulated by", people["behaviour"], other=None)
     if flow and flow.not_assigned:
         facts += [
             Fact("Not assigned to a condition", why.replace("_", " "), count)
             for why, count in flow.not_assigned.items()
             if count
         ]
-    facts += _counted("Language of the pages", people["language"], other=NOT_RECORDED)
+    facts += _count_values("Language of the pages", people["language"], other=NOT_RECORDED)
     facts += _answers(bundle, people["participant_id"])
     if version.definition.attention:
-        facts += _counted("Failed attention items", people["attention_failed"].map(_whole))
+        facts += _count_values("Failed attention items", people["attention_failed"].map(_format_whole))
     if version.definition.comprehension:
-        facts += _counted("Tries of the comprehension check", people["comprehension_tries"].map(_whole))
-    facts += _counted("Device", people["device"], other=NOT_RECORDED)
+        facts += _count_values(
+            "Tries of the comprehension check", people["comprehension_tries"].map(_format_whole)
+        )
+    facts += _count_values("Device", people["device"], other=NOT_RECORDED)
     return [*facts, *_pay(version, people)]
 
 
@@ -83,7 +85,7 @@ def _answers(bundle: Bundle, people: pd.Series) -> Iterator[Fact]:
         if column.is_number or column.unit == SCORE:
             yield from _statistics(column, pd.to_numeric(values))
         else:
-            yield from _counted(column.meaning, values.map(column.label))
+            yield from _count_values(column.meaning, values.map(column.label))
 
 
 def _statistics(column: CodebookColumn, values: pd.Series) -> Iterator[Fact]:
@@ -97,7 +99,7 @@ def _statistics(column: CodebookColumn, values: pd.Series) -> Iterator[Fact]:
         yield from (Fact(about, name, statistic=float(value)) for name, value in named.items())
 
 
-def _counted(about: str, values: pd.Series, other: str | None = NO_ANSWER) -> list[Fact]:
+def _count_values(about: str, values: pd.Series, other: str | None = NO_ANSWER) -> list[Fact]:
     """Count each value, in their order, and then the missing ones as `other`."""
     counts = Counter(str(value) for value in values.dropna())
     facts = [Fact(about, value, counts[value]) for value in sorted(counts)]
@@ -105,5 +107,5 @@ def _counted(about: str, values: pd.Series, other: str | None = NO_ANSWER) -> li
     return [*facts, Fact(about, other, missing)] if other is not None and missing else facts
 
 
-def _whole(value: float) -> str | None:
+def _format_whole(value: float) -> str | None:
     return None if pd.isna(value) else str(int(value))

@@ -264,7 +264,7 @@ class Version(BaseModel):
         """Return the titles of the conditions by name."""
         return {condition.name: condition.title for condition in self.conditions}
 
-    def unasked(self) -> dict[str, frozenset[str]]:
+    def list_unasked(self) -> dict[str, frozenset[str]]:
         """Return roles, or keys without one, that each condition does not ask.
 
         A condition without advice has "advice" among them.

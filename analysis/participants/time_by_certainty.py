@@ -43,7 +43,7 @@ def time_at_certainty(
         return []
     parts = [_part(grid, group, levels) for grid, group in zip(rated, participant_groups(rated), strict=True)]
     means = participant_means(parts, rng=rng, resamples=resamples)
-    return [_at_level(rated, level, means) for level in range(1, levels + 1)]
+    return [_build_time_at_level(rated, level, means) for level in range(1, levels + 1)]
 
 
 def _part(grid: Grid, group: int, levels: int) -> Part:
@@ -60,7 +60,7 @@ def _part(grid: Grid, group: int, levels: int) -> Part:
     return Part(grid.condition, len(grid.participants), len(grid.items), statistics, group)
 
 
-def _at_level(grids: Sequence[Grid], level: int, means: ParticipantMeans) -> TimeAtCertainty:
+def _build_time_at_level(grids: Sequence[Grid], level: int, means: ParticipantMeans) -> TimeAtCertainty:
     everybody = means.get(str(level))
     return TimeAtCertainty(
         level=level,

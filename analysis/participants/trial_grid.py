@@ -155,7 +155,7 @@ def merge_shared(grids: Sequence[Grid], name: str) -> Grid:
     if (np.sum([grid.present for grid in grids], axis=0) > 1).any():
         raise ValueError("a participant saw an item in two conditions")
 
-    def joined(arrays: Sequence[Array]) -> Array:
+    def merge_arrays(arrays: Sequence[Array]) -> Array:
         merged = np.full(first.present.shape, np.nan)
         for grid, values in zip(grids, arrays, strict=True):
             merged[grid.present] = values[grid.present]
@@ -166,9 +166,9 @@ def merge_shared(grids: Sequence[Grid], name: str) -> Grid:
         participants=first.participants,
         items=first.items,
         present=np.any([grid.present for grid in grids], axis=0),
-        seconds=joined([grid.seconds for grid in grids]),
-        system_correct=joined([grid.system_correct for grid in grids]),
-        answers={key: joined([grid.answers[key] for grid in grids]) for key in first.answers},
+        seconds=merge_arrays([grid.seconds for grid in grids]),
+        system_correct=merge_arrays([grid.system_correct for grid in grids]),
+        answers={key: merge_arrays([grid.answers[key] for grid in grids]) for key in first.answers},
         post={},
     )
 
@@ -215,7 +215,7 @@ class Summed:
         sums = {name: values[rows] @ item_weights for name, values in self.arrays.items()}
         if median:
             total = sums["seconds_n"]
-            sums["median_seconds"] = _weighted_median(
+            sums["median_seconds"] = _compute_weighted_median(
                 self.ordered[rows], self.order[rows], total, item_weights
             )
         for name, values in self.post.items():
@@ -223,19 +223,21 @@ class Summed:
             sums[name] = np.broadcast_to(own[:, None], (len(own), item_weights.shape[1]))
         return sums
 
-    def without_item(self, *, median: bool = True) -> Sums:
+    def sum_without_item(self, *, median: bool = True) -> Sums:
         """Sum over all items but one, participants × items left out."""
         sums = {name: values.sum(axis=1, keepdims=True) - values for name, values in self.arrays.items()}
         if median:
             count = self.ordered.shape[1] - 1
             kept = 1 - np.eye(count)
-            sums["median_seconds"] = _weighted_median(self.ordered, self.order, sums["seconds_n"], kept)
+            sums["median_seconds"] = _compute_weighted_median(
+                self.ordered, self.order, sums["seconds_n"], kept
+            )
         for name, values in self.post.items():
             sums[name] = np.broadcast_to(values[:, None], next(iter(self.arrays.values())).shape)
         return sums
 
 
-def pooled_sums(grid: Grid) -> Sums:
+def pool_sums(grid: Grid) -> Sums:
     """Sum all trials of the condition as one participant's; 1 × 1 each."""
     sums = {name: values.sum(keepdims=True) for name, values in quantities(grid).items()}
     times = grid.seconds[~np.isnan(grid.seconds)]
@@ -246,7 +248,9 @@ def pooled_sums(grid: Grid) -> Sums:
     return sums
 
 
-def _weighted_median(ordered: Array, order: NDArray[np.intp], total: Array, item_weights: Array) -> Array:
+def _compute_weighted_median(
+    ordered: Array, order: NDArray[np.intp], total: Array, item_weights: Array
+) -> Array:
     """Compute medians of rows with whole-number weights: rows × replicates.
 
     NaN if no value counts. ordered: each row's values, smallest first, then NaN

@@ -7,14 +7,14 @@ from .power import (
     PilotValues,
     Power,
     SmallestDesign,
-    fitted,
+    fit_normal_population,
     pilot,
     pilot_values,
     power_curve,
     smallest_design,
 )
 from .preregistration import FrozenVersion, load_frozen, preregistration
-from .sample_size import Design, against_first, assumed, design_sentence, plan_size
+from .sample_size import Design, assume_population, design_sentence, pair_with_first, plan_size
 
 __all__ = [
     "Assumed",
@@ -25,12 +25,12 @@ __all__ = [
     "Plan",
     "Power",
     "SmallestDesign",
-    "against_first",
-    "assumed",
+    "assume_population",
     "design_sentence",
-    "fitted",
+    "fit_normal_population",
     "load_frozen",
     "load_plan",
+    "pair_with_first",
     "pilot",
     "pilot_values",
     "plan_size",

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.errors import AnalysisError, InputError, find_first_problem
 from ..io.whole_files import read_json
 from ..participants.study_version import Version
 from ..stats.correlations import Coefficient
@@ -107,7 +107,7 @@ def load_plan(path: Path) -> Plan:
     try:
         return plan_of(PlanFile.model_validate(read_json(path)))
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise InputError(path, f"{field}: {problem}") from None
     except ValueError as error:
         raise InputError(path, str(error)) from None
@@ -130,7 +130,7 @@ def plan_of(declared: PlanFile) -> Plan:
     return Plan(**{**dict(declared), "looks": bounds, "target": target})
 
 
-def frozen_plan(version: Version) -> Plan | None:
+def read_frozen_plan(version: Version) -> Plan | None:
     """Return the plan that a version of a study declares, None without one.
 
     Raises:
@@ -142,7 +142,7 @@ def frozen_plan(version: Version) -> Plan | None:
         return plan_of(PlanFile.model_validate(version.definition.plan))
     except ValidationError as error:
         raise AnalysisError(
-            f"the plan of version {version.version}: {': '.join(first_problem(error))}"
+            f"the plan of version {version.version}: {': '.join(find_first_problem(error))}"
         ) from None
     except ValueError as error:
         raise AnalysisError(f"the plan of version {version.version}: {error}") from None

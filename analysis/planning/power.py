@@ -219,7 +219,7 @@ def pilot(grids: Sequence[Grid], values: Callable[[Grid], Array]) -> Pilot:
         ValueError: A condition has fewer than two participants, fewer than two items have a value, or nothing
             varies.
     """
-    people, residuals = zip(*(_centred(grid.condition, values(grid)) for grid in grids), strict=True)
+    people, residuals = zip(*(_centre_condition(grid.condition, values(grid)) for grid in grids), strict=True)
     return Pilot(np.concatenate(people), np.concatenate(residuals))
 
 
@@ -248,7 +248,7 @@ def pilot_values(values: Sequence[Array], items: int) -> PilotValues:
     return PilotValues(np.concatenate(people), items)
 
 
-def fitted(source: Pilot) -> Assumed:
+def fit_normal_population(source: Pilot) -> Assumed:
     """Return normal participants with the pilot's spreads.
 
     Use them if the pilot is small: drawing from ten participants repeats their outliers. Compare both.
@@ -293,7 +293,7 @@ def power(
     claimed = np.zeros((simulations, len(pairs)), dtype=bool)
     for rows in chunks(simulations, CELLS_PER_CHUNK // (len(shifts) * participants * items)):
         means = population.means(rng, shifts, participants, items, rows.stop - rows.start)
-        p = _welch(means, pairs) if reference is None else _one_sample(means - reference)
+        p = _welch(means, pairs) if reference is None else _compute_t_test_p(means - reference)
         claimed[rows] = _holm(p) <= alpha
     real = np.array([shifts[a] != (shifts[b] if reference is None else 0) for a, b in pairs])
     return Power(
@@ -302,15 +302,15 @@ def power(
         effects=tuple(map(float, effects)),
         alpha=alpha,
         simulations=simulations,
-        each={pair: simulated_rate(claimed[:, i]) for i, pair in enumerate(pairs)},
-        any=simulated_rate(claimed[:, real].any(axis=1)) if real.any() else None,
-        all=simulated_rate(claimed[:, real].all(axis=1)) if real.any() else None,
-        false_alarm=simulated_rate(claimed[:, ~real].any(axis=1)) if not real.all() else None,
+        each={pair: estimate_rate(claimed[:, i]) for i, pair in enumerate(pairs)},
+        any=estimate_rate(claimed[:, real].any(axis=1)) if real.any() else None,
+        all=estimate_rate(claimed[:, real].all(axis=1)) if real.any() else None,
+        false_alarm=estimate_rate(claimed[:, ~real].any(axis=1)) if not real.all() else None,
         method=BETWEEN if reference is None else AGAINST,
     )
 
 
-def smallest_effect(
+def compute_smallest_effect(
     standard_error: float, freedom: float, *, target: float = 0.8, alpha: float = 0.05
 ) -> float:
     """Return the smallest true difference that a t test finds with this power.
@@ -328,21 +328,21 @@ def smallest_effect(
 
     Examples:
         >>> n, sd = 17, 1.0  # two groups of 17 find one standard deviation with a power of 0.8
-        >>> round(smallest_effect(sd * (2 / n) ** 0.5, 2 * n - 2), 2)
+        >>> round(compute_smallest_effect(sd * (2 / n) ** 0.5, 2 * n - 2), 2)
         0.99
     """
     if not 0 < alpha < target < 1:
         raise ValueError(f"target must lie between alpha and 1, not {target} with alpha {alpha}")
     bound = -float(scipy.special.stdtrit(freedom, alpha / 2))
 
-    def lacking(shift: float) -> float:
+    def compute_lacking_power(shift: float) -> float:
         # The other side, where a claim would have the wrong sign, does not count.
         return float(scipy.stats.nct.sf(bound, freedom, shift)) - target
 
     high = bound + 2.0
-    while lacking(high) < 0:
+    while compute_lacking_power(high) < 0:
         high *= 2
-    return standard_error * float(scipy.optimize.brentq(lacking, 0.0, high))
+    return standard_error * float(scipy.optimize.brentq(compute_lacking_power, 0.0, high))
 
 
 class PowerArguments(TypedDict):
@@ -386,7 +386,7 @@ def smallest_design(
         raise ValueError(f"most must be at least 2, not {most}")
     tried: dict[int, Power] = {}
 
-    def enough(size: int) -> bool:
+    def is_enough(size: int) -> bool:
         tried[size] = result = power(population, participants=size, **design)
         rate = result.all if criterion == "all" else result.any
         if rate is None:
@@ -394,7 +394,7 @@ def smallest_design(
         return rate.value >= target
 
     low, high = 1, 2
-    while not enough(high):
+    while not is_enough(high):
         if high == most:
             ordered = tuple(tried[size] for size in sorted(tried))
             unit = " per condition" if design.get("reference") is None else ""
@@ -403,11 +403,11 @@ def smallest_design(
         low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return SmallestDesign(target, criterion, high, tuple(tried[size] for size in sorted(tried)))
 
 
-def _centred(condition: str, values: Array) -> tuple[Array, Array]:
+def _centre_condition(condition: str, values: Array) -> tuple[Array, Array]:
     """Return the distances and residuals of one condition, without noise."""
     values = values[:, (~np.isnan(values)).any(axis=0)]
     values = values[(~np.isnan(values)).any(axis=1)]
@@ -479,7 +479,7 @@ def _welch(means: Array, pairs: Sequence[Contrast]) -> Array:
     return np.where(np.isnan(p), 1.0, p)
 
 
-def _one_sample(distances: Array) -> Array:
+def _compute_t_test_p(distances: Array) -> Array:
     """Compute the two-sided p of a one-sample t by simulation and pair.
 
     p is 1 if nothing varies.
@@ -501,7 +501,7 @@ def _holm(p: Array) -> Array:
     return adjusted
 
 
-def simulated_rate(claimed: ArrayLike) -> Rate:
+def estimate_rate(claimed: ArrayLike) -> Rate:
     """Return the share of simulated studies, one truth value each."""
     n, hits = np.size(claimed), int(np.sum(claimed))
     low, high = scipy.stats.binomtest(hits, n).proportion_ci(method="wilson")

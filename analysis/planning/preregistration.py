@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from ..io.errors import AnalysisError, InputError
 from ..io.whole_files import parse_model, read_json
 from ..participants.exclusion_rules import Rule, parse_rules
-from ..participants.measures import Measure, own_measures, scale_measures
+from ..participants.measures import Measure, build_own_measures, scale_measures
 from ..participants.study_version import (
     Bounds,
     Condition,
@@ -32,7 +32,7 @@ from ..participants.tasks import TASKS
 from ..stats.correlations import LEAST_FOR_P, LEAST_SYSTEMS
 from ..stats.equivalence import check_margin
 from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
-from .declared_plan import Plan, frozen_plan
+from .declared_plan import Plan, read_frozen_plan
 from .power import Power
 from .registration_forms import FORMS
 
@@ -144,7 +144,7 @@ def measures_of(version: Version) -> list[Measure]:
     if task.pairs:
         return list(task.own_measures(version.task))
     given = roles | {"system_correct", "time"} | task.given
-    own = own_measures(version.item_questionnaire, version.post_survey)
+    own = build_own_measures(version.item_questionnaire, version.post_survey)
     scales = scale_measures(version.scale_scores)
     return [measure for measure in task.measures if set(measure.needs) <= given] + own + scales
 
@@ -195,7 +195,7 @@ def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str =
     Raises:
         AnalysisError: A measure, condition or margin that the study cannot have, or an unknown form.
     """
-    plan = plan or frozen_plan(frozen.version) or Plan()
+    plan = plan or read_frozen_plan(frozen.version) or Plan()
     _check(frozen, plan)
     if form not in FORMS:
         raise AnalysisError(f"unknown form {form!r}; known forms: {', '.join(FORMS)}")
@@ -212,8 +212,8 @@ def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str =
         "measures": _measures(frozen, plan),
         "analysis": _analysis(frozen, plan),
         "decisions": _decisions(frozen.version),
-        "left_open": _list(left_open(frozen, plan)),
-        "collected": [_collected(frozen, plan)],
+        "left_open": _list(list_open_decisions(frozen, plan)),
+        "collected": [_describe_existing_data(frozen, plan)],
         "kind": ["An experiment: participants are assigned to conditions by the program."],
         "blinding": ["Participants do not learn the names of the conditions."],
         "source": [f"Participants are recruited by: {frozen.definition.source}."],
@@ -228,7 +228,7 @@ def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str =
     return "\n".join(lines).rstrip() + "\n"
 
 
-def left_open(frozen: FrozenVersion, plan: Plan) -> list[str]:
+def list_open_decisions(frozen: FrozenVersion, plan: Plan) -> list[str]:
     """List what neither the frozen version nor the plan decides."""
     missing = {
         "the hypotheses": plan.hypotheses,
@@ -300,7 +300,7 @@ def _identity(frozen: FrozenVersion, plan: Plan) -> list[str]:
     ]
 
 
-def _collected(frozen: FrozenVersion, plan: Plan) -> str:
+def _describe_existing_data(frozen: FrozenVersion, plan: Plan) -> str:
     if plan.known:
         return plan.known
     return "Not stated." if frozen.frozen_at else "No: the study was not launched when this was written."
@@ -341,10 +341,10 @@ def _list(entries: Sequence[str]) -> list[str]:
 def _design(frozen: FrozenVersion) -> list[str]:
     definition = frozen.definition
     conditions = {each.name: each for each in definition.conditions}
-    lines = [*_who_sees_what(frozen), ""]
+    lines = [*_describe_design(frozen), ""]
     for condition in frozen.version.conditions:
         declared = conditions.get(condition.name)
-        shows = _shows(condition)
+        shows = _describe_advice(condition)
         more = f", revision `{declared.revision}`" if declared and declared.revision else ""
         weight = f", weight {declared.weight:g}" if declared and declared.weight != 1 else ""
         lines.append(f"- **{condition.title}** (`{condition.name}`): {shows}{more}{weight}")
@@ -371,7 +371,7 @@ def _assignment(frozen: FrozenVersion) -> str:
     )
 
 
-def _shows(condition: Condition) -> str:
+def _describe_advice(condition: Condition) -> str:
     if not condition.advice:
         return "no advice"
     return f"answers and facts of `{condition.system}`" if condition.system else "gold answers and gold facts"
@@ -385,7 +385,7 @@ def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
     return groups
 
 
-def _who_sees_what(frozen: FrozenVersion) -> list[str]:
+def _describe_design(frozen: FrozenVersion) -> list[str]:
     groups = _groups(frozen)
     if TASKS[frozen.version.task.kind].pairs:
         return [
@@ -405,7 +405,7 @@ def _who_sees_what(frozen: FrozenVersion) -> list[str]:
     return [*lines, *(f"- Group {name}: {', '.join(own)}" for name, own in groups.items())]
 
 
-def _simulated(task: TaskOptions) -> list[str]:
+def _describe_simulation(task: TaskOptions) -> list[str]:
     """Return the lines on the blocks of a simulation; none for another task."""
     if not task.blocks:
         return []
@@ -416,7 +416,7 @@ def _simulated(task: TaskOptions) -> list[str]:
 
 
 def _questions(version: Version) -> list[str]:
-    lines = [*_TASK_WORDS.get(version.task.kind, ()), *_simulated(version.task)]
+    lines = [*_TASK_WORDS.get(version.task.kind, ()), *_describe_simulation(version.task)]
     if version.task.criteria:
         lines += [*(f"- `{one.key}`: “{one.text}”" for one in version.task.criteria), ""]
     if version.item_questionnaire or not lines:
@@ -443,7 +443,7 @@ def _question(question: Question) -> str:
 
 
 def _sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
-    lines = _admitted(frozen)
+    lines = _describe_admission(frozen)
     if plan.participants is not None:
         total = plan.participants * len(_groups(frozen))
         lines.append(f"{plan.participants} participants per condition who complete, {total} in all.")
@@ -456,7 +456,7 @@ def _sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
     return lines
 
 
-def _admitted(frozen: FrozenVersion) -> list[str]:
+def _describe_admission(frozen: FrozenVersion) -> list[str]:
     """Say whom the study admits, and until when."""
     definition, lines = frozen.definition, list[str]()
     if definition.participants is not None:

@@ -115,7 +115,7 @@ def check_effects(mean: float, effects: Sequence[float]) -> None:
             )
 
 
-def assumed(
+def assume_population(
     participant_sd: float | None,
     item_sd: float,
     residual_sd: float | None,
@@ -145,7 +145,7 @@ def assumed(
     return population, f"people by assumption ({given}{blocks})"
 
 
-def against_first(effects: Sequence[float]) -> list[Contrast]:
+def pair_with_first(effects: Sequence[float]) -> list[Contrast]:
     """Each condition against the first."""
     return [(0, other) for other in range(1, len(effects))]
 

@@ -22,9 +22,9 @@ import numpy as np
 import scipy
 
 from ..stats.arrays import Array, chunks
-from ..stats.correlations import LEAST_FOR_P, MOST_FOR_ENUMERATION, STATISTICS, Coefficient, all_orders
+from ..stats.correlations import LEAST_FOR_P, MOST_FOR_ENUMERATION, STATISTICS, Coefficient, list_orders
 from ..stats.streams import substream
-from .power import Rate, simulated_rate
+from .power import Rate, estimate_rate
 
 SCENARIOS = (0.5, 0.7, 0.9)  # true correlations, if none is given
 MOST_SYSTEMS = 200
@@ -94,12 +94,12 @@ def plan_systems(
         ValueError: As in `systems_needed`.
     """
 
-    def needed(true: float, noise: float) -> SystemsNeeded:
+    def find_needed(true: float, noise: float) -> SystemsNeeded:
         stream = substream(rng, f"{true:g}", f"{noise:g}")
         return systems_needed(true, noise=noise, rng=stream, **design)
 
     return [
-        Scenario(true, needed(true, 0.0), None if noise is None else needed(true, noise))
+        Scenario(true, find_needed(true, 0.0), None if noise is None else find_needed(true, noise))
         for true in correlations
     ]
 
@@ -187,7 +187,7 @@ def power_over_systems(
         STATISTICS[coefficient](people[part], score[part])
         for part in chunks(simulations, PAIRS_AT_ONCE // systems**2)
     ])  # fmt: skip
-    return simulated_rate(coefficients >= critical_value(coefficient, systems, alpha) - 1e-9)
+    return estimate_rate(coefficients >= critical_value(coefficient, systems, alpha) - 1e-9)
 
 
 def critical_value(coefficient: Coefficient, systems: int, alpha: float) -> float:
@@ -196,7 +196,7 @@ def critical_value(coefficient: Coefficient, systems: int, alpha: float) -> floa
     Infinite if no order of the systems is rare enough.
     """
     if coefficient != "pearson" and systems <= MOST_FOR_ENUMERATION:
-        orders = all_orders(systems).astype(float)
+        orders = list_orders(systems).astype(float)
         sizes = np.round(np.abs(STATISTICS[coefficient](orders[:1], orders)), 9)
         values, counts = np.unique(sizes, return_counts=True)
         rare = values[counts[::-1].cumsum()[::-1] <= alpha * len(orders) + 1e-9]
@@ -225,7 +225,7 @@ def noise_of(values: Array, replicates: Array) -> float | None:
         >>> noise_of(np.array([0.0, 2.0]), np.array([[0.0, 2.0], [1.0, 2.0], [-1.0, 2.0]]))
         0.4472135954999579
     """
-    apart = _centred(replicates) - _centred(values[None])
+    apart = _centre_rows(replicates) - _centre_rows(values[None])
     noise = float((apart**2).sum(axis=1).mean()) / (len(values) - 1)
     between = float(values.var(ddof=1)) - noise
     return float(np.sqrt(noise / between)) if between > 0 else None
@@ -238,5 +238,5 @@ def scenarios(observed: float | None) -> Sequence[float]:
     return sorted({*SCENARIOS, round(abs(observed), 2)})
 
 
-def _centred(values: Array) -> Array:
+def _centre_rows(values: Array) -> Array:
     return np.asarray(values - values.mean(axis=1, keepdims=True))

@@ -12,8 +12,8 @@ from .execution import Execution, FoundBox, FoundSpan, Value
 from .lines import parse_lines, print_lines
 from .modules import MODULES, OBJECTS, Kind, Module, Role, Type
 from .program import Node, Program, describe
-from .running import agrees, execute, run
-from .text import parse, pretty
+from .running import execute, is_answer_consistent, run
+from .text import format_indented, parse
 from .values import date_of, number_of
 
 __all__ = [
@@ -30,15 +30,15 @@ __all__ = [
     "Role",
     "Type",
     "Value",
-    "agrees",
     "date_of",
     "describe",
     "execute",
+    "format_indented",
+    "is_answer_consistent",
     "lists_of",
     "number_of",
     "parse",
     "parse_lines",
-    "pretty",
     "print_lines",
     "program_of",
     "run",

@@ -19,7 +19,7 @@ class ProgramError(AnalysisError):
         super().__init__(message, column, text, line)
 
     @classmethod
-    def at(cls, message: str, text: str, offset: int) -> "ProgramError":
+    def from_offset(cls, message: str, text: str, offset: int) -> "ProgramError":
         """Build the error at a code point of a text, perhaps of several lines."""
         start = text.rfind("\n", 0, offset) + 1
         return cls(message, offset - start + 1, text, text.count("\n", 0, offset) + 1)

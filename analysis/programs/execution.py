@@ -69,10 +69,10 @@ def value_of(objects: Sequence[FoundBox] | Sequence[FoundSpan] | None, type_: Ty
         return None
     if type_ in ("boxes", "spans"):
         return len(objects)
-    return stated(objects, type_)
+    return read_stated_value(objects, type_)
 
 
-def stated(objects: Sequence[Any], type_: Type) -> Value | None:
+def read_stated_value(objects: Sequence[Any], type_: Type) -> Value | None:
     """Return the number or date that all spans state; None without one."""
     values = {each.value if each.value is not None else _read(each.quote, type_) for each in objects}
     return values.pop() if len(values) == 1 else None

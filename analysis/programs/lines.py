@@ -75,17 +75,17 @@ def _end_of_line(text: str, start: int) -> int:
     rest = text[start:stop]
     if rest.strip():
         offset = start + len(rest) - len(rest.lstrip())
-        raise ProgramError.at(f"expected the end of the line, found “{text[offset]}”", text, offset)
+        raise ProgramError.from_offset(f"expected the end of the line, found “{text[offset]}”", text, offset)
     return stop
 
 
 def _words(argument: str, tokens: Sequence[str], text: str, offset: int) -> str:
     """Return the tokens that an argument names."""
     if not _POSITIONS.fullmatch(argument):
-        raise ProgramError.at("expected positions of tokens, such as [1] or [3,4]", text, offset)
+        raise ProgramError.from_offset("expected positions of tokens, such as [1] or [3,4]", text, offset)
     positions = [int(position) for position in argument.split(",")]
     beyond = [position for position in positions if position >= len(tokens)]
     if beyond:
         message = f"there is no token {beyond[0]}: the sentence has {len(tokens)}, counted from 0"
-        raise ProgramError.at(message, text, offset)
+        raise ProgramError.from_offset(message, text, offset)
     return " ".join(tokens[position] for position in positions)

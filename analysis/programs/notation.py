@@ -48,7 +48,9 @@ def read_argument(text: str, offset: int) -> tuple[str | None, int]:
     assert match is not None  # it also matches nothing
     after = text[match.end() : match.end() + 1]
     if after == "[":
-        raise ProgramError.at("a bracket inside an argument is written \\[ or \\]", text, match.end())
+        raise ProgramError.from_offset(
+            "a bracket inside an argument is written \\[ or \\]", text, match.end()
+        )
     if after != "]":
-        raise ProgramError.at("the argument that begins here has no “]”", text, offset)
+        raise ProgramError.from_offset("the argument that begins here has no “]”", text, offset)
     return unescape(match[0]), match.end() + 1

@@ -27,7 +27,7 @@ class Scope:
     images: frozenset[int] = frozenset({LEFT, RIGHT})
     chosen: int | None = None
 
-    def alone(self, image: int) -> "Scope":
+    def limit_to_image(self, image: int) -> "Scope":
         """Restrict the scope to one image."""
         return replace(self, images=self.images & {image})
 
@@ -89,14 +89,14 @@ class _Runs:
         )
         boxes = self.drawn.get(self.program.representative[node.index])
         if boxes is None:
-            boxes = _computed(node.module, below)
+            boxes = _compute_boxes(node.module, below)
         kept = None if boxes is None else tuple(box for box in boxes if box.image in images)
         return Result(images, kept, value_of(kept, "boxes"))
 
     def _scope_below(self, node: Node, scope: Scope) -> Scope:
         if scope.chosen is None or node.module not in ("in-one-image", "in-other-image"):
             return scope
-        return scope.alone(scope.chosen if node.module == "in-one-image" else 1 - scope.chosen)
+        return scope.limit_to_image(scope.chosen if node.module == "in-one-image" else 1 - scope.chosen)
 
     def _value(self, node: Node, scope: Scope) -> Result:
         below = [
@@ -114,7 +114,7 @@ class _Runs:
     def execution(self) -> Execution:
         runs = tuple(tuple(result.value for result in results.values()) for results in self.results)
         objects = tuple(
-            _together([result.boxes for result in results.values()]) if node.type == "boxes" else None
+            _join_boxes([result.boxes for result in results.values()]) if node.type == "boxes" else None
             for node, results in zip(self.program.nodes, self.results, strict=True)
         )
         values = tuple(
@@ -129,7 +129,7 @@ class _Runs:
 def _scopes(module: str, scope: Scope) -> list[Scope]:
     """Return the scopes that a node's children run in."""
     if module in ("in-each-image", "in-at-least-one-image"):
-        return [scope.alone(LEFT), scope.alone(RIGHT)]
+        return [scope.limit_to_image(LEFT), scope.limit_to_image(RIGHT)]
     if module == "in-one-other-image":
         return [replace(scope, chosen=LEFT), replace(scope, chosen=RIGHT)]
     return [scope]
@@ -150,7 +150,7 @@ def _images(module: str, below: list[frozenset[int]], scope: Scope) -> frozenset
             return below[0]
 
 
-def _computed(module: str, below: list[Result]) -> tuple[FoundBox, ...] | None:
+def _compute_boxes(module: str, below: list[Result]) -> tuple[FoundBox, ...] | None:
     """Compute the boxes of a node without annotation from its children's.
 
     None if they do not follow.
@@ -180,7 +180,7 @@ def _overlap(first: Sequence[float], second: Sequence[float]) -> float:
     return width * height / (area - width * height)
 
 
-def _together(runs: list[tuple[FoundBox, ...] | None]) -> tuple[FoundBox, ...] | None:
+def _join_boxes(runs: list[tuple[FoundBox, ...] | None]) -> tuple[FoundBox, ...] | None:
     """Join the boxes of all runs, each once, in the order of the first run."""
     boxes_once: dict[FoundBox, None] = {}
     for boxes in runs:

@@ -9,7 +9,7 @@ missing or the two are equal, unknown.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .execution import Execution, FoundSpan, Value, readings, stated, value_of
+from .execution import Execution, FoundSpan, Value, read_stated_value, readings, value_of
 from .program import Node, Program
 from .values import order, years_between
 
@@ -48,10 +48,12 @@ def _spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) ->
     below = [objects[child] for child in node.children]
     types = [program.nodes[child].type for child in node.children]
     if node.module in ("find-max-num", "find-min-num"):
-        return _extreme(below[0], max if node.module == "find-max-num" else min)
+        return _select_extreme_spans(below[0], max if node.module == "find-max-num" else min)
     if node.module in ("num-compare", "date-compare"):
         first, second = (
-            None if spans is None else stated(spans, "dates" if node.module == "date-compare" else type_)
+            None
+            if spans is None
+            else read_stated_value(spans, "dates" if node.module == "date-compare" else type_)
             for spans, type_ in zip(below, types, strict=True)
         )
         winner = _winner(node.argument or "", first, second)
@@ -59,7 +61,7 @@ def _spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) ->
     return None
 
 
-def _extreme(spans: Spans | None, best: Any) -> Spans | None:
+def _select_extreme_spans(spans: Spans | None, best: Any) -> Spans | None:
     """Return the spans with the largest (or smallest) number, with ties."""
     if spans is None:
         return None

@@ -163,7 +163,7 @@ def build(kind: Kind, parts: Iterable[Part], text: str, *, root: Type | None = N
         types[index] = _type(read, modules, children, types, index, text)
     if root is not None and types[0] != root:
         message = f"“{modules[0].name}” gives {_NOUNS[types[0]]}, but the program must give {_NOUNS[root]}"
-        raise ProgramError.at(message, text, read[0].offset)
+        raise ProgramError.from_offset(message, text, read[0].offset)
     return Program(
         kind,
         tuple(
@@ -190,20 +190,21 @@ def _module(kind: Kind, part: Part, text: str) -> Module:
         name = "-".join(part.name.lower().replace("_", " ").replace("-", " ").split())
         module = table.get(ALIASES[kind].get(name, name))
         if module is None:
-            raise ProgramError.at(_unknown(kind, part.name, name), text, part.offset)
+            raise ProgramError.from_offset(_describe_unknown_module(kind, part.name, name), text, part.offset)
     if part.argument is None:
         if module.argument == "required":
-            message = f"“{module.name}” needs an argument, {_either(module.choices)}"
-            raise ProgramError.at(message, text, part.offset)
+            message = f"“{module.name}” needs an argument, {_join_alternatives(module.choices)}"
+            raise ProgramError.from_offset(message, text, part.offset)
     elif module.argument == "none":
-        raise ProgramError.at(f"“{module.name}” takes no argument in [ ]", text, part.offset)
+        raise ProgramError.from_offset(f"“{module.name}” takes no argument in [ ]", text, part.offset)
     elif module.choices and part.argument not in module.choices:
-        message = f"the argument of “{module.name}” must be {_either(module.choices)}, not “{part.argument}”"
-        raise ProgramError.at(message, text, part.offset)
+        choices = _join_alternatives(module.choices)
+        message = f"the argument of “{module.name}” must be {choices}, not “{part.argument}”"
+        raise ProgramError.from_offset(message, text, part.offset)
     return module
 
 
-def _unknown(kind: Kind, typed: str, name: str) -> str:
+def _describe_unknown_module(kind: Kind, typed: str, name: str) -> str:
     if not name:
         return "a module’s name is missing"
     if name.isdecimal():
@@ -220,12 +221,12 @@ def _tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]
     above: list[int] = []  # the way from the root to the node before
     for index, part in enumerate(read):
         if index and part.depth == 0:
-            raise ProgramError.at("a program has one root; this is a second one", text, part.offset)
+            raise ProgramError.from_offset("a program has one root; this is a second one", text, part.offset)
         if part.depth > len(above):
             message = f"this stands {part.depth} deep, but the line before allows {len(above)} at most"
-            raise ProgramError.at(message, text, part.offset)
+            raise ProgramError.from_offset(message, text, part.offset)
         if part.depth >= MOST_DEEP:
-            raise ProgramError.at(f"a program has {MOST_DEEP} levels at most", text, part.offset)
+            raise ProgramError.from_offset(f"a program has {MOST_DEEP} levels at most", text, part.offset)
         del above[part.depth :]
         parents.append(above[-1] if above else None)
         if above:
@@ -246,22 +247,22 @@ def _type(
     module, below = modules[index], children[index]
     if not module.least <= len(below) <= len(module.inputs):
         message = f"“{module.name}” takes {_inputs(module)}, but has {len(below)}"
-        raise ProgramError.at(message, text, read[index].offset)
+        raise ProgramError.from_offset(message, text, read[index].offset)
     for child, allowed in zip(below, module.inputs, strict=False):
         if types[child] not in allowed:
-            wanted = _either(tuple(_NOUNS[each] for each in allowed))
+            wanted = _join_alternatives(tuple(_NOUNS[each] for each in allowed))
             message = (
                 f"“{modules[child].name}” gives {_NOUNS[types[child]]}, but “{module.name}” needs {wanted}"
             )
-            raise ProgramError.at(message, text, read[child].offset)
+            raise ProgramError.from_offset(message, text, read[child].offset)
     if len(below) < len(module.inputs) and types[below[0]] not in OBJECTS:
         message = (
             f"“{module.name}” of one input needs numbers or dates in the text, not {_NOUNS[types[below[0]]]}"
         )
-        raise ProgramError.at(message, text, read[below[0]].offset)
+        raise ProgramError.from_offset(message, text, read[below[0]].offset)
     if module.alike and len({types[child] == "dates" for child in below}) > 1:
         message = f"“{module.name}” needs two dates or two numbers, not one of each"
-        raise ProgramError.at(message, text, read[index].offset)
+        raise ProgramError.from_offset(message, text, read[index].offset)
     return module.output or types[below[0]]
 
 
@@ -271,5 +272,5 @@ def _inputs(module: Module) -> str:
     return "nothing in ( )" if not most else f"{number} input" + ("s" if most > 1 else "")
 
 
-def _either(words: tuple[str, ...]) -> str:
+def _join_alternatives(words: tuple[str, ...]) -> str:
     return " or ".join(words)

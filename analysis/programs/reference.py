@@ -10,7 +10,7 @@ from .errors import ProgramError
 from .lines import print_lines
 from .modules import ALIASES, MODULES, Kind, Module
 from .program import describe
-from .text import parse, pretty
+from .text import format_indented, parse
 
 _EXAMPLE = "equal(count(find[dogs]), count(filter[black](find[dogs])))"
 _WRONG = "equal(count(find[dogs]), exist(find[cats]))"
@@ -126,16 +126,16 @@ events of `yeardiff_find2_qtype` cannot be distinguished: its program is then th
 
 def page() -> str:
     """Return the whole page, in Markdown."""
-    parts = [_about(), *(_table(kind) for kind in MODULES), _EXECUTION, _drop()]
+    parts = [_build_about(), *(_table(kind) for kind in MODULES), _EXECUTION, _drop()]
     return "\n".join(parts)
 
 
-def _about() -> str:
+def _build_about() -> str:
     program = parse(_EXAMPLE, kind="boxes")
     types = dict.fromkeys(m.output for kind in MODULES for m in MODULES[kind].values() if m.output)
     filled = {
         "lines": print_lines(program),
-        "pretty": pretty(program, 40),
+        "pretty": format_indented(program, 40),
         "error": _error(),
         "described": ", ".join(dict.fromkeys(describe(node) for node in program.nodes)),
         "types": ", ".join(f"`{type_}`" for type_ in types),

@@ -46,7 +46,7 @@ def execute(
     return run(program, outputs, values).values
 
 
-def agrees(program: Program, execution: Execution, answer: Value | None) -> bool | None:
+def is_answer_consistent(program: Program, execution: Execution, answer: Value | None) -> bool | None:
     """Test whether a program's result is the answer; None if not comparable.
 
     A truth value is compared with a bool or the words true, false, yes and no;
@@ -60,7 +60,7 @@ def agrees(program: Program, execution: Execution, answer: Value | None) -> bool
         return None
     if program.type == "spans":
         spans = execution.objects[0]
-        return None if spans is None else _quoted(spans, str(answer))
+        return None if spans is None else _is_quoted(spans, str(answer))
     value = execution.value
     if value is None:
         return None
@@ -78,17 +78,17 @@ def agrees(program: Program, execution: Execution, answer: Value | None) -> bool
         return number == value
 
 
-def _quoted(spans: Sequence[Any], answer: str) -> bool:
+def _is_quoted(spans: Sequence[Any], answer: str) -> bool:
     """Test whether a quote, or all in order, is the answer.
 
     A longer or shorter form of the name also counts.
     """
     quotes = [span.quote for span in sorted(spans) if isinstance(span, FoundSpan)]
     wanted = normalise_answer(answer)
-    return any(_same_name(normalise_answer(quote), wanted) for quote in [*quotes, " ".join(quotes)])
+    return any(_is_same_name(normalise_answer(quote), wanted) for quote in [*quotes, " ".join(quotes)])
 
 
-def _same_name(quote: str, answer: str) -> bool:
+def _is_same_name(quote: str, answer: str) -> bool:
     if not quote or not answer:
         return quote == answer
     squeezed = quote.replace(" ", "") == answer.replace(" ", "")  # tokens of a passage stand apart

@@ -26,12 +26,12 @@ def parse(text: str, *, kind: Kind, root: Type | None = None) -> Program:
     return build(kind, _parts(text), text, root=root)
 
 
-def pretty(program: Program, width: int = WIDTH) -> str:
+def format_indented(program: Program, width: int = WIDTH) -> str:
     """Print a program over several lines.
 
     An input that does not fit into the width is indented below its parent.
     """
-    return "\n".join(_laid_out(program, 0, "", "", width))
+    return "\n".join(_lay_out(program, 0, "", "", width))
 
 
 def _parts(text: str) -> Iterator[Part]:
@@ -45,17 +45,17 @@ def _parts(text: str) -> Iterator[Part]:
         name = _NAME.match(text, offset)
         if name is None:
             expected = "a module’s name" if not opened else "an input of the module before"
-            raise _unexpected(text, offset, expected)
+            raise _make_unexpected_error(text, offset, expected)
         argument, offset = read_argument(text, name.end())
-        offset = _after_space(text, offset)
+        offset = _skip_space(text, offset)
         yield Part(len(opened), name[1], argument, name.start(1))
         if text[offset : offset + 1] == "(":
-            inside = _after_space(text, offset + 1)
+            inside = _skip_space(text, offset + 1)
             if text[inside : inside + 1] != ")":
                 opened.append(offset)
                 offset += 1
                 continue
-            offset = _after_space(text, inside + 1)
+            offset = _skip_space(text, inside + 1)
         offset = _close(text, offset, opened)
         if not opened:
             return
@@ -70,27 +70,29 @@ def _close(text: str, offset: int, opened: list[int]) -> int:
             return offset
         if letter != ")":
             if not letter:
-                raise ProgramError.at("the bracket that opens here is never closed", text, opened[-1])
-            raise _unexpected(text, offset, "“,” or “)”")
+                raise ProgramError.from_offset(
+                    "the bracket that opens here is never closed", text, opened[-1]
+                )
+            raise _make_unexpected_error(text, offset, "“,” or “)”")
         opened.pop()
-        offset = _after_space(text, offset + 1)
+        offset = _skip_space(text, offset + 1)
     if offset < len(text):
-        raise _unexpected(text, offset, "the end")
+        raise _make_unexpected_error(text, offset, "the end")
     return offset
 
 
-def _unexpected(text: str, offset: int, expected: str) -> ProgramError:
-    offset = _after_space(text, offset)
+def _make_unexpected_error(text: str, offset: int, expected: str) -> ProgramError:
+    offset = _skip_space(text, offset)
     actual = f"“{text[offset]}”" if offset < len(text) else "the end"
-    return ProgramError.at(f"expected {expected}, found {actual}", text, offset)
+    return ProgramError.from_offset(f"expected {expected}, found {actual}", text, offset)
 
 
-def _after_space(text: str, offset: int) -> int:
+def _skip_space(text: str, offset: int) -> int:
     match = _SPACE.match(text, offset)
     return match.end() if match else offset
 
 
-def _laid_out(program: Program, index: int, indent: str, after: str, width: int) -> Iterator[str]:
+def _lay_out(program: Program, index: int, indent: str, after: str, width: int) -> Iterator[str]:
     node = program.nodes[index]
     flat = indent + program.text(index) + after
     if len(flat) <= width or not node.children:
@@ -99,5 +101,5 @@ def _laid_out(program: Program, index: int, indent: str, after: str, width: int)
     yield f"{indent}{label(node.module, node.argument)}("
     for child in node.children:
         comma = "," if child != node.children[-1] else ""
-        yield from _laid_out(program, child, indent + "  ", comma, width)
+        yield from _lay_out(program, child, indent + "  ", comma, width)
     yield f"{indent}){after}"

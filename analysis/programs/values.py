@@ -39,7 +39,7 @@ def number_of(text: str) -> int | float | None:
         (49, 21)
     """
     digits = _DIGITS.search(text)
-    words = _spelled_number(text.lower())
+    words = _read_spelled_number(text.lower())
     if digits is None or (words is not None and words[1] < digits.start()):
         return None if words is None else words[0]
     plain = digits[0].replace(",", "")
@@ -48,7 +48,7 @@ def number_of(text: str) -> int | float | None:
     return number * SCALES[after[0]] if after is not None and after[0] in SCALES else number
 
 
-def _spelled_number(text: str) -> tuple[int, int] | None:
+def _read_spelled_number(text: str) -> tuple[int, int] | None:
     """Read the first spelled-out number, with its offset."""
     total, current, begin, end = 0, 0, None, 0
     for match in _WORD.finditer(text):

@@ -8,7 +8,7 @@ from importlib.metadata import version as installed_version
 from .. import __version__
 from ..participants.exclusion_rules import CLOCK_LABELS
 from ..participants.study_version import Kind
-from ..planning.declared_plan import Plan, frozen_plan
+from ..planning.declared_plan import Plan, read_frozen_plan
 from ..study.analysis import Study
 from ..study.human_vs_model import Relations
 from ..study.inference import Inference, infer
@@ -42,7 +42,7 @@ from .section_sample import sample_section
 from .section_scales import scales_section
 from .section_summary import summary_section
 from .section_systems import ranks_section, scores_section
-from .tables import Table, counted, inputs_table, pairs_table
+from .tables import Table, format_count, inputs_table, pairs_table
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
@@ -115,8 +115,8 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
         AnalysisError: The plan names something that the study lacks.
     """
     if study.exclusions.excluded == study.exclusions.total:
-        return _without_results(study)
-    inference = infer(study, plan or frozen_plan(study.version))
+        return _build_empty_report(study)
+    inference = infer(study, plan or read_frozen_plan(study.version))
     sections = (_pair_sections if study.task.pairs else _trial_sections)(study, inference)
     return _page(study, [summary_section(study, inference), *filter(None, sections)])
 
@@ -175,7 +175,7 @@ def _relations(study: Study, inference: Inference) -> list[Section | None]:
     ]
 
 
-def _without_results(study: Study) -> Page:
+def _build_empty_report(study: Study) -> Page:
     """Build the report of a study whose rules exclude every trial."""
     sections = [sample_section(study), participants_section(study), exclusions_section(study)]
     return _page(
@@ -185,19 +185,19 @@ def _without_results(study: Study) -> Page:
 
 def _page(study: Study, sections: Sequence[Section]) -> Page:
     """Put the sections on a page, all but the first in parts that close."""
-    leads = _leads(study)
+    leads = _build_leads(study)
     parts = [replace(one, lead=leads.get(one.name, ""), is_open=one.name in OPEN) for one in sections[1:]]
     return Page(study.bundle.study.title, _banner(study), _facts(study), [sections[0], *parts])
 
 
-def _leads(study: Study) -> dict[str, str]:
+def _build_leads(study: Study) -> dict[str, str]:
     """Return a sentence beside the heading of a section, by its name."""
     exclusions, relations = study.exclusions, study.retained.relations
     return {
-        "sample": counted(len(study.people), "participant"),
-        "participants": f"{counted(len(study.people), 'participant')} in "
-        f"{counted(len(study.conditions), 'condition')}",
-        "exclusions": f"{exclusions.excluded} of {counted(exclusions.total, 'trial')}",
+        "sample": format_count(len(study.people), "participant"),
+        "participants": f"{format_count(len(study.people), 'participant')} in "
+        f"{format_count(len(study.conditions), 'condition')}",
+        "exclusions": f"{exclusions.excluded} of {format_count(exclusions.total, 'trial')}",
         "figures": "answers, participants and times",
         "models": "the same comparisons under other assumptions",
         "scores": f"{len(relations.scores)} scores of {len(study.systems)} systems",
@@ -271,10 +271,10 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         _interval_method(study),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
         "appendix H. Values that agree to 12 digits are ties.",
-        f"Conditions are compared on these items by {_permuted(inference)}, and on items like these by a "
-        "quasi-F over participants and items, each with its own intervals and Holm's correction over the "
-        "family; models of single trials count participants (and items) as clusters. No test treats trials "
-        "as independent.",
+        f"Conditions are compared on these items by {_describe_permutations(inference)}, and on items like "
+        "these by a quasi-F over participants and items, each with its own intervals and Holm's correction "
+        "over the family; models of single trials count participants (and items) as clusters. No test "
+        "treats trials as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
     how = Details("Computation of each part", [Points(sentences)])
@@ -292,16 +292,16 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
         else f"{size} comparisons of the main measures were tested as exploratory"
     )
     sentences = [
-        f"{counted(len(study.people), 'participant')} in {len(study.conditions)} {study.allocation.words} "
-        f"conditions submitted {counted(exclusions.total, 'trial')}, of which {exclusions.excluded} were "
-        "excluded by the study's rules.",
+        f"{format_count(len(study.people), 'participant')} in {len(study.conditions)} "
+        f"{study.allocation.words} conditions submitted {format_count(exclusions.total, 'trial')}, "
+        f"of which {exclusions.excluded} were excluded by the study's rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
         *TASK_SENTENCES.get(study.version.task.kind, ()),
         f"{family} for two claims: about items like these, with participants and items as samples, by t of a "
         "quasi-F over both (Clark 1973; Satterthwaite's degrees of freedom), and about these items, by "
-        f"{_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 correction; "
-        "Phipson and Smyth 2010). Confidence intervals hold the differences that the same test does not "
-        "reject; p was corrected by Holm's (1979) method"
+        f"{_describe_permutations(inference)} ({inference.plan.permutations} permutations, two-sided, "
+        "+1 correction; Phipson and Smyth 2010). Confidence intervals hold the differences that the same "
+        "test does not reject; p was corrected by Holm's (1979) method"
         + (
             f"; the confirmatory claim was that {SHORT[inference.plan.target]}."
             if inference.declared
@@ -320,8 +320,9 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
         sentences.append(
             "As a check, single trials were modelled by a logistic GEE with bias-reduced covariance (binary "
             "answers), a linear mixed model of log time with crossed participants and items"
-            f"{_nested(study)}, and a proportional-odds model with covariance clustered by participant "
-            "(ratings)" + ("." if between else "; all adjust for the position in the order if it is known.")
+            f"{_describe_nesting(study)}, and a proportional-odds model with covariance clustered "
+            "by participant (ratings)"
+            + ("." if between else "; all adjust for the position in the order if it is known.")
         )
     if any(not inference.mixed[label].reason for label in fitted):
         sentences.append(
@@ -333,7 +334,7 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     return " ".join(sentences)
 
 
-def _permuted(inference: Inference) -> str:
+def _describe_permutations(inference: Inference) -> str:
     """Describe the permutations."""
     words = {
         False: "permutation of participants between conditions",
@@ -345,7 +346,7 @@ def _permuted(inference: Inference) -> str:
     )
 
 
-def _nested(study: Study) -> str:
+def _describe_nesting(study: Study) -> str:
     between = study.allocation.design == "between"
     return "" if between else " and participants within conditions (Barr et al. 2013)"
 

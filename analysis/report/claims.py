@@ -46,7 +46,7 @@ def claims_of(comparisons: Sequence[Comparison], target: Target) -> list[Claim]:
     return [claim for claim in claims if claim.estimate is not None]
 
 
-def first_rows(claims: Sequence[Claim], alpha: float) -> list[Claim]:
+def select_first_rows(claims: Sequence[Claim], alpha: float) -> list[Claim]:
     """Return the rows of a forest plot: clear ones, then the main measure."""
     if len(claims) <= MOST_ROWS:
         return list(claims)

@@ -30,11 +30,11 @@ from .figures import (
     Look,
     axis_label,
     draw_participants,
-    drawn,
+    label_with_n,
     looks,
+    render_figure,
     scatter_offsets,
-    with_n,
-    wrapped,
+    wrap_text,
 )
 from .page import Figure
 from .tables import number
@@ -106,7 +106,7 @@ def likert_figure(study: Study) -> Figure | None:
         axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for panel, (question, scale, shown), rows in zip(axes, panels, legends, strict=True):
             _draw_bars(panel, scale, shown, styles, rows)
-            panel.set_title(wrapped(question.text, 90), loc="left", pad=4 + 9 * rows)
+            panel.set_title(wrap_text(question.text, 90), loc="left", pad=4 + 9 * rows)
         left = min(panel.dataLim.x0 for panel in axes)
         right = max(panel.dataLim.x1 for panel in axes)
         ticks = np.arange(25 * np.floor(left / 25), right + 1, 25)
@@ -120,14 +120,14 @@ def likert_figure(study: Study) -> Figure | None:
         "Answers to each question with a scale: mean over participants of their own shares. A middle level "
         "stands half on each side of the line."
     )
-    spoken = " ".join(_spoken_bars(question, shown, styles) for question, _, shown in panels)
-    return drawn(canvas, "answers-by-condition", caption, f"Distribution of answers. {spoken}")
+    spoken = " ".join(_describe_bars(question, shown, styles) for question, _, shown in panels)
+    return render_figure(canvas, "answers-by-condition", caption, f"Distribution of answers. {spoken}")
 
 
 def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
     """Draw box plots over participants, one panel per measure with values."""
     estimates = study.retained.estimates
-    shown = [measure for measure in measures if estimates.available(measure.key)]
+    shown = [measure for measure in measures if estimates.has_value(measure.key)]
     if not shown:
         return None
     styles = looks(study)
@@ -161,7 +161,7 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
         + "."
         for measure in shown
     )
-    return drawn(canvas, "measures-as-boxes", caption, f"Box plots over participants. {spoken}")
+    return render_figure(canvas, "measures-as-boxes", caption, f"Box plots over participants. {spoken}")
 
 
 def times_figure(study: Study) -> Figure | None:
@@ -182,10 +182,10 @@ def times_figure(study: Study) -> Figure | None:
         for row, name in enumerate(shown):
             _draw_cloud(axes, len(shown) - 1 - row, times[name], medians[name], styles[name])
         axes.set_xscale("log")
-        ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _within(t, times)]
+        ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _is_within(t, times)]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
-        labels = [with_n(styles[name].title, times[name].size, 18) for name in reversed(shown)]
+        labels = [label_with_n(styles[name].title, times[name].size, 18) for name in reversed(shown)]
         axes.set_yticks(range(len(shown)), labels)
         axes.set_xlabel("Completion time (s, log scale)")
         axes.grid(axis="x", color=GRID, linewidth=0.6)
@@ -199,7 +199,7 @@ def times_figure(study: Study) -> Figure | None:
         for name in shown
     )
     alternative = f"Completion times per condition. {spoken}."
-    return drawn(canvas, "times-by-condition", caption, alternative, half=True)
+    return render_figure(canvas, "times-by-condition", caption, alternative, half=True)
 
 
 def _draw_bars(
@@ -233,7 +233,7 @@ def _draw_bars(
                     color="white" if dark else INK, bbox={"facecolor": colour, "linewidth": 0, "pad": 0.6},
                 )  # fmt: skip
     panel.axvline(0, color=INK, linewidth=0.8, zorder=0.5)  # behind the bars and their numbers
-    labels = [with_n(styles[s.condition].title, s.participants, 26) for s in reversed(all_shares)]
+    labels = [label_with_n(styles[s.condition].title, s.participants, 26) for s in reversed(all_shares)]
     panel.set_yticks(range(len(all_shares)), labels)
     if legend_rows:
         panel.legend(
@@ -264,7 +264,7 @@ def _draw_boxes(panel: Axes, measure: Measure, estimates: Estimates, styles: dic
     values = {name: own[~np.isnan(own)] * SCALE.get(measure.unit, 1.0) for name, own in per_condition}
     for x, name in enumerate(styles):
         _draw_box(panel, x, values[name], styles[name])
-    panel.set_title(wrapped(axis_label(measure.label, measure.unit), 24))
+    panel.set_title(wrap_text(axis_label(measure.label, measure.unit), 24))
     panel.set_xticks([])
     panel.grid(axis="y", color=GRID, linewidth=0.6)
 
@@ -320,7 +320,7 @@ def _quartiles(values: Array) -> list[float]:
     return [float(q) for q in np.quantile(values, [0.25, 0.5, 0.75])]
 
 
-def _within(tick: float, times: dict[str, Array]) -> bool:
+def _is_within(tick: float, times: dict[str, Array]) -> bool:
     seconds = np.concatenate(list(times.values()))
     return bool(seconds.min() / 1.6 <= tick <= seconds.max() * 1.6)
 
@@ -329,7 +329,7 @@ def _median(values: Array, measure: Measure) -> float:
     return float(np.nanmedian(values)) * SCALE.get(measure.unit, 1.0)
 
 
-def _spoken_bars(question: Question, all_shares: Sequence[Shares], styles: dict[str, Look]) -> str:
+def _describe_bars(question: Question, all_shares: Sequence[Shares], styles: dict[str, Look]) -> str:
     rows = "; ".join(
         f"{styles[shares.condition].title} "
         + ", ".join(f"{level}: {share:.0f} %" for level, share in enumerate(100 * shares.shares, start=1))

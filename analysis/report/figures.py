@@ -30,7 +30,7 @@ from ..study.analysis import Study, View
 from ..study.human_vs_model import Quantity, Relations
 from .flow_diagram import flow_layout
 from .page import FORMS, Figure
-from .tables import counted, interval, number
+from .tables import format_count, interval, number
 
 INK = "#1c2430"
 GRID = "#e3e7ec"
@@ -102,7 +102,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
     None if no condition has the measure.
     """
     estimates = study.retained.estimates
-    if not estimates.available(measure):
+    if not estimates.has_value(measure):
         return None
     shown = [name for name in estimates.conditions if estimates.get(measure, name).value is not None]
     first = estimates.get(measure, shown[0]).measure
@@ -114,7 +114,9 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         for y, name in enumerate(shown):
             values = _participants(estimates, measure, name) * scale
             _draw_condition(axes, y, values, estimates.get(measure, name), scale, styles[name])
-        labels = [with_n(styles[name].title, estimates.get(measure, name).participants) for name in shown]
+        labels = [
+            label_with_n(styles[name].title, estimates.get(measure, name).participants) for name in shown
+        ]
         axes.set_yticks(range(len(shown)), labels)
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xlabel(axis_label(first.label, first.unit))
@@ -122,19 +124,19 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         if first.key in DIFFERENCES:
             axes.axvline(0, color=INK, linewidth=0.8)
     sentences = [
-        f"{styles[name].title}: {_spoken(estimates.get(measure, name), scale)}, "
-        f"{counted(estimates.get(measure, name).participants, 'participant')}"
+        f"{styles[name].title}: {_describe_estimate(estimates.get(measure, name), scale)}, "
+        f"{format_count(estimates.get(measure, name).participants, 'participant')}"
         for name in shown
     ]
     alternative = f"{first.label} ({UNITS[first.unit] or 'no unit'}) per condition. {'. '.join(sentences)}."
     name = f"{measure.replace('_', '-')}-by-condition"
-    return drawn(canvas, name, caption, alternative, half=True)
+    return render_figure(canvas, name, caption, alternative, half=True)
 
 
 def _draw_changes(axes: Axes, estimates: Estimates, measure: str, shown: Sequence[str], scale: float) -> None:
     """Join the values of participants who saw two conditions."""
     for y, pair in enumerate(pairwise(shown)):
-        if estimates.paired(*pair):
+        if estimates.has_same_participants(*pair):
             values = np.array([_participants(estimates, measure, name) for name in pair]) * scale
             if values.shape[1] <= MOST_LINES:
                 axes.plot(values, [y, y + 1], color=GREY, linewidth=0.5, alpha=0.35, zorder=1)
@@ -163,7 +165,7 @@ def certainty_figure(study: Study) -> Figure | None:
     spoken = "; ".join(
         f"certainty {entry.level}: {number(entry.seconds, 1)} s"
         + (f" ({_range(entry.interval, 1.0, 1)})" if entry.interval else "")
-        + f", {counted(entry.trials, 'trial')} of {counted(entry.participants, 'participant')}"
+        + f", {format_count(entry.trials, 'trial')} of {format_count(entry.participants, 'participant')}"
         for entry in times
     )
     caption = (
@@ -171,7 +173,7 @@ def certainty_figure(study: Study) -> Figure | None:
         "conditions together, with 95 % two-way bootstrap intervals."
     )
     alternative = f"Completion time against certainty: {spoken}."
-    return drawn(canvas, "time-by-certainty", caption, alternative, half=True)
+    return render_figure(canvas, "time-by-certainty", caption, alternative, half=True)
 
 
 def _draw_times(axes: Axes, styles: dict[str, Look], times: Sequence[TimeAtCertainty]) -> None:
@@ -213,13 +215,13 @@ def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure 
         axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for panel, (title, own) in zip(axes, panels.items(), strict=True):
             _draw_forest(panel, own)
-            panel.set_title(wrapped(title, 44), loc="left")
+            panel.set_title(wrap_text(title, 44), loc="left")
     spoken = "; ".join(
         f"{row.panel}, {row.label}: {number(row.estimate)} {interval(row.interval)}".strip()
         + (", clear after correction" if row.is_clear else "")
         for row in rows
     )
-    return drawn(canvas, name, caption, f"Differences: {spoken}.", half=True)
+    return render_figure(canvas, name, caption, f"Differences: {spoken}.", half=True)
 
 
 def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
@@ -262,7 +264,7 @@ def scores_figure(
         panels = canvas.subplots(rows, columns, sharey=True, squeeze=False)
         for panel, score in zip(panels.flat, scores, strict=False):
             _draw_pairs(panel, study, estimates, score, scale, styles)
-            panel.set_title(_with_rank(score, measure, view.relations))
+            panel.set_title(_label_with_rank(score, measure, view.relations))
         for panel in panels.flat[len(scores) :]:
             panel.set_visible(False)
         canvas.supylabel(axis_label(measure.label, estimates[0].measure.unit), fontsize=7.5)
@@ -272,9 +274,9 @@ def scores_figure(
             title=f"n = {len(labels)} systems; scores in percent",
         )  # fmt: skip
     alternative = f"{measure.label} against {len(scores)} model scores. " + " ".join(
-        _spoken_pair(score, measure, view.relations) for score in scores
+        _describe_pair(score, measure, view.relations) for score in scores
     )
-    return drawn(canvas, name, caption, alternative)
+    return render_figure(canvas, name, caption, alternative)
 
 
 def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
@@ -299,7 +301,7 @@ def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
             axes.add_patch(patch)
             for y, line in zip(box.baselines, box.lines, strict=True):
                 axes.text(box.middle, y, line, ha="center", fontsize=min(7.5, 11 * points))
-    return cache(partial(_prints, canvas, width, b""))
+    return cache(partial(_render_prints, canvas, width, b""))
 
 
 def _draw_condition(
@@ -347,14 +349,14 @@ def _participants(estimates: Estimates, measure: str, condition: str) -> np.ndar
     return estimates.per_participant[measure][estimates.conditions.index(condition)]
 
 
-def _with_rank(score: Quantity, measure: Quantity, relations: Relations) -> str:
+def _label_with_rank(score: Quantity, measure: Quantity, relations: Relations) -> str:
     relation = relations.get(measure.key, score.key)
     sign = relation.rank.sign if relation.rank and relation.n == len(relations.systems) else ""
     share = "" if relation.sign_share is None else f" {int(100 * relation.sign_share + 1e-9)} %"
     return f"{score.label}  ({sign.replace('-', '−')}{share})" if sign else score.label
 
 
-def _spoken_pair(score: Quantity, measure: Quantity, relations: Relations) -> str:
+def _describe_pair(score: Quantity, measure: Quantity, relations: Relations) -> str:
     relation = relations.get(measure.key, score.key)
     if relation.n < len(relations.systems):
         return f"{score.label}: known for {relation.n} systems only."
@@ -363,7 +365,7 @@ def _spoken_pair(score: Quantity, measure: Quantity, relations: Relations) -> st
     return f"{score.label}: {words[sign]}."
 
 
-def _spoken(estimate: Estimate, scale: float) -> str:
+def _describe_estimate(estimate: Estimate, scale: float) -> str:
     decimals = 1 if scale == 100 else 2
     value = number((estimate.value or 0.0) * scale, decimals)
     return f"{value} ({_range(estimate.interval, scale, decimals)})" if estimate.interval else value
@@ -382,15 +384,15 @@ def axis_label(label: str, unit: str) -> str:
 def _level_label(study: Study, level: int) -> str:
     question = study.version.question("certainty")
     labels = getattr(question.scale, "labels", None) if question else None
-    return f"{level} {wrapped(labels[level - 1], 9)}" if labels and len(labels) >= level else str(level)
+    return f"{level} {wrap_text(labels[level - 1], 9)}" if labels and len(labels) >= level else str(level)
 
 
-def with_n(title: str, n: int, width: int = 20) -> str:
+def label_with_n(title: str, n: int, width: int = 20) -> str:
     """Label a condition with its participants."""
-    return wrapped(f"{title} (n\u00a0=\u00a0{n})", width)
+    return wrap_text(f"{title} (n\u00a0=\u00a0{n})", width)
 
 
-def wrapped(text: str, width: int = 12) -> str:
+def wrap_text(text: str, width: int = 12) -> str:
     """Wrap text at `width` characters; a longer word stays whole."""
     return "\n".join(textwrap.wrap(text, width, break_long_words=False)) or text
 
@@ -417,17 +419,19 @@ def draw_participants(
     )  # fmt: skip
 
 
-def drawn(canvas: Canvas, name: str, caption: str, alternative: str, *, half: bool = False) -> Figure:
+def render_figure(canvas: Canvas, name: str, caption: str, alternative: str, *, half: bool = False) -> Figure:
     """Return the canvas as a figure, with what draws its files for papers.
 
     The width becomes that of the nearest column. The files are drawn once, when they are written.
     """
     width = COLUMN if canvas.get_figwidth() < (COLUMN + TEXT) / 2 else TEXT
-    svg = _saved(canvas, width, ["svg"])[0]
-    return Figure(name, caption, alternative, svg.decode(), half, cache(partial(_prints, canvas, width, svg)))
+    svg = _save_forms(canvas, width, ["svg"])[0]
+    return Figure(
+        name, caption, alternative, svg.decode(), half, cache(partial(_render_prints, canvas, width, svg))
+    )
 
 
-def _prints(canvas: Canvas, width: float, svg: bytes, name: str) -> dict[str, bytes]:
+def _render_prints(canvas: Canvas, width: float, svg: bytes, name: str) -> dict[str, bytes]:
     """Draw every form, and for papers the width of CHI, too.
 
     The same drawing gives the same bytes. ``svg`` is the canvas in the first width; it is drawn here if it is
@@ -437,12 +441,12 @@ def _prints(canvas: Canvas, width: float, svg: bytes, name: str) -> dict[str, by
     left = [form for form in FORMS if not svg or form != "svg"]
     for_chi = FORMS if len(FORMS) > 1 else ()
     for folder, wide, forms in (("", width, left), ("chi/", CHI[width], for_chi)):
-        saved = _saved(canvas, wide, forms) if forms else []
+        saved = _save_forms(canvas, wide, forms) if forms else []
         files |= {f"{folder}{name}.{form}": data for form, data in zip(forms, saved, strict=True)}
     return files
 
 
-def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
+def _save_forms(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
     """Lay the canvas out once, and save it in each form."""
     files = [io.BytesIO() for _ in forms]
     with mpl.rc_context(STYLE):

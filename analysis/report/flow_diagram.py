@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from ..participants.attrition import ConditionFlow, ParticipantFlow
-from .tables import counted
+from .tables import format_count
 
 BOX = 210  # width of a box
 GAP = 26  # between columns, and between rows
@@ -126,7 +126,7 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
 
 def describe_flow(flow: ParticipantFlow) -> str:
     """The same facts as sentences."""
-    text = [f"{counted(flow.consented, 'participant')} consented."] if flow.consented is not None else []
+    text = [f"{format_count(flow.consented, 'participant')} consented."] if flow.consented is not None else []
     for condition in flow.conditions:
         text.append(
             "; ".join(fact for row in _rows([condition]) for facts in row.facts for fact in facts) + "."
@@ -137,15 +137,15 @@ def describe_flow(flow: ParticipantFlow) -> str:
 def _rows(flows: Sequence[ConditionFlow]) -> list[_Row]:
     steps: tuple[tuple[Callable[[ConditionFlow], list[str]], bool], ...] = (
         (lambda flow: [flow.title, *_count("Assigned", flow.assigned)], False),
-        (lambda flow: _count("Never started", _never_started(flow) or None), True),
+        (lambda flow: _count("Never started", _count_never_started(flow) or None), True),
         (lambda flow: _count("Started", flow.started), False),
-        (_left, True),
+        (_describe_dropouts, True),
         (lambda flow: [*_count("Completed", flow.completed), f"Submitted trials: {flow.trials}"], False),
-        (_excluded, True),
+        (_describe_exclusions, True),
         (
             lambda flow: [
                 f"Retained trials: {flow.retained}",
-                f"of {counted(flow.contributing, 'participant')}",
+                f"of {format_count(flow.contributing, 'participant')}",
             ],
             False,
         ),
@@ -158,16 +158,16 @@ def _count(label: str, count: int | None) -> list[str]:
     return [] if count is None else [f"{label}: {count}"]
 
 
-def _never_started(flow: ConditionFlow) -> int:
+def _count_never_started(flow: ConditionFlow) -> int:
     return 0 if flow.assigned is None or flow.started is None else flow.assigned - flow.started
 
 
-def _left(flow: ConditionFlow) -> list[str]:
+def _describe_dropouts(flow: ConditionFlow) -> list[str]:
     """Describe participants who started and did not complete."""
     if flow.started is None or flow.completed is None or flow.started <= flow.completed:
         return []
     # Participants who never started have submitted 0 items, and have a box already.
-    dropped_at = {k: n - (_never_started(flow) if k == 0 else 0) for k, n in flow.dropped_at.items()}
+    dropped_at = {k: n - (_count_never_started(flow) if k == 0 else 0) for k, n in flow.dropped_at.items()}
     shown = [f"{k}\N{NO-BREAK SPACE}({n})" for k, n in dropped_at.items() if n > 0]
     facts = [f"Not completed: {flow.started - flow.completed}"]
     facts += ["after items (people): " + ", ".join(shown)] if shown else []
@@ -176,7 +176,7 @@ def _left(flow: ConditionFlow) -> list[str]:
     return facts
 
 
-def _excluded(flow: ConditionFlow) -> list[str]:
+def _describe_exclusions(flow: ConditionFlow) -> list[str]:
     if not flow.excluded:
         return []
     people = [f"Excluded participants: {flow.gone}"] if flow.gone else []

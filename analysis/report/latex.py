@@ -70,7 +70,7 @@ class _Piece:
         return [
             rf"\begin{{tabular}}{{{''.join(kinds.values())}}}",
             r"\toprule",
-            " & ".join(_stacked(_broken(header[column]), "b") for column in self.columns) + r" \\",
+            " & ".join(_stack_lines(_split_heading(header[column]), "b") for column in self.columns) + r" \\",
             r"\midrule",
             *(
                 " & ".join(_cell(row[column], kinds[column]) for column in self.columns) + r" \\"
@@ -131,7 +131,7 @@ def _pieces(header: Sequence[str], rows: Sequence[Sequence[LatexCell]]) -> list[
 
 def _width(heading: str, rows: Sequence[Sequence[LatexCell]], column: int) -> float:
     """Estimate the width of a column in characters."""
-    lines = [*_broken(heading), *(line for row in rows for line in row[column])]
+    lines = [*_split_heading(heading), *(line for row in rows for line in row[column])]
     return min(max(map(len, lines), default=0), _share(rows, column) * LINE) + GAP
 
 
@@ -149,11 +149,11 @@ def _share(rows: Sequence[Sequence[LatexCell]], column: int) -> float:
     return 0.28 if rows and len(rows[0]) > 2 else 0.6 if column else 0.35
 
 
-def _broken(heading: str) -> LatexCell:
+def _split_heading(heading: str) -> LatexCell:
     return tuple(heading.split(" "))
 
 
-def _stacked(lines: LatexCell, position: str) -> str:
+def _stack_lines(lines: LatexCell, position: str) -> str:
     """Set lines below each other."""
     text = r" \\ ".join(latex_text(line) for line in lines if line)
     if r" \\ " not in text:
@@ -164,6 +164,6 @@ def _stacked(lines: LatexCell, position: str) -> str:
 def _cell(lines: LatexCell, alignment: str) -> str:
     """Set a cell; its lines break further in a column of long text."""
     if not alignment.startswith("p"):
-        return _stacked(lines, "t")
+        return _stack_lines(lines, "t")
     words = (re.sub(r"\S{24}(?=\S)", "\\g<0>\u200b", line) for line in lines if line)
     return r"\newline ".join(latex_text(line) for line in words)

@@ -123,12 +123,12 @@ class Details:
 Block = Text | Points | Table | Figure | Data | Script | Cards | Details
 
 
-def flat(blocks: Iterable[Block]) -> Iterator[Block]:
+def flatten_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks and the blocks and figures within them, in order."""
     for block in blocks:
         yield block
         if isinstance(block, Details):
-            yield from flat(block.blocks)
+            yield from flatten_blocks(block.blocks)
         elif isinstance(block, Cards):
             yield from (card.figure for card in block.cards if card.figure)
 
@@ -166,7 +166,7 @@ class Page:
     @property
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of every section, and those within them."""
-        return flat(block for section in self.sections for block in section.blocks)
+        return flatten_blocks(block for section in self.sections for block in section.blocks)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Name and content of every file beside the page."""
@@ -247,7 +247,7 @@ def write_page(page: Page, out: Path) -> list[Path]:
     files = {"report.html": render(page).encode(), **dict(page.files())}
     listed = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     try:
-        for name in _earlier_files(out) - files.keys():
+        for name in _find_earlier_files(out) - files.keys():
             (out / name).unlink(missing_ok=True)
         for name, data in files.items():
             replace_file(out / name, data)
@@ -257,7 +257,7 @@ def write_page(page: Page, out: Path) -> list[Path]:
     return [out / name for name in files]
 
 
-def _earlier_files(out: Path) -> set[str]:
+def _find_earlier_files(out: Path) -> set[str]:
     """Return the files that an earlier report wrote here.
 
     Only names of the forms that a report uses count.

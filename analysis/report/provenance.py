@@ -26,7 +26,7 @@ _NAMES = {  # function to the tables and figures that it computes
     ),
     "study.comparisons.omnibus": "omnibus",
     "stats.equivalence.equivalence": "equivalence",
-    "planning.power.smallest_effect": "not_found",
+    "planning.power.compute_smallest_effect": "not_found",
     "planning.systems_needed.plan_systems": "systems_needed",
     "study.inference.infer": "models model_spreads",
     "models.bayesian_logistic.bayes_logistic": "bayes",

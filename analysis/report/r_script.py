@@ -78,11 +78,11 @@ def r_script(
     """
     render = partial(
         _TEMPLATE.render,
-        conditions=", ".join(quoted(condition.name) for condition in version.conditions),
-        answers=", ".join(quoted(question.key) for question in version.item_questionnaire),
-        mode=quoted(mode),
-        version=quoted(str(version.version)),
-        exclusions=[(quoted(rule.name), _test(rule, people or {})) for rule in rules],
+        conditions=", ".join(quote_text(condition.name) for condition in version.conditions),
+        answers=", ".join(quote_text(question.key) for question in version.item_questionnaire),
+        mode=quote_text(mode),
+        version=quote_text(str(version.version)),
+        exclusions=[(quote_text(rule.name), _test(rule, people or {})) for rule in rules],
         calls=_calls(version, clock),
     )
     read = ("trials.", "participants.")
@@ -110,11 +110,11 @@ def read_estimates(folder: Path, script: str) -> pd.DataFrame | str:
     return table.drop(columns="script")
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     r"""Return the text as an R string in ASCII.
 
     Examples:
-        >>> quoted('na\u00efve "1"')
+        >>> quote_text('na\u00efve "1"')
         '"na\\u00efve \\"1\\""'
     """
     return '"' + "".join(map(_character, text)) + '"'
@@ -139,27 +139,27 @@ def _test(rule: Rule, people: Mapping[str, Sequence[str]]) -> str:
     if isinstance(rule, Answered):
         column = _column(rule.question)
         if isinstance(rule.value, bool):
-            return f"{column} == {quoted(str(rule.value).lower())}"
+            return f"{column} == {quote_text(str(rule.value).lower())}"
         if isinstance(rule.value, str):
-            return f"{column} == {quoted(rule.value)}"
+            return f"{column} == {quote_text(rule.value)}"
         return f"as.numeric({column}) == {float(rule.value)!r}"
     if isinstance(rule, AnsweredNumber):
         number = f"as.numeric({_column(rule.question)})"
         bounds = ((">=", rule.at_least), ("<=", rule.at_most))
         return " & ".join(f"{number} {sign} {bound!r}" for sign, bound in bounds if bound is not None)
     if isinstance(rule, WholeItem):
-        return f"{_column('item_id')} == {quoted(rule.item_id)}"
+        return f"{_column('item_id')} == {quote_text(rule.item_id)}"
     assert isinstance(rule, PersonRule)
-    listed = ", ".join(quoted(who) for who, names in people.items() if rule.name in names)
+    listed = ", ".join(quote_text(who) for who, names in people.items() if rule.name in names)
     return f"{_column('participant_id')} %in% c({listed})"
 
 
 def _column(name: str) -> str:
-    return f"trials[[{quoted(name)}]]"
+    return f"trials[[{quote_text(name)}]]"
 
 
 def _calls(version: Version, clock: Clock | None) -> list[str]:
-    lines = [f"fit_time({quoted(CLOCK_COLUMNS[clock])})"] if clock else []
+    lines = [f"fit_time({quote_text(CLOCK_COLUMNS[clock])})"] if clock else []
     for question in version.item_questionnaire:
         lines += _question(question)
     return lines
@@ -169,12 +169,12 @@ def _question(question: Question) -> list[str]:
     if question.role == "known_before":
         return []
     if isinstance(question.scale, Points):
-        return [f"fit_points({quoted(question.key)})"]
+        return [f"fit_points({quote_text(question.key)})"]
     if isinstance(question.scale, Bounds):
         return []
     column = _column(question.key)
-    lines = [f'fit_yes_no({quoted(question.key)}, {column} == "true")']
+    lines = [f'fit_yes_no({quote_text(question.key)}, {column} == "true")']
     if question.role == "correctness_rating":
         right = f"{column} == {_column('system_correct')}"
-        lines.append(f"if (any(!is.na(trials$system_correct))) fit_yes_no({quoted(RIGHT)}, {right})")
+        lines.append(f"if (any(!is.na(trials$system_correct))) fit_yes_no({quote_text(RIGHT)}, {right})")
     return lines

@@ -56,7 +56,7 @@ def verdict(relation: Relation, plan: Plan) -> str:
         unsure = f", less than {percent(plan.sign_share)}: the question stays open"
         seen += (
             f" in this study, and in {percent(share)} of its bootstrap replicates"
-            f"{sure if relation.recurs(plan.sign_share) else unsure}"
+            f"{sure if relation.is_recurring(plan.sign_share) else unsure}"
         )
     correlation = relation.correlations[plan.coefficient]
     if correlation.value is None:

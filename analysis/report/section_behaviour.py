@@ -134,7 +134,7 @@ def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block
         Column("participants", "mean.participants"),
     ]
     blocks = {f"{block.first}-{block.last}": f"Items {block.first}–{block.last}" for block in shown[0].blocks}
-    return Table.crossed(
+    return Table.from_records(
         "learning",
         "Learning: the same measures by position in the participant's order",
         points,
@@ -180,7 +180,7 @@ def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, st
         *fields("participants", "undefined", of="mean"),
     ]
     levels = {f"right at {each.level}": f"Certainty {each.level}" for each in calibrations[0].levels}
-    return Table.crossed(
+    return Table.from_records(
         "calibration",
         "Calibration: is certainty a sign of being right?",
         statistics,
@@ -217,7 +217,7 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
         "Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more.",
         *undefined,
     ]
-    return Table.crossed(
+    return Table.from_records(
         "agreement",
         "Agreement among the participants of a condition",
         agreements,

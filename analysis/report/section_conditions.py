@@ -78,7 +78,7 @@ def _target_blocks(
         blocks.append(Text(f"{ABOUT[target]}.{role} {HOW[target].format(tests=tests)}"))
         blocks.append(_differences_table(comparisons, shown, titles, plan.alpha, target, name))
     refused = dict.fromkeys(
-        f"{pair_label(one, titles)} in {_lower(one.measure.label)}: {one.reason}."
+        f"{pair_label(one, titles)} in {_lower_first_letter(one.measure.label)}: {one.reason}."
         for one in comparisons
         if one.reason
     )
@@ -206,7 +206,7 @@ def _differences_table(
             "difference",
             f"{target}.estimate",
             "Difference",
-            lambda row: _own_cell(row, row.about(target)),
+            lambda row: _format_in_own_unit(row, row.about(target)),
         ),
         Column("low high", f"{target}.interval"),
         Column("p", f"{target}.p", "p", lambda row: p_text(row.about(target).p)),
@@ -249,7 +249,7 @@ def _equivalence_table(
             "difference",
             "equivalence.estimate",
             f"Difference, {100 * (1 - 2 * alpha):g} %",
-            lambda row: _own_cell(row, row.equivalence),
+            lambda row: _format_in_own_unit(row, row.equivalence),
         ),
         Column("low high", "equivalence.interval"),
         Column("p", "equivalence.p", "p", lambda row: p_text(row.equivalence.p)),
@@ -284,7 +284,7 @@ def _holm_cell(adjusted: float | None, alpha: float) -> Cell:
     return Cell(p_text(adjusted), "marked" if significant else "")
 
 
-def _own_cell(row: Comparison, result: Finding) -> Cell:
+def _format_in_own_unit(row: Comparison, result: Finding) -> Cell:
     """Format a result in the unit of its measure."""
     factor, decimals, _ = format_of(row.measure)
     return _cell(result, factor, decimals)
@@ -300,5 +300,5 @@ def _name(measure: Measure) -> str:
     return measure.label + (" (ratio)" if measure.geometric else FORMATS[measure.unit].suffix)
 
 
-def _lower(text: str) -> str:
+def _lower_first_letter(text: str) -> str:
     return text[:1].lower() + text[1:]

@@ -39,7 +39,7 @@ def correctness_section(study: Study) -> Section | None:
         blocks.append(Text(text, "note"))
     if version.decisions:
         blocks.append(Points([_decision_sentence(decision) for decision in version.decisions]))
-    return Section("correctness", "Correctness of the answers", [*blocks, *_both(study)])
+    return Section("correctness", "Correctness of the answers", [*blocks, *_compare_sources(study)])
 
 
 def _decision_sentence(decision: Decision) -> str:
@@ -71,11 +71,11 @@ def _number(source: str, row: Sources) -> int:
     return row.sources.get(source, 0)
 
 
-def _both(study: Study) -> list[Block]:
+def _compare_sources(study: Study) -> list[Block]:
     """Compare the main measures under both sources if they differ."""
     if study.version.task.kind != "verification":
         return []
-    exact = by_exact_match(study)
+    exact = estimate_by_exact_match(study)
     if exact is None:
         alike = study.bundle.exact_match is not None
         return [Text("The correctness of every answer is that of exact match.")] if alike else []
@@ -109,7 +109,7 @@ def _both(study: Study) -> list[Block]:
     return [Table.from_columns("correctness-sources", caption, rows, columns, notes)]
 
 
-def by_exact_match(study: Study) -> Estimates | None:
+def estimate_by_exact_match(study: Study) -> Estimates | None:
     """Estimate the measures that depend on correctness by exact match alone.
 
     Returns None if that is unknown, or changes the correctness of no trial.

@@ -13,13 +13,13 @@ from ..stats.correlations import (
     LEAST_SYSTEMS,
     Coefficient,
     Correlation,
-    smallest_p,
+    compute_smallest_p,
 )
 from ..stats.streams import substream
 from ..study.comparisons import holm
-from ..study.human_vs_model import Quantity, Relation, Relations, declared_scores, main_relation
+from ..study.human_vs_model import Quantity, Relation, Relations, main_relation, select_declared_scores
 from .page import Block, Data, Section, Text
-from .section_systems import Part, head, page_parts, percent, too_few
+from .section_systems import Part, explain_too_few_systems, head, page_parts, percent
 from .tables import Cell, Column, Table, csv_rows, fields, interval, number, p_text
 
 NAMES: dict[Coefficient, str] = {
@@ -74,11 +74,11 @@ def correlations_section(relations: Relations, *, intervals: str, plan: Plan | N
     """
     n, plan = len(relations.systems), plan or Plan()
     if not relations.pairs or n < LEAST_SYSTEMS:
-        pairs = [_all_pairs(relations, plan, {})] if relations.pairs else []
-        return Section("correlations", "Correlations", [Text(too_few(relations)), *pairs])
-    scores = declared_scores(relations, plan)
+        pairs = [_tabulate_all_pairs(relations, plan, {})] if relations.pairs else []
+        return Section("correlations", "Correlations", [Text(explain_too_few_systems(relations)), *pairs])
+    scores = select_declared_scores(relations, plan)
     adjusted = {
-        (measure.key, coefficient): _adjusted(relations, measure, scores, coefficient)
+        (measure.key, coefficient): _adjust_p_values(relations, measure, scores, coefficient)
         for measure in relations.measures
         for coefficient in COEFFICIENTS
     }
@@ -86,13 +86,13 @@ def correlations_section(relations: Relations, *, intervals: str, plan: Plan | N
     notes = [*what_n_shows(n), *([_family(scores, plan)] if n >= LEAST_FOR_P else []), intervals]
     blocks: list[Block] = [Text(" ".join(notes)), *([Text(OPEN_INTERVALS)] if drawn else [])]
     blocks += [_table(relations, scores, part, plan, adjusted) for part in page_parts(relations.measures, 10)]
-    blocks += [_all_pairs(relations, plan, adjusted), *needed_blocks(relations, plan)]
+    blocks += [_tabulate_all_pairs(relations, plan, adjusted), *show_needed_systems(relations, plan)]
     return Section("correlations", "Correlations", blocks)
 
 
 def what_n_shows(n: int) -> list[str]:
     """Describe what correlations over n systems can and cannot show."""
-    rank_p, pearson_p = smallest_p(n, "spearman"), smallest_p(n, "pearson")
+    rank_p, pearson_p = compute_smallest_p(n, "spearman"), compute_smallest_p(n, "pearson")
     smallest = (
         f"With n = {n} systems the smallest two-sided p that any ranking could reach is {rank_p:.2g} "
         f"({pearson_p:.2g} for Pearson’s r)"
@@ -112,7 +112,7 @@ def what_n_shows(n: int) -> list[str]:
     return [f"n = {n}. p is two-sided, from permutations of the systems.", f"{smallest}."]
 
 
-def needed_blocks(relations: Relations, plan: Plan) -> list[Block]:
+def show_needed_systems(relations: Relations, plan: Plan) -> list[Block]:
     """Show how many systems a study would need to show a relation."""
     main = main_relation(relations, plan)
     if main is None or main.rank is None:
@@ -129,12 +129,12 @@ def needed_blocks(relations: Relations, plan: Plan) -> list[Block]:
         alpha=plan.alpha,
     )
     return [
-        Text(_needed_sentence(main, rows, noise, plan)),
-        needed_table(rows, noise, plan.coefficient, target=TARGET, alpha=plan.alpha),
+        Text(_describe_needed_systems(main, rows, noise, plan)),
+        tabulate_needed_systems(rows, noise, plan.coefficient, target=TARGET, alpha=plan.alpha),
     ]
 
 
-def needed_table(
+def tabulate_needed_systems(
     rows: Sequence[Scenario], noise: float | None, coefficient: Coefficient, *, target: float, alpha: float
 ) -> Table:
     """Tabulate the systems needed for each true correlation."""
@@ -167,7 +167,9 @@ def measure_noise(measure: Quantity) -> float | None:
     return noise_of(measure.values[is_known], draws) if len(draws) and is_known.sum() > 1 else None
 
 
-def _needed_sentence(main: Relation, rows: Sequence[Scenario], noise: float | None, plan: Plan) -> str:
+def _describe_needed_systems(
+    main: Relation, rows: Sequence[Scenario], noise: float | None, plan: Plan
+) -> str:
     label, middle = main.measure.label, rows[len(rows) // 2]
     text = (
         f"To show at alpha {plan.alpha:g} and with a power of {TARGET:g} that one declared score goes along "
@@ -196,7 +198,7 @@ def _family(scores: Sequence[Quantity], plan: Plan) -> str:
     )
 
 
-def _adjusted(
+def _adjust_p_values(
     relations: Relations, measure: Quantity, scores: Sequence[Quantity], coefficient: Coefficient
 ) -> dict[str, float | None]:
     """Correct a measure's p over the scores, by key of the score."""
@@ -219,7 +221,7 @@ class _Coefficient(NamedTuple):
     p_holm: float | None
 
 
-def _all_pairs(relations: Relations, plan: Plan, adjusted: _Adjusted) -> Data:
+def _tabulate_all_pairs(relations: Relations, plan: Plan, adjusted: _Adjusted) -> Data:
     """Tabulate all pairs: one row per measure, score and coefficient."""
     rows = [
         _Coefficient(*pair, relation, name, found, adjusted.get((pair[0], name), {}).get(pair[1]))
@@ -236,7 +238,7 @@ def _all_pairs(relations: Relations, plan: Plan, adjusted: _Adjusted) -> Data:
         Column("n", "relation.n"),
         Column("rank", "relation.rank.sign"),
         Column("sign_share", "relation.sign_share"),
-        Column("sign_recurs", lambda row: _recurs(row.relation, plan.sign_share)),
+        Column("sign_recurs", lambda row: _is_recurring(row.relation, plan.sign_share)),
         Column("same_share", "relation.shares.same"),
         Column("reversed_share", "relation.shares.reversed"),
         Column("score_drawn", "relation.is_score_drawn"),
@@ -255,8 +257,8 @@ def _all_pairs(relations: Relations, plan: Plan, adjusted: _Adjusted) -> Data:
     return Data("correlations", words, *csv_rows(columns, rows))
 
 
-def _recurs(relation: Relation, least: float) -> bool | None:
-    return None if relation.sign_share is None else relation.recurs(least)
+def _is_recurring(relation: Relation, least: float) -> bool | None:
+    return None if relation.sign_share is None else relation.is_recurring(least)
 
 
 def _table(
@@ -269,7 +271,7 @@ def _table(
         p = adjusted[relation.measure.key, coefficient].get(relation.score.key)
         return _cell(relation, relation.correlations.get(coefficient), p, n)
 
-    return Table.crossed(
+    return Table.from_records(
         f"correlations_{coefficient}{part.suffix}",
         f"{NAMES[coefficient]}, n = {n} systems{part}",
         list(relations.pairs.values()),

@@ -32,15 +32,15 @@ def exclusions_section(study: Study) -> Section:
         ),
         _rules_table(study, exclusions),
         *_clocks(exclusions),
-        *_excluded_people(study, exclusions),
+        *_count_excluded_people(study, exclusions),
         _excluded_table(study, exclusions),
     ]
     if exclusions.overlap:
         blocks.append(_overlap_table(exclusions))
     else:
         blocks.append(Text("No trial is excluded by more than one rule."))
-    blocks += _published(study, exclusions)
-    disagreement = _stored_disagreement(study)
+    blocks += _compare_with_publication(study, exclusions)
+    disagreement = _describe_disagreement(study)
     if disagreement:
         blocks.append(Text(disagreement, "note"))
     return Section("exclusions", "Exclusions", blocks)
@@ -67,18 +67,18 @@ def _clocks(exclusions: Exclusions) -> list[Block]:
     return [Text("Clocks that the rules about time read:"), Points(sentences)] if sentences else []
 
 
-def _excluded_people(study: Study, exclusions: Exclusions) -> list[Block]:
+def _count_excluded_people(study: Study, exclusions: Exclusions) -> list[Block]:
     """Count the participants whom rules exclude, by rule and condition."""
     if not exclusions.people_by_rule:
         return []
     columns = [
         Column("rule", lambda row: row[0], "Rule"),
         *(
-            Column((condition.name,), partial(_people_in, condition.name), condition.title)
+            Column((condition.name,), partial(_count_people_in, condition.name), condition.title)
             for condition in study.conditions
             if not study.task.pairs
         ),
-        Column("all", partial(_people_in, ""), "All"),
+        Column("all", partial(_count_people_in, ""), "All"),
     ]
     together = Counter(names for names in exclusions.people.values() if len(names) > 1)
     count = len(exclusions.people)
@@ -92,7 +92,7 @@ def _excluded_people(study: Study, exclusions: Exclusions) -> list[Block]:
     return [Table.from_columns("excluded_participants", caption, rows, columns, notes)]
 
 
-def _people_in(condition: str, row: tuple[str, dict[str, int]]) -> int:
+def _count_people_in(condition: str, row: tuple[str, dict[str, int]]) -> int:
     return row[1].get(condition, 0)
 
 
@@ -125,7 +125,7 @@ def _overlap_table(exclusions: Exclusions) -> Table:
     return Table.from_columns("exclusion_overlap", caption, list(exclusions.overlap.items()), columns)
 
 
-def _published(study: Study, exclusions: Exclusions) -> list[Block]:
+def _compare_with_publication(study: Study, exclusions: Exclusions) -> list[Block]:
     published = study.version.published
     if published is None:
         return []
@@ -143,7 +143,7 @@ def _published(study: Study, exclusions: Exclusions) -> list[Block]:
     return blocks
 
 
-def _stored_disagreement(study: Study) -> str:
+def _describe_disagreement(study: Study) -> str:
     """Describe differences between the export's marks and the rules."""
     stored = study.trials["excluded_by"].fillna("")
     if not (stored != "").any():

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from ..participants.estimates import Estimate
 from ..participants.study_version import Kind
 from ..study.analysis import Study
-from ..study.contrasts import unexplained_pairs
+from ..study.contrasts import pair_with_unexplained
 from ..study.inference import Inference
 from .claims import TARGET_WORDS, Claim, claims_of, format_of
 from .figures import condition_figure
 from .page import Card
-from .tables import counted, interval, number, p_text
+from .tables import format_count, interval, number, p_text
 
 SMALL_MARKS = "Small marks are participants, large ones their means with 95 % confidence intervals."
 
@@ -105,7 +105,7 @@ def explanation_card(study: Study, inference: Inference, question: Question) -> 
     claims = _main_claims(study, inference, question.measure)
     points = [_sentence(claim, study.titles, inference.plan.alpha) for claim in claims]
     if not points:
-        points = [_not_compared(study)]
+        points = [_explain_not_compared(study)]
     estimates = study.retained.estimates
     undefined = sum(
         estimates.get(question.measure, name).undefined
@@ -113,7 +113,7 @@ def explanation_card(study: Study, inference: Inference, question: Question) -> 
         if estimates.get(question.measure, name).participants
     )
     if undefined and question.undefined:
-        points.append(f"Left out: {counted(undefined, 'participant')} who {question.undefined}.")
+        points.append(f"Left out: {format_count(undefined, 'participant')} who {question.undefined}.")
     points.append(f"The answer is {TARGET_WORDS[inference.plan.target]}.")
     return Card(
         question.title, points, condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}")
@@ -122,7 +122,7 @@ def explanation_card(study: Study, inference: Inference, question: Question) -> 
 
 def _main_claims(study: Study, inference: Inference, key: str) -> list[Claim]:
     """Return the claims about a main measure, explanations against none."""
-    pairs = unexplained_pairs(study.conditions)
+    pairs = pair_with_unexplained(study.conditions)
     compared = [*inference.family.comparisons, *inference.styles.comparisons]
     own = [one for one in compared if one.measure.key == key and (one.first, one.second) in pairs]
     return claims_of(own, inference.plan.target)
@@ -148,8 +148,8 @@ def _sentence(claim: Claim, titles: dict[str, str], alpha: float) -> str:
     )
 
 
-def _not_compared(study: Study) -> str:
-    if not unexplained_pairs(study.conditions):
+def _explain_not_compared(study: Study) -> str:
+    if not pair_with_unexplained(study.conditions):
         return (
             "This study cannot say: it takes a condition with explanations and one that shows the same "
             "without. The figure has the conditions that there are."
@@ -161,12 +161,12 @@ def against_zero_card(study: Study) -> Card | None:
     """Say for each condition on which side of 0 a measure is, if it is known."""
     question = AGAINST_ZERO.get(study.version.task.kind)
     estimates = study.retained.estimates
-    if question is None or not estimates.available(question.measure):
+    if question is None or not estimates.has_value(question.measure):
         return None
     every = [estimates.get(question.measure, name) for name in estimates.conditions]
     given = [estimate for estimate in every if estimate.value is not None]
     points = [
-        f"{words}: {_listed(own, study.titles)}."
+        f"{words}: {_format_estimates(own, study.titles)}."
         for words, own in (
             (question.above, [each for each in given if each.interval and each.interval[0] > 0]),
             (question.below, [each for each in given if each.interval and each.interval[1] < 0]),
@@ -182,7 +182,7 @@ def against_zero_card(study: Study) -> Card | None:
     )
 
 
-def _listed(estimates: Sequence[Estimate], titles: dict[str, str]) -> str:
+def _format_estimates(estimates: Sequence[Estimate], titles: dict[str, str]) -> str:
     shown = []
     for estimate in estimates:
         factor, decimals, unit = format_of(estimate.measure)

@@ -95,7 +95,7 @@ def _effects(
     """Pair the marginal and the mixed model of each outcome."""
     for label in dict.fromkeys([*inference.models, *inference.mixed]):
         marginal, mixed = (models.get(label) for models in (inference.models, inference.mixed))
-        own, crossed = (_by_pair(model) for model in (marginal, mixed))
+        own, crossed = (_index_by_pair(model) for model in (marginal, mixed))
         for pair in dict.fromkeys([*own, *crossed]):
             model = mixed if mixed and pair in crossed else marginal
             assert model is not None
@@ -109,7 +109,7 @@ def _pairs(model: Model) -> set[tuple[str, str]]:
     return {(one.first, one.second) for one in model.contrasts}
 
 
-def _by_pair(model: Model | None) -> dict[tuple[str, str], Contrast]:
+def _index_by_pair(model: Model | None) -> dict[tuple[str, str], Contrast]:
     if model is None:
         return {}
     every = [*model.contrasts, *([model.position] if model.position else [])]
@@ -213,7 +213,7 @@ def _effects_table(
         columns += [
             Column("r_estimate", lambda row: row.refit and row.refit["estimate"], "R", _r_cell),
             Column("r_standard_error", lambda row: row.refit and row.refit["standard_error"]),
-            Column("r_difference", "difference", "Ours − R", lambda row: _signed(row.difference)),
+            Column("r_difference", "difference", "Ours − R", lambda row: _format_signed(row.difference)),
         ]
     outcomes: dict[str, list[str]] = {}
     for label, model in fitted:
@@ -266,7 +266,7 @@ def _r_cell(row: _Effect) -> str:
     return f"{row.refit['estimate']:.{row.decimals}f} ({row.refit['standard_error']:.{row.decimals}f})"
 
 
-def _signed(value: float | None) -> str:
+def _format_signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.4f}".replace("-", "−")
 
 

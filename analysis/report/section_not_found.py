@@ -6,7 +6,7 @@ from math import exp, log
 from scipy.special import stdtrit
 
 from ..planning.declared_plan import Plan
-from ..planning.power import smallest_effect
+from ..planning.power import compute_smallest_effect
 from ..stats.results import Finding
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
@@ -81,7 +81,9 @@ def read_comparison(comparison: Comparison, plan: Plan, size: int) -> NotFound |
     error = (high - low) / 2 / float(stdtrit(freedom, (1 + finding.level) / 2))
     if not error > 0:
         return None
-    effects = (smallest_effect(error, freedom, target=TARGET, alpha=level) for level in (alpha, alpha / size))
+    effects = (
+        compute_smallest_effect(error, freedom, target=TARGET, alpha=level) for level in (alpha, alpha / size)
+    )
     smallest, corrected = (exp(effect) if geometric else effect for effect in effects)
     return NotFound(comparison, finding, adjusted, smallest, corrected)
 
@@ -107,14 +109,14 @@ def verdict(row: NotFound) -> str:
 
 
 def _table(rows: list[NotFound], titles: dict[str, str]) -> Table:
-    def scaled(row: NotFound, value: float) -> str:
+    def format_scaled(row: NotFound, value: float) -> str:
         factor, decimals, _ = format_of(row.comparison.measure)
         return number(value * factor, decimals)
 
     def difference(row: NotFound) -> Cell:
         factor, decimals, _ = format_of(row.comparison.measure)
         ends = interval(row.finding.interval, decimals, factor)
-        return Cell(scaled(row, row.finding.estimate or 0.0), detail=ends)
+        return Cell(format_scaled(row, row.finding.estimate or 0.0), detail=ends)
 
     columns = [
         Column(
@@ -128,8 +130,8 @@ def _table(rows: list[NotFound], titles: dict[str, str]) -> Table:
         Column("difference", "finding.estimate", "Difference", difference),
         Column("low high", "finding.interval"),
         Column("p_holm", "adjusted_p", "p, Holm", lambda row: p_text(row.adjusted_p)),
-        Column("smallest", "smallest", "Could find", lambda row: scaled(row, row.smallest)),
-        Column("smallest_holm", "corrected", "With Holm", lambda row: scaled(row, row.corrected)),
+        Column("smallest", "smallest", "Could find", lambda row: format_scaled(row, row.smallest)),
+        Column("smallest_holm", "corrected", "With Holm", lambda row: format_scaled(row, row.corrected)),
     ]
     columns.append(Column("", heading="That means", cell=verdict, is_text=True))
     notes = [

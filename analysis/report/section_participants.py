@@ -13,7 +13,7 @@ from ..participants.attrition import (
     AttritionTest,
     ParticipantFlow,
     completion_test,
-    excluded_shares,
+    compute_excluded_shares,
     exclusion_test,
     participant_flow,
     position_test,
@@ -30,7 +30,7 @@ from .distribution_figures import boxes_figure, likert_figure, times_figure
 from .figures import certainty_figure, condition_figure, flow_prints
 from .flow_diagram import flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
-from .tables import Cell, Column, Table, counted, fields, interval, number, sentence_case
+from .tables import Cell, Column, Table, fields, format_count, interval, number, sentence_case
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ SEVERAL_CONDITIONS = (
 
 def participants_section(study: Study) -> Section:
     """Show the participant flow and the losses by condition."""
-    blocks: list[Block] = [Text(_who_counts(study)), _flow_figure(study)]
+    blocks: list[Block] = [Text(_describe_participants(study)), _flow_figure(study)]
     if study.bundle.flow.get(study.mode) and study.allocation.design != "between":
         blocks.append(Text(SEVERAL_CONDITIONS, "note"))
     return Section("participants", "Flow of participants", [*blocks, *_attrition(study), *_flow_data(study)])
@@ -145,7 +145,7 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
     if study.task.pairs:
         return []
     if study.allocation.design == "between":
-        shares = excluded_shares(study.conditions, study.trials, names)
+        shares = compute_excluded_shares(study.conditions, study.trials, names)
         return [exclusion_test(shares, rng=substream(rng, "exclusions"))]
     titles = study.titles
     hit = pd.Series([float(bool(n)) for n in names], index=study.trials.index)
@@ -163,22 +163,26 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
 def measures_section(study: Study) -> Section:
     """Show the measures per condition, and what the exclusions change."""
     view = study.retained
-    available = [m for m in view.estimates.measures if view.estimates.available(m.key)]
+    available = [m for m in view.estimates.measures if view.estimates.has_value(m.key)]
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock (there is no time in the data)"
     timed = any("time" in measure.needs for measure in view.estimates.measures)
     return Section(
         "measures",
         "Measures per condition",
         [
-            Text(f"{_how_averaged(study)} Times are those of {clock}." if timed else _how_averaged(study)),
+            Text(
+                f"{_explain_averaging(study)} Times are those of {clock}."
+                if timed
+                else _explain_averaging(study)
+            ),
             _measures_table(study, available),
-            Text(_without_exclusions(study, available)),
+            Text(_describe_exclusion_effect(study, available)),
             _participants_data(study, available),
         ],
     )
 
 
-def _how_averaged(study: Study) -> str:
+def _explain_averaging(study: Study) -> str:
     text = "Each value is a mean over participants of their own values, so that each participant counts once."
     if not study.options.resamples:
         return f"{text} Confidence intervals were switched off (--resamples 0)."
@@ -231,7 +235,7 @@ def missing_section(study: Study) -> Section:
     sentences = [
         f"{sentence_case(reason)}. Not available: {'; '.join(names)}." for reason, names in reasons.items()
     ]
-    sentences += _partly_missing(study)
+    sentences += _list_partly_missing(study)
     if not sentences:
         return Section("missing", "Missing from the data", [Text("Every measure can be computed.")])
     intro = "The report leaves out these measures. They are unknown, which is not the same as zero."
@@ -246,15 +250,15 @@ def estimate_cell(estimate: Estimate) -> Cell:
     bounds = interval(estimate.interval, shown.decimals, shown.factor)
     undefined = f"{estimate.undefined} undefined" if estimate.undefined else ""
     detail = ", ".join(filter(None, (bounds, undefined)))
-    return Cell(_shown(estimate.measure, estimate.value), "", detail)
+    return Cell(_format_value(estimate.measure, estimate.value), "", detail)
 
 
-def _who_counts(study: Study) -> str:
+def _describe_participants(study: Study) -> str:
     people, trials = len(study.people), len(study.trials)
     unfinished = int((study.people["status"] == "active").sum())
     text = (
-        f"{counted(people, 'participant')} submitted {counted(trials, 'trial')} in mode {study.mode}, "
-        f"version {study.version.version} of the study."
+        f"{format_count(people, 'participant')} submitted {format_count(trials, 'trial')} "
+        f"in mode {study.mode}, version {study.version.version} of the study."
     )
     if unfinished:
         text += f" {unfinished} of them had not finished; their submitted trials count."
@@ -307,7 +311,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         Column("low high", "estimate.interval"),
         *fields("participants", "undefined", "trials", "pooled", "reason", of="estimate"),
     ]
-    return Table.crossed(
+    return Table.from_records(
         "measures",
         "Measures per condition, with exclusions",
         records,
@@ -323,7 +327,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
     )
 
 
-def _without_exclusions(study: Study, measures: Sequence[Measure]) -> str:
+def _describe_exclusion_effect(study: Study, measures: Sequence[Measure]) -> str:
     """Name the measures that the exclusions change most."""
     if not study.exclusions.excluded:
         return ""
@@ -341,8 +345,8 @@ def _without_exclusions(study: Study, measures: Sequence[Measure]) -> str:
     return (
         "Without the exclusions no measure changes by more than "
         f"{100 * share:.0f} % of the width of its confidence interval (most: {m.label.lower()} of "
-        f"{condition.title}, {_shown(m, kept.value)} with and {_shown(m, every.value)} without them); "
-        "measures.csv has every value with, without, and pooled over trials."
+        f"{condition.title}, {_format_value(m, kept.value)} with and {_format_value(m, every.value)} "
+        "without them); measures.csv has every value with, without, and pooled over trials."
         if share
         else "measures.csv has every value with and without the exclusions, and pooled over trials."
     )
@@ -368,7 +372,7 @@ def _heads(study: Study) -> dict[str, str]:
     titles = study.titles
     return {
         grid.condition: f"{titles[grid.condition]} "
-        f"({counted(len(grid.participants), 'participant')}, {counted(grid.trials, 'trial')})"
+        f"({format_count(len(grid.participants), 'participant')}, {format_count(grid.trials, 'trial')})"
         for grid in study.retained.grids
     }
 
@@ -384,7 +388,7 @@ def _reasons(
     return reasons
 
 
-def _partly_missing(study: Study) -> list[str]:
+def _list_partly_missing(study: Study) -> list[str]:
     trials = study.retained.trials
     sentences = []
     recorded = int(trials["system_correct"].notna().sum())
@@ -408,6 +412,6 @@ def _row_name(measure: Measure) -> str:
     return measure.label + FORMATS[measure.unit].suffix
 
 
-def _shown(measure: Measure, value: float | None) -> str:
+def _format_value(measure: Measure, value: float | None) -> str:
     shown = FORMATS[measure.unit]
     return number(None if value is None else value * shown.factor, shown.decimals)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Canvas
 from ..participants.tasks.preference import win_rate_key
 from ..study.analysis import Study
 from ..study.preferences import Preference, Share, preferences
-from .figures import COLUMN, GRID, INK, STYLE, drawn, looks, with_n, wrapped
+from .figures import COLUMN, GRID, INK, STYLE, label_with_n, looks, render_figure, wrap_text
 from .page import Block, Card, Figure, Section, Text
 from .tables import Cell, Column, Table, interval, number, value_cell
 
@@ -210,15 +210,17 @@ def _figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
                     linewidths=0.9, zorder=3,
                 )  # fmt: skip
             people = len(each.compared.wins)
-            panel.set_yticks(range(len(rows)), [with_n(styles[row.condition].title, people) for row in rows])
+            panel.set_yticks(
+                range(len(rows)), [label_with_n(styles[row.condition].title, people) for row in rows]
+            )
             panel.set_ylim(len(rows) - 0.4, -0.6)
             panel.axvline(0, color=INK, linewidth=0.8)
             panel.grid(axis="x", color=GRID, linewidth=0.6)
-            panel.set_title(wrapped(each.criterion.text, 44), loc="left")
+            panel.set_title(wrap_text(each.criterion.text, 44), loc="left")
         panels[-1].set_xlabel("Strength (logarithm)")
     spoken = "; ".join(
         f"{each.criterion.key}, {styles[row.condition].title}: {number(row.log)} {interval(row.interval)}"
         for each in shown
         for row in _rows([each])
     )
-    return drawn(canvas, "strengths", CAPTION, f"Log strengths: {spoken}.", half=True)
+    return render_figure(canvas, "strengths", CAPTION, f"Log strengths: {spoken}.", half=True)

@@ -83,7 +83,7 @@ def _stability_blocks(
     shown = [one for one in stability if one.score in labels and one.same_sign is not None]
     changed = dict.fromkeys(one.measure for one in shown if one.same_sign != 1)
     kept = [measure_names[key] for key in dict.fromkeys(one.measure for one in shown) if key not in changed]
-    table = Table.crossed(
+    table = Table.from_records(
         "multiverse_stability",
         "Share of universes that keep the rank relation",
         stability,
@@ -150,7 +150,7 @@ def _left_out_table(shown: Sequence[Robustness], labels: dict[str, str], relatio
         Column("spearman", lambda row: row.subset.coefficients["spearman"]),
         Column("kendall", lambda row: row.subset.coefficients["kendall"]),
     ]
-    return Table.crossed(
+    return Table.from_records(
         "left_out",
         "Correlations with each system left out",
         subsets,

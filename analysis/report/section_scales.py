@@ -55,17 +55,17 @@ def scales_section(study: Study) -> Section | None:
     before = [score for score in every if score.table == "pre_survey" and study.bundle.pre_survey is not None]
     blocks: list[Block] = [Text(HOW)]
     if scores:
-        blocks.append(_by_condition(study, scores))
+        blocks.append(_tabulate_by_condition(study, scores))
     if before:
-        blocks.append(_described(study, before))
+        blocks.append(_tabulate_scores_before(study, before))
     rows = [_Row(score, reliability(_answers(study, score))) for score in (*scores, *before)]
     return Section("scales", "Scales", [*blocks, _reliabilities(rows)]) if rows else None
 
 
-def _by_condition(study: Study, scores: list[ScaleScore]) -> Table:
+def _tabulate_by_condition(study: Study, scores: list[ScaleScore]) -> Table:
     estimates = study.retained.estimates
     columns = {score.column: score for score in scores}
-    return Table.crossed(
+    return Table.from_records(
         "scale_scores",
         "Scores of scales per condition, means over participants with 95 % confidence intervals",
         [estimate for estimate in estimates.table.values() if estimate.measure.key in columns],
@@ -85,7 +85,7 @@ def _by_condition(study: Study, scores: list[ScaleScore]) -> Table:
     )
 
 
-def _described(study: Study, scores: list[ScaleScore]) -> Table:
+def _tabulate_scores_before(study: Study, scores: list[ScaleScore]) -> Table:
     """Describe scores before the items, of all participants and by condition."""
     people = study.people
     own = [(each.title, people.loc[people["condition"] == each.name]) for each in study.conditions]
@@ -93,7 +93,9 @@ def _described(study: Study, scores: list[ScaleScore]) -> Table:
     rows = []
     for score in scores:
         for title, members in groups:
-            values = _before(study, [score.column], members["participant_id"])[score.column].dropna()
+            values = _read_answers_before(study, [score.column], members["participant_id"])[
+                score.column
+            ].dropna()
             mean = float(values.mean()) if len(values) else None
             deviation = float(values.std(ddof=1)) if len(values) > 1 else None
             rows.append(_Before(score, title, len(values), mean, deviation))
@@ -108,7 +110,7 @@ def _described(study: Study, scores: list[ScaleScore]) -> Table:
     return Table.from_columns("scale_scores_before", caption, rows, columns, [BEFORE])
 
 
-def _before(study: Study, names: list[str], people: pd.Series) -> pd.DataFrame:
+def _read_answers_before(study: Study, names: list[str], people: pd.Series) -> pd.DataFrame:
     """Return answers before the items as numbers; yes is 1."""
     assert study.bundle.pre_survey is not None  # the callers have looked
     answers = study.bundle.pre_survey.set_index("participant_id").reindex(people)[names]
@@ -154,7 +156,7 @@ def _answers(study: Study, score: ScaleScore) -> Array:
     if score.table == "trials":
         frame = study.retained.trials.groupby("participant_id")[names].mean()
     elif score.table == "pre_survey":
-        frame = _before(study, names, study.people["participant_id"])
+        frame = _read_answers_before(study, names, study.people["participant_id"])
     else:
         post = study.bundle.post_survey
         frame = pd.DataFrame(columns=names, dtype=float)

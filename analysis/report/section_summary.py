@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from ..participants.estimates import Estimate
 from ..participants.exclusion_rules import ByHand
-from ..stats.correlations import LEAST_FOR_P, smallest_p
+from ..stats.correlations import LEAST_FOR_P, compute_smallest_p
 from ..study.analysis import Study
 from ..study.inference import Inference
-from .claims import TARGET_WORDS, claims_figure, claims_of, first_rows, verdicts
+from .claims import TARGET_WORDS, claims_figure, claims_of, select_first_rows, verdicts
 from .figures import condition_figure
 from .page import Card, Cards, Section
 from .section_against_scores import follow_card
@@ -26,7 +26,7 @@ def summary_section(study: Study, inference: Inference) -> Section:
     cards = [
         *first(study, inference),
         Card("How sure is this?", _certainty(study, inference)),
-        Card("What was planned?", _planned(study, inference)),
+        Card("What was planned?", _describe_plan(study, inference)),
     ]
     return Section("summary", "In short", [Cards(cards)])
 
@@ -48,7 +48,7 @@ def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
     cards.append(_differ_card(study, inference, "What else differs?"))
     if len(study.systems) > 1 and study.retained.relations.scores:
         cards.append(follow_card(study, inference.plan))
-    if study.retained.estimates.available("helpfulness"):
+    if study.retained.estimates.has_value("helpfulness"):
         cards.append(_ratings_card(study))
     return [card for card in cards if card]
 
@@ -68,7 +68,7 @@ def _differ_card(study: Study, inference: Inference, title: str) -> Card:
         return Card(
             title, ["No two conditions could be compared. The section on differences gives the reasons."]
         )
-    shown = first_rows(claims, alpha)
+    shown = select_first_rows(claims, alpha)
     left = len(claims) - len(shown)
     caption = (
         "Differences with 95 % confidence intervals of each comparison alone; a filled diamond is clear "
@@ -86,9 +86,9 @@ def _helpful_card(study: Study, inference: Inference) -> Card:
     if claims := claims_of(inference.styles.comparisons, inference.plan.target):
         alpha = inference.plan.alpha
         caption = "Styles of the same system: differences with 95 % confidence intervals."
-        figure = claims_figure(study, first_rows(claims, alpha), alpha, "styles-forest", caption)
+        figure = claims_figure(study, select_first_rows(claims, alpha), alpha, "styles-forest", caption)
         return Card(HELPFUL, verdicts(study, claims, alpha), figure)
-    if not study.retained.estimates.available("helpfulness"):
+    if not study.retained.estimates.has_value("helpfulness"):
         return Card(
             HELPFUL,
             ["Not known: the study has no rating of helpfulness, and shows no system in two styles."],
@@ -149,7 +149,7 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
     ]
     n = len(study.systems)
     if n >= 2 and study.retained.relations.scores:
-        smallest = smallest_p(n, "spearman")
+        smallest = compute_smallest_p(n, "spearman")
         points.append(
             f"Scores are compared over n = {n} systems. The smallest p that any ranking of them could reach "
             f"is {smallest:.2g}"
@@ -177,7 +177,7 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
             "to what people said about them."
         )
     points += _rationales(study)
-    if study.task.accuracy and not study.retained.estimates.available(study.task.accuracy):
+    if study.task.accuracy and not study.retained.estimates.has_value(study.task.accuracy):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
         )
@@ -199,7 +199,7 @@ def _rationales(study: Study) -> list[str]:
     return points
 
 
-def _planned(study: Study, inference: Inference) -> list[str]:
+def _describe_plan(study: Study, inference: Inference) -> list[str]:
     """Tell confirmatory from exploratory results."""
     plan, points = inference.plan, []
     if inference.declared:
@@ -218,10 +218,10 @@ def _planned(study: Study, inference: Inference) -> list[str]:
             "No plan was declared, so everything here is exploratory: it can suggest a hypothesis, and a new "
             "study can test it."
         )
-    return [*points, _excluded(study)]
+    return [*points, _describe_exclusions(study)]
 
 
-def _excluded(study: Study) -> str:
+def _describe_exclusions(study: Study) -> str:
     """Tell trials that rules leave out from those that researchers do."""
     rules, exclusions = study.bundle.rules, study.exclusions
     total = exclusions.total

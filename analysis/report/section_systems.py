@@ -8,7 +8,7 @@ from statistics import median
 from ..participants.bundle import SystemScores
 from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, Score
-from ..stats.correlations import LEAST_SYSTEMS, smallest_p
+from ..stats.correlations import LEAST_SYSTEMS, compute_smallest_p
 from ..study.human_vs_model import Quantity, Relation, Relations
 from .page import Block, Section, Text
 from .tables import Cell, Column, Table, interval, number
@@ -67,14 +67,14 @@ def scores_section(
     blocks: list[Block] = []
     absent = [name for _, name in systems if name not in scores_by_system]
     if absent:
-        blocks.append(Text(f"Systems without model scores: {_quoted(absent)}."))
+        blocks.append(Text(f"Systems without model scores: {_quote_names(absent)}."))
     if any(entry.is_known for entry in entries):
         notes = [
             _provenance(title, name, scores_by_system[name]) for title, name in systems if name not in absent
         ]
         blocks.append(_scores_table([title for title, _ in systems], entries, notes, intervals=bool(bounds)))
     if unused:
-        text = f"Systems with scores but without a condition in this study: {_quoted(unused)}."
+        text = f"Systems with scores but without a condition in this study: {_quote_names(unused)}."
         blocks.append(Text(text, "note"))
     return Section("scores", "Model scores", blocks)
 
@@ -96,7 +96,7 @@ def ranks_section(
     """
     title = "Rankings by people and by scores"
     if not relations.pairs or len(relations.systems) < LEAST_SYSTEMS:
-        return Section("ranks", title, [Text(too_few(relations))])
+        return Section("ranks", title, [Text(explain_too_few_systems(relations))])
     least = (plan or Plan()).sign_share
     parts = page_parts(relations.scores, 20)
     shown = [
@@ -110,16 +110,16 @@ def ranks_section(
         Text(f"{MEANING} {_share_meaning(relations, least, drawn)}"),
         Text(chance_sentence(len(relations.systems))),
         *(_rank_table(relations, part, least) for part in parts),
-        Text(how_sure(shown, least)),
+        Text(describe_recurrence(shown, least)),
     ]
-    if unknown := _unknown_questions(shown):
+    if unknown := _describe_unknown_scores(shown):
         blocks.append(Text(unknown, "note"))
     if without is not None:
-        blocks.append(Text(_changed_cells(relations, without)))
+        blocks.append(Text(_describe_changed_cells(relations, without)))
     return Section("ranks", title, blocks)
 
 
-def how_sure(cells: Sequence[Relation], least: float) -> str:
+def describe_recurrence(cells: Sequence[Relation], least: float) -> str:
     """Say how often the signs of cells recur in the replicates."""
     signed = [cell for cell in cells if cell.rank and cell.rank.sign]
     ties = sum(bool(cell.rank and cell.rank.tied) for cell in cells)
@@ -127,7 +127,7 @@ def how_sure(cells: Sequence[Relation], least: float) -> str:
     text = f"{len(signed)} of {len(cells)} cells have a sign; {ties} are blank because of a tie."
     if not shares:
         return text
-    sure = sum(cell.recurs(least) for cell in signed)
+    sure = sum(cell.is_recurring(least) for cell in signed)
     judged = [cell for cell in signed if cell.desirable]
     text += f" Their signs recur in {percent(median(shares))} of the replicates at the median"
     if 0 < len(judged) < len(signed):
@@ -144,7 +144,7 @@ def percent(share: float) -> str:
 
 def chance_sentence(n: int) -> str:
     """Describe how often chance fills a cell of the rank table."""
-    share = min(1.0, smallest_p(n, "spearman"))
+    share = min(1.0, compute_smallest_p(n, "spearman"))
     if n == 2:
         return "With two systems every cell without a tie is + or −, whatever the score: it shows little."
     return (
@@ -153,7 +153,7 @@ def chance_sentence(n: int) -> str:
     )
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)
 
 
@@ -205,7 +205,7 @@ def _scores_table(
         Column("low high", "interval"),
         Column("reason"),
     ]
-    table = Table.crossed(
+    table = Table.from_records(
         "scores",
         "Model scores of the systems in this study",
         entries,
@@ -249,7 +249,7 @@ def _share_meaning(relations: Relations, least: float, drawn: str) -> str:
     )
 
 
-def _unknown_questions(cells: Sequence[Relation]) -> str:
+def _describe_unknown_scores(cells: Sequence[Relation]) -> str:
     """Name the scores whose own uncertainty the shares leave out."""
     drawn = [cell for cell in cells if cell.shares is not None]
     drawn_scores = {cell.score.key for cell in drawn if cell.is_score_drawn}
@@ -306,7 +306,7 @@ def _rank_cell(relation: Relation, systems: int, least: float) -> Cell:
     sign, share = relation.rank.sign.replace("-", "−"), relation.sign_share
     if share is None:
         return Cell(sign, "sign", fewer)
-    if not relation.recurs(least):
+    if not relation.is_recurring(least):
         return Cell("", "sign", f"{sign} {percent(share)} {fewer}".strip())
     mark = {"desirable": " ✓", "undesirable": " ✗", "": ""}[relation.desirable]
     return Cell(f"{sign}{mark}", f"sign {relation.desirable}".strip(), f"{percent(share)} {fewer}".strip())
@@ -321,7 +321,7 @@ def page_parts(quantities: Sequence[Quantity], columns: int) -> list[Part]:
     return [Part(part, number, len(cut)) for number, part in enumerate(cut, start=1)]
 
 
-def _changed_cells(relations: Relations, without: Relations) -> str:
+def _describe_changed_cells(relations: Relations, without: Relations) -> str:
     changed = [
         f"{pair.measure.label} with {pair.score.label} ({_words(pair)} with, {_words(other)} without)"
         for key, pair in relations.pairs.items()
@@ -340,7 +340,7 @@ def _words(relation: Relation) -> str:
     return "tie" if relation.rank.tied else relation.rank.sign.replace("-", "−") or "blank"
 
 
-def too_few(relations: Relations) -> str:
+def explain_too_few_systems(relations: Relations) -> str:
     """Say why nothing can be related."""
     n = len(relations.systems)
     if n < LEAST_SYSTEMS:

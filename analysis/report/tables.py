@@ -125,7 +125,7 @@ class Table:
         return cls(name, caption, header, cells, notes, *csv_rows(columns, rows), wide=wide, words=words)
 
     @classmethod
-    def crossed(
+    def from_records(
         cls,
         name: str,
         caption: str,
@@ -156,12 +156,12 @@ class Table:
         (shown,) = (column for column in columns if column.cell)
         records_by_keys = {keys(record): record for record in records}
 
-        def crossing(key: Hashable) -> Column:
+        def build_column(key: Hashable) -> Column:
             return Column(
                 "", heading=across[key], cell=lambda row: shown.show(records_by_keys.get((row, key)))
             )
 
-        table = cls.from_columns(name, caption, rows, [*heads, *map(crossing, across)], notes, wide=wide)
+        table = cls.from_columns(name, caption, rows, [*heads, *map(build_column, across)], notes, wide=wide)
         header, data = csv_rows(columns, records)
         return replace(table, data_header=header, data=data)
 
@@ -219,7 +219,7 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def counted(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Return a count with its noun: "1 trial", "2 trials"."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 

@@ -106,7 +106,7 @@ def _blocks(location: str, results: Sequence[Result]) -> list[Block]:
     listed = [result for result in own if not result.column]
     crossed = [result for result in own if result.column]
     blocks: list[Block] = [_list(location, listed)] if listed else []
-    return [*blocks, _crossed(location, crossed)] if crossed else blocks
+    return [*blocks, _tabulate_cells(location, crossed)] if crossed else blocks
 
 
 DATA = fields("place", "row", "column", "published", "ours", "difference", "verdict", "basis", "reason")
@@ -117,7 +117,7 @@ def _list(location: str, results: Sequence[Result]) -> Table:
         *DATA,
         Column("", "row", "Value", is_text=True),
         Column("", "", "Paper", lambda result: _text(result.published, result.decimals)),
-        Column("", "", "Ours", _ours),
+        Column("", "", "Ours", _format_ours),
         Column("", "", "Difference", _difference),
         Column("", "", "Result", lambda result: Cell(result.verdict, detail=_source(result)), is_text=True),
     ]
@@ -125,11 +125,11 @@ def _list(location: str, results: Sequence[Result]) -> Table:
     return Table.from_columns(slug(location), f"{location}: the paper and ours", results, columns, notes)
 
 
-def _crossed(location: str, results: Sequence[Result]) -> Table:
+def _tabulate_cells(location: str, results: Sequence[Result]) -> Table:
     rows = list(dict.fromkeys(result.row for result in results))
     across = {result.column: result.column for result in results}
     cell = Column("", "", "", _pair)
-    return Table.crossed(
+    return Table.from_records(
         f"{slug(location)}_cells",
         f"{location}: ours, and the paper's value below it",
         results,
@@ -143,7 +143,7 @@ def _crossed(location: str, results: Sequence[Result]) -> Table:
     )
 
 
-def _ours(result: Result) -> Cell:
+def _format_ours(result: Result) -> Cell:
     text = _text(result.ours, result.decimals)
     return Cell(f"{text}\u00a0≠" if result.verdict == "differs" else text, KINDS[result.verdict])
 
@@ -151,7 +151,7 @@ def _ours(result: Result) -> Cell:
 def _pair(result: Result | None) -> Cell:
     if result is None:
         return Cell("", "missing")
-    ours = _ours(result)
+    ours = _format_ours(result)
     return Cell(ours.text, ours.kind, f"paper {_text(result.published, result.decimals)}")
 
 

@@ -116,13 +116,13 @@ def claims() -> list[Claim[Ratings]]:
         *_ranks(),
         *_correlations(),
         *_propagation(),
-        *_further(),
+        *_list_further_claims(),
     ]
 
 
 def figures(data: Ratings) -> dict[str, list[Block]]:
     """Draw the paper's figures that the release can give, by place."""
-    available = [measure for measure in MEASURES if data.study.retained.estimates.available(measure.key)]
+    available = [measure for measure in MEASURES if data.study.retained.estimates.has_value(measure.key)]
     caption = "Agreement, the share of answers rated correct: over-estimation lacks the systems' accuracy."
     drawn: dict[str, list[Block | None]] = {
         "Figure 2": [condition_figure(data.study, "agreement", caption), certainty_figure(data.study)],
@@ -140,8 +140,10 @@ def _sample() -> list[Claim[Ratings]]:
     def fact(row: str, key: str, ours: Callable[[Ratings], Value] | None, reason: str = "") -> Claim[Ratings]:
         return Claim(location, row, facts[key], ours, decimals=0, reason=reason)
 
-    def hits(rule: str) -> Claim[Ratings]:
-        return Claim(location, f"Trials that the rule {rule} hits", None, partial(_hits, rule), decimals=0)
+    def build_hits_claim(rule: str) -> Claim[Ratings]:
+        return Claim(
+            location, f"Trials that the rule {rule} hits", None, partial(_count_hits, rule), decimals=0
+        )
 
     return [
         fact("Participants", "participants", lambda data: len(data.release.participants)),
@@ -155,22 +157,22 @@ def _sample() -> list[Claim[Ratings]]:
             location,
             "Discarded responses (%)",
             facts["excluded_percent"],
-            lambda data: _discarded(data.study, data),
+            lambda data: _compute_discarded_percent(data.study, data),
             reason="The three rules hit 13 + 9 + 21 = 43 of 1000 responses. The paper names no other rule.",
         ),
-        *map(hits, ("too-fast", "too-slow", "known-before")),
+        *map(build_hits_claim, ("too-fast", "too-slow", "known-before")),
         Claim(
             location,
             "Discarded without two whole questions (%)",
             facts["excluded_percent"],
-            lambda data: _discarded(data.fewer, data),
+            lambda data: _compute_discarded_percent(data.fewer, data),
         ),
     ]
 
 
 def _scores() -> list[Claim[Ratings]]:
-    def ours(key: str, system: str) -> Callable[[Ratings], Value] | None:
-        share = {name: _published(name, system) / 100 for name in SCORE_GRID.rows}
+    def find_formula(key: str, system: str) -> Callable[[Ratings], Value] | None:
+        share = {name: _read_published(name, system) / 100 for name in SCORE_GRID.rows}
         derived = {
             "farm_4": share["c_rel_4"] / (1 + share["c_irr_4"]),
             "loca": share["loca_inside"] / (1 + share["loca_outside"]),
@@ -180,8 +182,8 @@ def _scores() -> list[Claim[Ratings]]:
     parts = ("farm_4", "loca")
     rest = [key for key in SCORE_GRID.rows if key not in parts]
     return [
-        *cells(SCORE_GRID, ours, rows=parts, labels=LABELS, basis="paper", tolerance=0.02),
-        *cells(SCORE_GRID, ours, rows=rest, labels=LABELS, reason=NO_OUTPUTS),
+        *cells(SCORE_GRID, find_formula, rows=parts, labels=LABELS, basis="paper", tolerance=0.02),
+        *cells(SCORE_GRID, find_formula, rows=rest, labels=LABELS, reason=NO_OUTPUTS),
     ]
 
 
@@ -200,7 +202,7 @@ def _results() -> list[Claim[Ratings]]:
             location,
             f"Over-estimation of {system} minus that of Qi-2019 (%)",
             value - deltas.numbers("over_estimation")[0],
-            partial(_over_estimation_change, system),
+            partial(_derive_over_estimation, system),
             basis="paper",
             tolerance=0.02,
         )
@@ -215,16 +217,21 @@ def _results() -> list[Claim[Ratings]]:
                 location,
                 f"Right answers of {system} that the text implies, of {25 - 2 * fewer} questions",
                 None,
-                partial(_implied, system, fewer=fewer),
+                partial(_count_implied_answers, system, fewer=fewer),
                 basis="both",
                 reason=IMPLIED,
             )
             for fewer in (False, True)
             for system in SYSTEMS
         ),
-        Claim("Figure 2", "Completion time at strongly disagree is below that at disagree", "yes", _rises),
         Claim(
-            "Figure 2", "From disagree on, completion time falls with each level of certainty", "yes", _falls
+            "Figure 2", "Completion time at strongly disagree is below that at disagree", "yes", _check_rise
+        ),
+        Claim(
+            "Figure 2",
+            "From disagree on, completion time falls with each level of certainty",
+            "yes",
+            _check_fall,
         ),
         *(
             Claim[Ratings]("Figure 2", at.format(level, over), None, partial(_time, level, over), decimals=1)
@@ -240,8 +247,8 @@ def _results() -> list[Claim[Ratings]]:
 
 
 def _ranks() -> list[Claim[Ratings]]:
-    def ours(row: str, column: str) -> Callable[[Ratings], Value] | None:
-        return partial(_undesired, row) if row in BASES else None
+    def find_formula(row: str, column: str) -> Callable[[Ratings], Value] | None:
+        return partial(_count_undesired, row) if row in BASES else None
 
     grid = PAPER.grids["rank_marks"]
     return [
@@ -249,7 +256,7 @@ def _ranks() -> list[Claim[Ratings]]:
         for row in grid.rows
         for claim in cells(
             grid,
-            ours,
+            find_formula,
             rows=[row],
             labels=LABELS,
             basis=BASES.get(row, "release"),
@@ -259,10 +266,10 @@ def _ranks() -> list[Claim[Ratings]]:
 
 
 def _correlations() -> list[Claim[Ratings]]:
-    def ours(row: str, column: str) -> Callable[[Ratings], Value] | None:
+    def find_formula(row: str, column: str) -> Callable[[Ratings], Value] | None:
         return partial(_pearson, row, column) if row in BASES and column in SCORE_GRID.rows else None
 
-    def exchanged(row: str, column: str) -> Callable[[Ratings], Value] | None:
+    def find_exchanged_formula(row: str, column: str) -> Callable[[Ratings], Value] | None:
         return partial(_pearson, row, column, exchanged=True) if column in SCORE_GRID.rows else None
 
     def reason(row: str, column: str) -> str:
@@ -270,15 +277,21 @@ def _correlations() -> list[Claim[Ratings]]:
             return NO_CORRECTNESS
         return EXCHANGED if column in SCORE_GRID.rows else NO_SCORE
 
-    def of_all(row: str, column: str) -> Callable[[Ratings], Value]:
+    def find_formula_of_all(row: str, column: str) -> Callable[[Ratings], Value]:
         return partial(_pearson, row, column, fewer=False)
 
     rows = tuple(PEARSON.rows)
     tables = (
-        ("standard scores", STANDARD, rows, ours, reason),
-        ("standard scores with all questions", STANDARD, ("tp", "tn"), of_all, ALL_QUESTIONS),
-        ("proposed scores", PROPOSED, rows, ours, reason),
-        ("proposed scores with Qi-2019 and Select & Forget exchanged", PROPOSED, LOWER, exchanged, reason),
+        ("standard scores", STANDARD, rows, find_formula, reason),
+        ("standard scores with all questions", STANDARD, ("tp", "tn"), find_formula_of_all, ALL_QUESTIONS),
+        ("proposed scores", PROPOSED, rows, find_formula, reason),
+        (
+            "proposed scores with Qi-2019 and Select & Forget exchanged",
+            PROPOSED,
+            LOWER,
+            find_exchanged_formula,
+            reason,
+        ),
     )
     return [
         claim
@@ -307,7 +320,7 @@ def _propagation() -> list[Claim[Ratings]]:
     return cells(PAPER.grids["propagation"], lambda row, column: None, labels=labels, reason=NO_OUTPUTS)
 
 
-def _further() -> list[Claim[Ratings]]:
+def _list_further_claims() -> list[Claim[Ratings]]:
     """Name the figures and tables that need what the release does not hold."""
     asked = "Questions about each answer and after the study"
     missing = (
@@ -325,7 +338,7 @@ def _questions(data: Ratings) -> int:
     return len(data.study.version.item_questionnaire) + len(data.study.version.post_survey)
 
 
-def _published(key: str, system: str) -> float:
+def _read_published(key: str, system: str) -> float:
     value = SCORE_GRID.get(key, system)
     assert isinstance(value, int | float)
     return float(value)
@@ -342,13 +355,15 @@ def _human(row: str, data: Ratings, *, fewer: bool = True) -> list[float]:
     if row == "time_mean":
         return [_mean(row, system, data) for system in SYSTEMS]
     if row not in ("tp", "tn"):
-        return _printed(row)
+        return _read_printed(row)
     agreement = [_mean("agreement", system, data, fewer=fewer) for system in SYSTEMS]
-    true = [rated - false for rated, false in zip(agreement, _printed("fp"), strict=True)]
-    return true if row == "tp" else [-each - fn for each, fn in zip(agreement, _printed("fn"), strict=True)]
+    true = [rated - false for rated, false in zip(agreement, _read_printed("fp"), strict=True)]
+    return (
+        true if row == "tp" else [-each - fn for each, fn in zip(agreement, _read_printed("fn"), strict=True)]
+    )
 
 
-def _printed(row: str) -> list[float]:
+def _read_printed(row: str) -> list[float]:
     """Return the values of section 6.5; FN is what is neither correct nor FP."""
     deltas = PAPER.grids["deltas"]
     if row != "fn":
@@ -360,32 +375,32 @@ def _printed(row: str) -> list[float]:
 def _pearson(row: str, key: str, data: Ratings, *, exchanged: bool = False, fewer: bool = True) -> float:
     first, second, third = _human(row, data, fewer=fewer)
     human = [second, first, third] if exchanged else [first, second, third]
-    value = correlate(human, [_published(key, system) for system in SYSTEMS], "pearson").value
+    value = correlate(human, [_read_published(key, system) for system in SYSTEMS], "pearson").value
     assert value is not None
     return value
 
 
-def _undesired(row: str, data: Ratings) -> str:
+def _count_undesired(row: str, data: Ratings) -> str:
     """Count the standard scores by which a choice makes a measure worse."""
     wanted: Direction = "lower" if row in LOWER else "higher"
     signs = [
-        rank_relation(_human(row, data), [_published(key, system) for system in SYSTEMS]).sign
+        rank_relation(_human(row, data), [_read_published(key, system) for system in SYSTEMS]).sign
         for key in STANDARD
     ]
     bad = [sign for sign in signs if desirability(sign, wanted, "higher") == "undesirable"]
     return f"{len(bad)} × {bad[0]}" if bad else "none"
 
 
-def _over_estimation_change(system: str, data: Ratings) -> float:
+def _derive_over_estimation(system: str, data: Ratings) -> float:
     """Derive it as FP − FN."""
     index = SYSTEMS.index(system)
-    return _printed("fp")[index] - _printed("fn")[index]
+    return _read_printed("fp")[index] - _read_printed("fn")[index]
 
 
-def _implied(system: str, data: Ratings, *, fewer: bool) -> float:
+def _count_implied_answers(system: str, data: Ratings, *, fewer: bool) -> float:
     """Count the right answers that agreement − over-estimation implies."""
     questions = len(data.release.item_ids) - fewer * len(DROPPED_QUESTIONS)
-    over = _printed("over_estimation")[SYSTEMS.index(system)]
+    over = _read_printed("over_estimation")[SYSTEMS.index(system)]
     return (_mean("agreement", system, data, fewer=fewer) - over) / 100 * questions
 
 
@@ -395,13 +410,13 @@ def _mean(key: str, condition: str, data: Ratings, *, fewer: bool = False) -> fl
     return estimate.value * SCALE.get(estimate.measure.unit, 1.0)
 
 
-def _discarded(study: Study, data: Ratings) -> float:
+def _compute_discarded_percent(study: Study, data: Ratings) -> float:
     """Return the percentage of the released responses that are left out."""
     total = len(data.study.trials)
     return 100 * (total - len(study.retained.trials)) / total
 
 
-def _hits(rule: str, data: Ratings) -> int:
+def _count_hits(rule: str, data: Ratings) -> int:
     return sum(rule in names for names in data.study.exclusions.names)
 
 
@@ -413,10 +428,10 @@ def _time(level: int, over: str, data: Ratings) -> float:
     return float(trials.loc[trials["certainty"] == level, "client_total_ms"].mean() / 1000)
 
 
-def _rises(data: Ratings) -> str:
+def _check_rise(data: Ratings) -> str:
     return "yes" if _time(1, "trials", data) < _time(2, "trials", data) else "no"
 
 
-def _falls(data: Ratings) -> str:
+def _check_fall(data: Ratings) -> str:
     times = [_time(level, "trials", data) for level in LEVELS[1:]]
     return "yes" if times == sorted(times, reverse=True) else "no"

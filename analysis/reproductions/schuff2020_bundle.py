@@ -79,11 +79,13 @@ def write_bundle(release: Release, folder: Path) -> Path:
     """
     trials = [row for participant in release.participants for row in _trials(participant)]
     people = [
-        _who(participant)
+        _build_id_columns(participant)
         | {"status": "completed", "items_submitted": len(participant.per_question_ratings.question_ids)}
         for participant in release.participants
     ]
-    surveys = [_who(one) | one.post_questionnaire_ratings.answers() for one in release.participants]
+    surveys = [
+        _build_id_columns(one) | one.post_questionnaire_ratings.answers() for one in release.participants
+    ]
     for name, rows in (("trials", trials), ("participants", people), ("post_survey", surveys)):
         write_text(folder / f"{name}.csv", csv_text(list(rows[0]), [list(row.values()) for row in rows]))
     documents: dict[str, Any] = {"study_version": _study(release), "rules": {"rules": _RULES}}
@@ -93,7 +95,7 @@ def write_bundle(release: Release, folder: Path) -> Path:
     return folder
 
 
-def _who(participant: ReleasedParticipant) -> dict[str, object]:
+def _build_id_columns(participant: ReleasedParticipant) -> dict[str, object]:
     return {
         "participant_id": public_id(participant),
         "mode": "live",
@@ -106,7 +108,7 @@ def _trials(participant: ReleasedParticipant) -> Iterator[dict[str, object]]:
     answered = participant.per_question_ratings.trials()
     for position, (item, milliseconds, answers) in enumerate(answered, start=1):
         own = {"item_id": item, "position": position, "submitted_at": None, "client_total_ms": milliseconds}
-        yield _who(participant) | own | answers | {"system_correct": None}
+        yield _build_id_columns(participant) | own | answers | {"system_correct": None}
 
 
 def _study(release: Release) -> Mapping[str, Any]:

@@ -169,7 +169,7 @@ def _box_tables() -> list[Claim[Annotations]]:
     def f1(row: str, column: str) -> Callable[[Annotations], Value] | None:
         return partial(_harmonic, row) if column == "f1" and row != "LXMERT" else None
 
-    def nothing(row: str, column: str) -> None:
+    def find_no_formula(row: str, column: str) -> None:
         return None
 
     def reason(row: str, column: str) -> str:
@@ -180,7 +180,7 @@ def _box_tables() -> list[Claim[Annotations]]:
         for name in ("table_1", "table_4", "table_5", "table_6")
         for claim in cells(
             PAPER.grids[name],
-            f1 if name == "table_4" else nothing,
+            f1 if name == "table_4" else find_no_formula,
             labels=LABELS,
             reason=reason,
             basis="paper",
@@ -190,14 +190,21 @@ def _box_tables() -> list[Claim[Annotations]]:
 
 
 def _span_table() -> list[Claim[Annotations]]:
-    def overall(row: str, column: str) -> Callable[[Annotations], Value] | None:
+    def find_overall_formula(row: str, column: str) -> Callable[[Annotations], Value] | None:
         return partial(_micro_average, row) if column == "overall_cross_entropy" else None
 
     # The columns have one digit, so that their mean may be off by half of its unit on top of its own.
     def reason(row: str, column: str) -> str | Callable[[Annotations], str]:
         return partial(_average_reason, row) if column == "overall_cross_entropy" else NO_OUTPUTS
 
-    return cells(PAPER.grids["table_2"], overall, labels=LABELS, reason=reason, basis="both", tolerance=0.1)
+    return cells(
+        PAPER.grids["table_2"],
+        find_overall_formula,
+        labels=LABELS,
+        reason=reason,
+        basis="both",
+        tolerance=0.1,
+    )
 
 
 def _span_gold() -> list[Claim[Annotations]]:

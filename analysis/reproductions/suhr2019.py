@@ -83,15 +83,15 @@ def _train() -> list[Claim[Examples]]:
     facts, location, no_file = PAPER.facts, "Section Bias in NLVR2", NO_FILE.format("training")
     grid = PAPER.grids["frequency"]
 
-    def ours(row: str, column: str) -> Callable[[Examples], Value]:
+    def find_formula(row: str, column: str) -> Callable[[Examples], Value]:
         return partial(_frequency, "train", int(row), column)
 
-    def twice(row: str, key: str, column: str) -> Claim[Examples]:
-        return Claim(location, row, facts[key], ours("2", column), decimals=0, reason=no_file)
+    def build_twice_claim(row: str, key: str, column: str) -> Claim[Examples]:
+        return Claim(location, row, facts[key], find_formula("2", column), decimals=0, reason=no_file)
 
     return [
-        twice("Pairs that occur twice", "train_twice", "pairs"),
-        twice("Of these, pairs with one label", "train_twice_same", "observed_same"),
+        build_twice_claim("Pairs that occur twice", "train_twice", "pairs"),
+        build_twice_claim("Of these, pairs with one label", "train_twice_same", "observed_same"),
         Claim(
             location,
             "Pairs that occur three times, expected with one label",
@@ -101,18 +101,20 @@ def _train() -> list[Claim[Examples]]:
             basis="paper",
             reason=TRIPLES,
         ),
-        *cells(grid, ours, labels=LABELS, reason=no_file),
+        *cells(grid, find_formula, labels=LABELS, reason=no_file),
     ]
 
 
 def _dev() -> list[Claim[Examples]]:
     facts, bias = PAPER.facts, "Section Bias in NLVR2"
 
-    def of_dev(value: Callable[[VisualBias], Value]) -> Callable[[Examples], Value]:
+    def apply_to_dev(value: Callable[[VisualBias], Value]) -> Callable[[Examples], Value]:
         return lambda data: value(data.splits["dev"]) if "dev" in data.splits else None
 
     def size(location: str, row: str, key: str, ids: Callable[[VisualBias], Sized]) -> Claim[Examples]:
-        return Claim(location, row, facts[key], of_dev(lambda dev: len(ids(dev))), decimals=0, reason=reason)
+        return Claim(
+            location, row, facts[key], apply_to_dev(lambda dev: len(ids(dev))), decimals=0, reason=reason
+        )
 
     reason = NO_FILE.format("development")
     protocol = "Section New Evaluation Protocol"
@@ -122,7 +124,7 @@ def _dev() -> list[Claim[Examples]]:
             bias,
             "Accuracy of the majority label of each pair (%)",
             facts["majority_label_accuracy"],
-            of_dev(lambda dev: 100 * dev.majority_accuracy),
+            apply_to_dev(lambda dev: 100 * dev.majority_accuracy),
             reason=reason,
         ),
         size(protocol, "Balanced examples", "balanced", lambda dev: dev.balanced_ids),
@@ -132,7 +134,7 @@ def _dev() -> list[Claim[Examples]]:
                 protocol,
                 f"The released {part} examples are those of the rule",
                 "yes",
-                partial(_same_ids, part),
+                partial(_check_same_ids, part),
                 reason=f"Neither {part}_dev.json nor dev.json may be missing.",
             )
             for part in PARTS
@@ -156,10 +158,10 @@ def _systems() -> list[Claim[Examples]]:
     """Check the deltas against the accuracies that the notebook prints."""
     grid = PAPER.grids["systems"]
 
-    def ours(row: str, column: str) -> Callable[[Examples], Value] | None:
+    def find_formula(row: str, column: str) -> Callable[[Examples], Value] | None:
         return partial(_delta, row, column.removesuffix("_delta")) if column.endswith("_delta") else None
 
-    return cells(grid, ours, labels=LABELS, reason=NO_PREDICTIONS, basis="paper", tolerance=0.1)
+    return cells(grid, find_formula, labels=LABELS, reason=NO_PREDICTIONS, basis="paper", tolerance=0.1)
 
 
 def _frequency(split: str, frequency: int, column: str, data: Examples) -> float | None:
@@ -172,7 +174,7 @@ def _frequency(split: str, frequency: int, column: str, data: Examples) -> float
     return 100 * value if share else value
 
 
-def _same_ids(part: str, data: Examples) -> str | None:
+def _check_same_ids(part: str, data: Examples) -> str | None:
     if "dev" not in data.splits or part not in data.parts:
         return None
     dev = data.splits["dev"]

@@ -166,11 +166,15 @@ def farm(
             f"without_relevant has k = {sorted(without_relevant)}, "
             f"without_irrelevant has k = {sorted(without_irrelevant)}"
         )
-    c_rel = {k: _changed(answers, without_relevant[k], f"without_relevant[{k}]") for k in without_relevant}
-    c_irr = {
-        k: _changed(answers, without_irrelevant[k], f"without_irrelevant[{k}]") for k in without_relevant
+    c_rel = {
+        k: _compute_changed_share(answers, without_relevant[k], f"without_relevant[{k}]")
+        for k in without_relevant
     }
-    scores = {k: _discounted(c_rel[k], c_irr[k]) for k in c_rel}
+    c_irr = {
+        k: _compute_changed_share(answers, without_irrelevant[k], f"without_irrelevant[{k}]")
+        for k in without_relevant
+    }
+    scores = {k: _discount_share(c_rel[k], c_irr[k]) for k in c_rel}
     return Farm(farm=scores, c_rel=c_rel, c_irr=c_irr, questions=len(answers))
 
 
@@ -189,7 +193,7 @@ def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
         if answer_type != "span":
             continue
         spans += 1
-        sentence = _one_sentence(first, last)
+        sentence = _find_sentence(first, last)
         if sentence is None:
             continue
         if sentence in {_fact(fact) for fact in relevant}:
@@ -198,7 +202,7 @@ def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
             outside += 1
     share_in = inside / spans if spans else None
     share_out = outside / spans if spans else None
-    return Loca(_discounted(share_in, share_out), share_in, share_out, spans, inside, outside)
+    return Loca(_discount_share(share_in, share_out), share_in, share_out, spans, inside, outside)
 
 
 def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[Any]]]) -> ErrorPropagation:
@@ -220,7 +224,7 @@ def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[
     return ErrorPropagation(_share(all_facts), _share(no_facts), len(all_facts), len(no_facts), questions)
 
 
-def _changed(before: Mapping[str, str], after: Mapping[str, str], name: str) -> float | None:
+def _compute_changed_share(before: Mapping[str, str], after: Mapping[str, str], name: str) -> float | None:
     if before.keys() != after.keys():
         odd = sorted(before.keys() ^ after.keys())
         raise ValueError(f"{name} and answers differ in {len(odd)} question ids, {odd[0]!r} among them")
@@ -231,11 +235,11 @@ def _share(flags: Sequence[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
-def _discounted(wanted: float | None, unwanted: float | None) -> float | None:
+def _discount_share(wanted: float | None, unwanted: float | None) -> float | None:
     return None if wanted is None or unwanted is None else wanted / (1 + unwanted)
 
 
-def _one_sentence(first: Any, last: Any) -> Fact | None:
+def _find_sentence(first: Any, last: Any) -> Fact | None:
     """Return the sentence of both tokens; None across sentences or in a title."""
     if first is None or last is None or _fact(first) != _fact(last) or first[1] < 0:
         return None

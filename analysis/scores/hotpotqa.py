@@ -150,7 +150,7 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
         0.6666666666666666
     """
     totals, n = [0.0] * len(KEYS), 0
-    for _, values in _each(gold, predictions):
+    for _, values in _score_questions(gold, predictions):
         totals, n = list(map(add, totals, values)), n + 1
     return {key: total / n for key, total in zip(KEYS, totals, strict=True)}
 
@@ -162,11 +162,11 @@ def score_each(
 
     Their means are those of `score`, which documents the arguments.
     """
-    for question_id, values in _each(gold, predictions):
+    for question_id, values in _score_questions(gold, predictions):
         yield question_id, dict(zip(KEYS, values, strict=True))
 
 
-def _each(
+def _score_questions(
     gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     answers, facts = _predicted_parts(predictions)
@@ -224,7 +224,7 @@ def malformed_facts(predictions: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return malformed
 
 
-def plain_facts(facts: Any) -> tuple[list[tuple[str, int]], list[int]]:
+def normalise_facts(facts: Any) -> tuple[list[tuple[str, int]], list[int]]:
     """Return predicted facts as titles and indices with the same scores.
 
     A fact that cannot match gets a title that no article has, and two that are equal for the official script
@@ -237,7 +237,7 @@ def plain_facts(facts: Any) -> tuple[list[tuple[str, int]], list[int]]:
         The facts, and the places of those that are malformed.
 
     Examples:
-        >>> plain_facts([["Ed Wood", 0], ["Ed Wood"]])
+        >>> normalise_facts([["Ed Wood", 0], ["Ed Wood"]])
         ([('Ed Wood', 0), ("malformed fact 1: ('Ed Wood',)", 0)], [1])
     """
     plain: list[tuple[str, int]] = []

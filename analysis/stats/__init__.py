@@ -10,10 +10,10 @@ first use, which spares each process of the site a seventh of its start, and
 from .bootstrap import (
     Interval,
     bootstrap_interval,
-    few_units_level,
     leave_one_out_means,
     percentile_interval,
     resample,
+    widen_level,
 )
 from .bootstrap_sums import Quantity, Tally, mean_tally, quantities
 from .bradley_terry import Strengths, fit_strengths
@@ -79,7 +79,6 @@ __all__ = [
     "delta_within",
     "desirability",
     "equivalence",
-    "few_units_level",
     "fit_strengths",
     "hedges_g",
     "leave_one_out_means",
@@ -100,4 +99,5 @@ __all__ = [
     "spent_alpha",
     "superiority_within",
     "welch_difference",
+    "widen_level",
 ]

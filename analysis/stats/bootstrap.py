@@ -122,7 +122,7 @@ def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, 
     return float(low), float(high)
 
 
-def few_units_level(level: float, *units: int) -> float:
+def widen_level(level: float, *units: int) -> float:
     """Widen the level of a percentile interval for few resampled units [1].
 
     A bootstrap over n units spreads by √((n − 1)/n) too little and has normal, not
@@ -139,9 +139,9 @@ def few_units_level(level: float, *units: int) -> float:
         1. Hesterberg (2015), The American Statistician 69, section 3.3.
 
     Examples:
-        >>> round(few_units_level(0.95, 10), 3), round(few_units_level(0.95, 1000), 3)
+        >>> round(widen_level(0.95, 10), 3), round(widen_level(0.95, 1000), 3)
         (0.983, 0.95)
-        >>> round(few_units_level(0.95, 10, 10), 3)
+        >>> round(widen_level(0.95, 10, 10), 3)
         0.973
     """
     freedom = sum(n - 1 for n in units)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arrays import Array
-from .bootstrap import few_units_level, percentile_interval
+from .bootstrap import percentile_interval, widen_level
 
 MOST_STEPS = 100
 LARGEST_STEP = 2.0  # of a logarithm at once
@@ -80,7 +80,7 @@ def fit_strengths(
         counts = rng.multinomial(people, np.full(people, 1 / people), min(AT_ONCE, resamples - start))
         drawn.append(_maximise(*(np.tensordot(counts.astype(float), each, axes=1) for each in (w, t)))[0])
     replicates = np.concatenate(drawn) if drawn else np.empty((0, w.shape[1]))
-    wide = few_units_level(level, people) if people > 1 else level
+    wide = widen_level(level, people) if people > 1 else level
     has_interval = people > 1 and not np.isnan(logs).any()
     intervals = [percentile_interval(own, wide) if has_interval else None for own in replicates.T]
     reason = ""
@@ -128,7 +128,7 @@ def _maximise(wins: Array, ties: Array) -> tuple[Array, Array]:
         if longest[~unbounded].max(initial=0.0) < CLOSE_ENOUGH:
             break
         step *= np.minimum(1.0, LARGEST_STEP / np.maximum(longest, LARGEST_STEP))
-        at += _shortened(step, at, counts, design, has_ties)
+        at += _shorten_steps(step, at, counts, design, has_ties)
         unbounded |= np.abs(at).max(axis=1) > LARGEST_LOG
         at[unbounded] = 0.0
     at[unbounded | (longest[:, 0] > CLOSE_ENOUGH)] = np.nan
@@ -169,7 +169,9 @@ def _newton_step(at: Array, counts: Array, design: Array, has_ties: NDArray[np.b
     return np.asarray(np.linalg.solve(information, gradient[..., None])[..., 0])
 
 
-def _shortened(step: Array, at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
+def _shorten_steps(
+    step: Array, at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]
+) -> Array:
     """Halve the steps until the likelihood falls in no set.
 
     Whole Newton steps overshoot if one outcome is rare.

@@ -18,7 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from .arrays import Array
-from .rank_agreement import pair_signs, paired_values, settled
+from .rank_agreement import check_paired_values, pair_signs, settle_ties
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
@@ -61,21 +61,21 @@ class Rows:
         self.values = values
         self._transformed: dict[Coefficient, Array] = {}
 
-    def transformed(self, coefficient: Coefficient) -> Array:
+    def transform_for(self, coefficient: Coefficient) -> Array:
         """Return the rows whose cosines are the coefficient."""
         if coefficient not in self._transformed:
             values = self.values
             self._transformed[coefficient] = (
-                _remembered(coefficient, values.tobytes(), values.shape)
+                _transform_rows(coefficient, values.tobytes(), values.shape)
                 if values.size <= REMEMBERED_VALUES
                 else TRANSFORMS[coefficient](values)
             )
         return self._transformed[coefficient]
 
 
-def paired(coefficient: Coefficient, x: Rows, y: Rows) -> Array:
+def correlate_rows(coefficient: Coefficient, x: Rows, y: Rows) -> Array:
     """Compute a coefficient of paired rows; one side may have a single row."""
-    return _cosine(x.transformed(coefficient), y.transformed(coefficient))
+    return _cosine(x.transform_for(coefficient), y.transform_for(coefficient))
 
 
 class Replicates(Rows):
@@ -95,17 +95,17 @@ class Replicates(Rows):
 
         None if more than one replicate in twenty is constant or undefined.
         """
-        centred = self.transformed("pearson")
+        centred = self.transform_for("pearson")
         defined = (centred != 0).any(axis=1) & ~np.isnan(centred).any(axis=1)
         if not len(defined) or defined.mean() < 0.95:
             return None
-        return Region.around(self.human, self.values[defined])
+        return Region.from_replicates(self.human, self.values[defined])
 
-    def pulled(self, region: "Region", model: Array) -> Rows:
-        """Return `Region.pulled`, kept for the next coefficient of a score."""
+    def pull_points(self, region: "Region", model: Array) -> Rows:
+        """Return `Region.pull_points`, kept for the next coefficient of a score."""
         key = model.tobytes()
         if self._pulled is None or self._pulled[0] != key:
-            self._pulled = key, Rows(region.pulled(model))
+            self._pulled = key, Rows(region.pull_points(model))
         return self._pulled[1]
 
 
@@ -130,7 +130,7 @@ class Region:
     surface: Rows
 
     @classmethod
-    def around(cls, human: Array, replicates: Array, level: float = 0.95) -> "Region":
+    def from_replicates(cls, human: Array, replicates: Array, level: float = 0.95) -> "Region":
         """Bound the region that holds the share `level` of the replicates."""
         centre = human - human.mean()
         apart = replicates - replicates.mean(axis=1, keepdims=True)
@@ -142,7 +142,7 @@ class Region:
         surface = Rows(centre + (apart - centre) * scale)
         return cls(centre, apart[distance <= bound], inverse, spread @ inverse, bound, surface)
 
-    def pulled(self, model: Array) -> Array:
+    def pull_points(self, model: Array) -> Array:
         """Move points to the model score's shape as far as the region reaches.
 
         This finds the region's extremes also where no replicate happens to lie.
@@ -191,22 +191,22 @@ def correlate(
         >>> correlate([1, 2, 3], [1, 2, 4], "spearman").value
         1.0
     """
-    x, y = paired_values(human, model)
+    x, y = check_paired_values(human, model)
     n = len(x)
     measure, score = Rows(x[None]), Rows(y[None])
     for name, values in (("the human measure", measure), ("the model score", score)):
-        if not values.transformed("pearson").any():
+        if not values.transform_for("pearson").any():
             return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
-    value = float(paired(coefficient, measure, score)[0])
+    value = float(correlate_rows(coefficient, measure, score)[0])
     interval = positive = None
     if replicates is not None:
         people = replicates if isinstance(replicates, Replicates) else Replicates(x, replicates)
         interval = region_interval(people, y, coefficient)
         drawn = score if model_replicates is None else model_replicates
         positive = _positive_share(
-            paired(coefficient, people, drawn if isinstance(drawn, Rows) else Rows(drawn))
+            correlate_rows(coefficient, people, drawn if isinstance(drawn, Rows) else Rows(drawn))
         )
-    least = smallest_p(n, coefficient)
+    least = compute_smallest_p(n, coefficient)
     if n < LEAST_FOR_P:
         return Correlation(coefficient, n, value, interval, positive, smallest_p=least)
     p, method = _permutation_p(STATISTICS[coefficient], x, y, value, rng)
@@ -244,12 +244,15 @@ def region_interval(
     if region is None:
         return None
     values = np.concatenate(
-        [paired(coefficient, points, score) for points in (region.surface, replicates.pulled(region, model))]
+        [
+            correlate_rows(coefficient, points, score)
+            for points in (region.surface, replicates.pull_points(region, model))
+        ]
     )
     return float(np.nanmin(values)), float(np.nanmax(values))
 
 
-def smallest_p(n: int, coefficient: Coefficient) -> float:
+def compute_smallest_p(n: int, coefficient: Coefficient) -> float:
     """Return the smallest two-sided permutation p that n systems could reach.
 
     Rank coefficients reach their extreme in two of the n! orders (the same and the reversed ranking),
@@ -264,12 +267,12 @@ def pearson(x: Array, y: Array) -> Array:
 
     Both are rows × n; one of them may have a single row.
     """
-    return paired("pearson", Rows(x), Rows(y))
+    return correlate_rows("pearson", Rows(x), Rows(y))
 
 
 def spearman(x: Array, y: Array) -> Array:
     """Compute Pearson's r of the ranks, ties with their mean rank."""
-    return paired("spearman", Rows(x), Rows(y))
+    return correlate_rows("spearman", Rows(x), Rows(y))
 
 
 def kendall(x: Array, y: Array) -> Array:
@@ -277,7 +280,7 @@ def kendall(x: Array, y: Array) -> Array:
 
     It is corrected for ties on either side.
     """
-    return paired("kendall", Rows(x), Rows(y))
+    return correlate_rows("kendall", Rows(x), Rows(y))
 
 
 STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
@@ -293,14 +296,14 @@ def _positive_share(values: Array) -> float | None:
     return float((defined > 0).mean()) if len(defined) >= 0.95 * len(values) > 0 else None
 
 
-def _centred(values: Array) -> Array:
+def _centre_rows(values: Array) -> Array:
     """Subtract each row's mean; exactly 0 for a constant row."""
-    return np.where(_constant(values), 0.0, values - values.mean(axis=1, keepdims=True))
+    return np.where(_is_constant(values), 0.0, values - values.mean(axis=1, keepdims=True))
 
 
-def _constant(values: Array) -> NDArray[np.bool_]:
+def _is_constant(values: Array) -> NDArray[np.bool_]:
     """Test whether all values of a row are ties; rows × 1."""
-    rounded = settled(values)
+    rounded = settle_ties(values)
     return (rounded == rounded[:, :1]).all(axis=1, keepdims=True)
 
 
@@ -312,18 +315,18 @@ def _cosine(x: Array, y: Array) -> Array:
 
 
 def _ranks(values: Array) -> Array:
-    return np.asarray(scipy.stats.rankdata(settled(values), axis=1, nan_policy="propagate"))
+    return np.asarray(scipy.stats.rankdata(settle_ties(values), axis=1, nan_policy="propagate"))
 
 
 TRANSFORMS: dict[Coefficient, Callable[[Array], Array]] = {
-    "pearson": _centred,
-    "spearman": lambda values: _centred(_ranks(values)),
+    "pearson": _centre_rows,
+    "spearman": lambda values: _centre_rows(_ranks(values)),
     "kendall": pair_signs,
 }
 
 
 @lru_cache(maxsize=4096)
-def _remembered(coefficient: Coefficient, values: bytes, shape: tuple[int, ...]) -> Array:
+def _transform_rows(coefficient: Coefficient, values: bytes, shape: tuple[int, ...]) -> Array:
     """Transform the rows of an estimate, which has many correlations."""
     transformed = TRANSFORMS[coefficient](np.frombuffer(values).reshape(shape))
     transformed.setflags(write=False)
@@ -331,7 +334,7 @@ def _remembered(coefficient: Coefficient, values: bytes, shape: tuple[int, ...])
 
 
 @lru_cache(maxsize=4)
-def all_orders(n: int) -> NDArray[np.intp]:
+def list_orders(n: int) -> NDArray[np.intp]:
     """Return all orders of n systems, n! × n, the natural one first."""
     return np.array(list(permutations(range(n))))
 
@@ -346,7 +349,7 @@ def _permutation_p(
     """Compute the share of orders with a coefficient at least as far from 0."""
     n = len(x)
     if n <= MOST_FOR_ENUMERATION:
-        extreme = np.abs(statistic(x[None], y[all_orders(n)])) >= abs(value) - 1e-9
+        extreme = np.abs(statistic(x[None], y[list_orders(n)])) >= abs(value) - 1e-9
         return float(extreme.mean()), "exact"
     if rng is None:
         raise ValueError(f"rng is needed to sample orders of {n} systems")

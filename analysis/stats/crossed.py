@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 
 from .arrays import Array
-from .effect_sizes import never_zero
+from .effect_sizes import keep_positive
 from .results import LEAST
 
 TOO_FEW_ITEMS = f"at least {LEAST} items are needed to say how items differ"
@@ -76,7 +76,7 @@ class CrossedTest:
     def p_beyond(self, bound: float, *, above: bool) -> float:
         """Return the one-sided p of the hypothesis that it is not beyond it."""
         t = (self.estimate - bound) / sqrt(self.variance) * (1 if above else -1)
-        return never_zero(float(scipy.stats.t.sf(t, self.freedom[1])))
+        return keep_positive(float(scipy.stats.t.sf(t, self.freedom[1])))
 
 
 def crossed_test(blocks: Sequence[Block], *, items: bool) -> CrossedTest:
@@ -105,7 +105,7 @@ def crossed_test(blocks: Sequence[Block], *, items: bool) -> CrossedTest:
     means = np.concatenate([block.values.mean(axis=0) for block in blocks])
     if items and blocks[0].influence.shape[2] < LEAST:
         return CrossedTest(means, reason=TOO_FEW_ITEMS)
-    parts = _random_parts(blocks) if items else _over_participants(blocks)
+    parts = _random_parts(blocks) if items else _build_participant_parts(blocks)
     covariance = np.sum([part.sign * part.covariance for part in parts], axis=0)
     total = float(np.trace(covariance))
     if not total > 1e-14 * float((means**2).max()):
@@ -113,7 +113,7 @@ def crossed_test(blocks: Sequence[Block], *, items: bool) -> CrossedTest:
     spread = sum(float((part.covariance**2).sum()) / part.freedom for part in parts)
     upper = float(np.clip(total**2 / (covariance**2).sum(), 1, len(means) - 1))
     f = float(((means - means.mean()) ** 2).sum()) / total
-    p = never_zero(float(scipy.stats.f.sf(f, upper, total**2 / spread)))
+    p = keep_positive(float(scipy.stats.f.sf(f, upper, total**2 / spread)))
     return CrossedTest(means, 2 * total / (len(means) - 1), f, (upper, total**2 / spread), p)
 
 
@@ -130,7 +130,7 @@ class _Part:
         return float(np.trace(self.covariance))
 
 
-def _over_participants(blocks: Sequence[Block]) -> list[_Part]:
+def _build_participant_parts(blocks: Sequence[Block]) -> list[_Part]:
     return [
         _Part(
             _contrasts(np.cov(block.values.T, ddof=1) / len(block.values), blocks, index),
@@ -158,7 +158,7 @@ def _random_parts(blocks: Sequence[Block]) -> list[_Part]:
         residual.append(_Part(_contrasts(square, blocks, index), freedom, -1))
         columns.append(column)
     joined = np.concatenate(columns)
-    people = _over_participants(blocks)
+    people = _build_participant_parts(blocks)
     of_items = _Part(_contrasts(joined @ joined.T / (count - 1) / count), count - 1)
     left = sum(part.trace for part in residual)
     if of_items.trace <= left:

@@ -19,9 +19,9 @@ from .results import (
     SAME_ITEMS,
     Finding,
     check_level,
-    constant,
-    defined_values,
-    too_few,
+    explain_constant,
+    explain_too_few,
+    select_defined_values,
 )
 
 
@@ -55,11 +55,11 @@ def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fin
         0.7979
     """
     check_level(level)
-    groups = defined_values(first, second)
+    groups = select_defined_values(first, second)
     n1, n2 = map(len, groups)
     method = "bias-corrected standardised difference, noncentral t interval"
     result = Finding("Hedges' g", (n1, n2), method, level=level)
-    if refused := too_few(groups) or constant(groups, each=True):
+    if refused := explain_too_few(groups) or explain_constant(groups, each=True):
         return replace(result, reason=refused)
     freedom = n1 + n2 - 2
     pooled = sqrt(sum(((group - group.mean()) ** 2).sum() for group in groups) / freedom)
@@ -105,18 +105,18 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
         0.75
     """
     check_level(level)
-    groups = defined_values(first, second)
+    groups = select_defined_values(first, second)
     n1, n2 = map(len, groups)
     method = "share of pairs of participants, Feng-Cliff interval"
     result = Finding("Cliff's delta", (n1, n2), method, level=level)
-    if refused := too_few(groups):
+    if refused := explain_too_few(groups):
         return replace(result, reason=refused)
     delta, variance = _dominance(*groups)
     interval, reason = None, ""
     if abs(delta) >= 1 - 1e-12:
         reason = "no value of one condition reaches the other's, so the spread of delta cannot be estimated"
-    elif constant(groups):
-        reason = constant(groups)
+    elif explain_constant(groups):
+        reason = explain_constant(groups)
     else:
         t = float(scipy.stats.t.ppf((1 + level) / 2, n1 + n2 - 2))
         half = t * sqrt(variance) * sqrt((1 - delta**2) ** 2 + t**2 * variance)
@@ -137,7 +137,7 @@ def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: fl
         0.875
     """
     delta = cliffs_delta(first, second, level=level)
-    return delta.mapped("probability of superiority", lambda value: (1 + value) / 2)
+    return delta.convert_to("probability of superiority", lambda value: (1 + value) / 2)
 
 
 def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -162,12 +162,12 @@ def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: floa
         >>> round(ratio_of_geometric_means([10, 20, 40], [20, 40, 80]).estimate, 6)
         2.0
     """
-    groups = defined_values(first, second)
+    groups = select_defined_values(first, second)
     for name, values in zip(("first", "second"), groups, strict=True):
         if (values <= 0).any():
             raise ValueError(f"{name} holds a value that is not positive")
     logs = welch_difference(np.log(groups[0]), np.log(groups[1]), level=level)
-    return logs.of_logs("Welch's interval of the difference of mean logs", "values")
+    return logs.to_ratio("Welch's interval of the difference of mean logs", "values")
 
 
 def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> Any:
@@ -196,10 +196,10 @@ def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
         0.2879
     """
     check_level(level)
-    groups = defined_values(first, second)
+    groups = select_defined_values(first, second)
     sizes = (len(groups[0]), len(groups[1]))
     result = Finding("difference of means", sizes, "Welch's t over participants", level=level)
-    if refused := too_few(groups) or constant(groups, each=True):
+    if refused := explain_too_few(groups) or explain_constant(groups, each=True):
         return replace(result, reason=refused)
     test = welch_test(*groups)
     low, high = map(float, test.confidence_interval(level))
@@ -207,12 +207,12 @@ def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
         result,
         estimate=float(groups[1].mean() - groups[0].mean()),
         interval=(low, high),
-        p=never_zero(float(test.pvalue)),
+        p=keep_positive(float(test.pvalue)),
         assumptions=(INDEPENDENT, NORMAL_MEANS, SAME_ITEMS),
     )
 
 
-def never_zero(p: float) -> float:
+def keep_positive(p: float) -> float:
     """Return p, or the smallest positive number if it underflowed to 0."""
     return max(p, float(np.finfo(float).tiny))
 
@@ -223,13 +223,13 @@ def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[fl
         mirrored, reason = _noncentral_interval(-t, freedom, level)
         return (-mirrored[1], -mirrored[0]) if mirrored else None, reason
 
-    def excess(noncentrality: float, share: float) -> float:
+    def compute_excess(noncentrality: float, share: float) -> float:
         return float(scipy.stats.nct.cdf(t, freedom, noncentrality)) - share
 
     reach = 10.0 + 5 * t  # the ends move away from t with t when there are few participants
     try:
         low, high = (
-            float(scipy.optimize.brentq(excess, t - reach, t + reach, args=(share,), xtol=1e-10))
+            float(scipy.optimize.brentq(compute_excess, t - reach, t + reach, args=(share,), xtol=1e-10))
             for share in ((1 + level) / 2, (1 - level) / 2)
         )
     except ValueError:

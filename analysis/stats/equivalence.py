@@ -17,17 +17,17 @@ import scipy
 from numpy.typing import ArrayLike
 
 from .arrays import Array
-from .effect_sizes import never_zero, welch_test
-from .paired import complete_pairs, unchanged
+from .effect_sizes import keep_positive, welch_test
+from .paired import complete_pairs, explain_unchanged
 from .results import (
     INDEPENDENT,
     NORMAL_MEANS,
     SAME_ITEMS,
     Finding,
     check_level,
-    constant,
-    defined_values,
-    too_few,
+    explain_constant,
+    explain_too_few,
+    select_defined_values,
 )
 
 
@@ -101,7 +101,7 @@ def equivalence(
     """
     check_level(2 * alpha, "alpha, doubled,")
     check_margin(margin, ratio=ratio)
-    groups = complete_pairs(first, second) if paired else defined_values(first, second)
+    groups = complete_pairs(first, second) if paired else select_defined_values(first, second)
     result = Equivalence(
         quantity="ratio of geometric means" if ratio else "difference of means",
         n=(len(groups[0]), len(groups[1])),
@@ -113,10 +113,10 @@ def equivalence(
     bounds = margin
     if ratio:
         groups, bounds = _logarithms(groups), (log(margin[0]), log(margin[1]))
-    if refused := _refused(groups, paired=paired):
+    if refused := _explain_refusal(groups, paired=paired):
         return replace(result, reason=refused)
-    p_lower = never_zero(float(_t_test(groups, bounds[0], "greater", paired=paired).pvalue))
-    p_upper = never_zero(float(_t_test(groups, bounds[1], "less", paired=paired).pvalue))
+    p_lower = keep_positive(float(_t_test(groups, bounds[0], "greater", paired=paired).pvalue))
+    p_upper = keep_positive(float(_t_test(groups, bounds[1], "less", paired=paired).pvalue))
     ends = map(float, _t_test(groups, 0.0, "two-sided", paired=paired).confidence_interval(1 - 2 * alpha))
     low, high = map(exp, ends) if ratio else ends
     estimate = float(groups[1].mean() - groups[0].mean())
@@ -148,8 +148,12 @@ def _logarithms(groups: tuple[Array, Array]) -> tuple[Array, Array]:
     return np.log(groups[0]), np.log(groups[1])
 
 
-def _refused(groups: tuple[Array, Array], *, paired: bool) -> str:
-    return unchanged(groups[1] - groups[0]) if paired else too_few(groups) or constant(groups, each=True)
+def _explain_refusal(groups: tuple[Array, Array], *, paired: bool) -> str:
+    return (
+        explain_unchanged(groups[1] - groups[0])
+        if paired
+        else explain_too_few(groups) or explain_constant(groups, each=True)
+    )
 
 
 def _t_test(groups: tuple[Array, Array], difference: float, alternative: str, *, paired: bool) -> Any:

@@ -13,9 +13,18 @@ import scipy
 from numpy.typing import ArrayLike
 
 from .arrays import Array, chunks
-from .effect_sizes import never_zero
-from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION, NO_BOUND, accepted_interval
-from .results import INDEPENDENT, LEAST, ORDER_ONLY, SAME_ITEMS, Finding, check_level, constant, same
+from .effect_sizes import keep_positive
+from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION, NO_BOUND, find_accepted_interval
+from .results import (
+    INDEPENDENT,
+    LEAST,
+    ORDER_ONLY,
+    SAME_ITEMS,
+    Finding,
+    check_level,
+    explain_constant,
+    is_constant,
+)
 
 SWAPPED = (
     "Under the null hypothesis a participant's two values could as well have been the other way round: "
@@ -44,16 +53,16 @@ def complete_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
     return before[both], after[both]
 
 
-def too_few_pairs(pairs: int, least: int = LEAST) -> str:
+def explain_too_few_pairs(pairs: int, least: int = LEAST) -> str:
     """Explain why there are too few complete pairs, "" if there are enough."""
     if pairs >= least:
         return ""
     return f"at least {least} participants need a defined value in both conditions; there are {pairs}"
 
 
-def unchanged(change: Array) -> str:
+def explain_unchanged(change: Array) -> str:
     """Explain why changes of complete pairs say nothing, "" if they do."""
-    return too_few_pairs(len(change)) or (SAME_CHANGE if same(change) else "")
+    return explain_too_few_pairs(len(change)) or (SAME_CHANGE if is_constant(change) else "")
 
 
 def sign_flip_test(
@@ -105,10 +114,10 @@ def sign_flip_test(
     exact = 2**n <= MOST_FOR_ENUMERATION
     method = f"swap of conditions within participants, {'all' if exact else f'{permutations} random'} swaps"
     result = Finding("mean change", (n, n), method, level=level)
-    if refused := too_few_pairs(n) or ("" if change.any() else "no participant's value changes"):
+    if refused := explain_too_few_pairs(n) or ("" if change.any() else "no participant's value changes"):
         return replace(result, reason=refused)
     size = float(np.abs(change).max())
-    swaps = _swapped(np.asarray(change / size, dtype=float), rng, 0 if exact else permutations)
+    swaps = _swap_signs(np.asarray(change / size, dtype=float), rng, 0 if exact else permutations)
     estimate = float(change.mean())
 
     def p_at(value: float) -> float:
@@ -116,7 +125,7 @@ def sign_flip_test(
         means = np.abs(swaps[0] - value * swaps[1])
         return float(np.count_nonzero(means >= means[0] * (1 - 1e-9) - 1e-12) / len(means))
 
-    ends = accepted_interval(p_at, estimate / size, 1 - level)
+    ends = find_accepted_interval(p_at, estimate / size, 1 - level)
     return replace(
         result,
         estimate=estimate,
@@ -149,7 +158,7 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
     n = len(before)
     method = "mean change in average standard deviations of the conditions, Bonett's interval"
     result = Finding("Hedges' g", (n, n), method, level=level)
-    if refused := too_few_pairs(n, 3) or constant((before, after), each=True):
+    if refused := explain_too_few_pairs(n, 3) or explain_constant((before, after), each=True):
         return replace(result, reason=refused)
     covariance = np.cov(before, after)
     spread = float(np.trace(covariance)) / 2
@@ -183,7 +192,7 @@ def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.
     n = len(before)
     method = "share of participants, Wilson's interval"
     result = Finding("probability of superiority", (n, n), method, level=level)
-    if refused := too_few_pairs(n):
+    if refused := explain_too_few_pairs(n):
         return replace(result, reason=refused)
     hits = float((after > before).sum()) + float((after == before).sum()) / 2
     share, weight = hits / n, float(scipy.stats.norm.ppf((1 + level) / 2)) ** 2 / n
@@ -199,7 +208,7 @@ def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     This is Cliff's (1993) d_w: 2 × superiority − 1.
     """
     share = superiority_within(first, second, level=level)
-    return share.mapped("Cliff's delta within participants", lambda value: 2 * value - 1)
+    return share.convert_to("Cliff's delta within participants", lambda value: 2 * value - 1)
 
 
 def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -216,7 +225,7 @@ def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     if (before <= 0).any() or (after <= 0).any():
         raise ValueError("first or second holds a value that is not positive")
     logs = paired_difference(np.log(before), np.log(after), level=level)
-    return logs.of_logs("t interval of the mean change of logs", "ratios")
+    return logs.to_ratio("t interval of the mean change of logs", "ratios")
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -233,16 +242,16 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     change = after - before
     n = len(change)
     result = Finding("mean change", (n, n), "paired t over participants", level=level)
-    if refused := unchanged(change):
+    if refused := explain_unchanged(change):
         return replace(result, reason=refused)
     test = scipy.stats.ttest_1samp(change, 0.0)
     low, high = map(float, test.confidence_interval(level))
-    p = never_zero(float(test.pvalue))
+    p = keep_positive(float(test.pvalue))
     assumptions = (INDEPENDENT, NORMAL_CHANGES, SAME_ITEMS)
     return replace(result, estimate=float(change.mean()), interval=(low, high), p=p, assumptions=assumptions)
 
 
-def _swapped(change: Array, rng: np.random.Generator, random: int) -> Array:
+def _swap_signs(change: Array, rng: np.random.Generator, random: int) -> Array:
     """Return the mean change and the mean sign of every swap, none first.
 
     random: number of random swaps, 0 for all there are.

@@ -25,9 +25,9 @@ from .results import (
     SAME_ITEMS,
     Finding,
     check_level,
-    constant,
-    defined_values,
-    too_few,
+    explain_constant,
+    explain_too_few,
+    select_defined_values,
 )
 
 MOST_FOR_ENUMERATION = 50_000  # 9 against 9 participants have 48,620 splits
@@ -53,7 +53,7 @@ def permutation_test(
     ones (b + 1)/(m + 1).
 
     The confidence interval holds the shifts of the second condition that the same
-    splits do not reject (`accepted_interval`), so it excludes 0 exactly if p is at
+    splits do not reject (`find_accepted_interval`), so it excludes 0 exactly if p is at
     most 1 − `level`.
 
     Args:
@@ -78,24 +78,24 @@ def permutation_test(
     check_level(level)
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, not {permutations}")
-    groups = defined_values(first, second)
+    groups = select_defined_values(first, second)
     sizes = (len(groups[0]), len(groups[1]))
     exact = comb(sum(sizes), sizes[1]) <= MOST_FOR_ENUMERATION
     method = f"permutation of participants, {'all' if exact else f'{permutations} random'} splits, Welch's t"
     result = Finding("difference of means", sizes, method, level=level)
-    if refused := too_few(groups) or constant(groups):
+    if refused := explain_too_few(groups) or explain_constant(groups):
         return replace(result, reason=refused)
     values = np.concatenate(groups)
     spread = float(values.std())  # a scale that changes no t and keeps the sums of squares accurate
     values = (values - values.mean()) / spread
     labels = np.arange(len(values)) >= sizes[0]
     if exact:
-        every = _all_splits(len(values), sizes[1])
+        every = _list_splits(len(values), sizes[1])
         splits = _Splits(values, labels, [every], len(every))
     else:  # the observed split counts as one more that was drawn
         splits = _Splits(values, labels, _random_splits(labels, rng, permutations), permutations + 1)
     estimate = float(groups[1].mean() - groups[0].mean())
-    ends = accepted_interval(splits.p, estimate / spread, 1 - level)
+    ends = find_accepted_interval(splits.p, estimate / spread, 1 - level)
     return replace(
         result,
         estimate=estimate,
@@ -106,7 +106,7 @@ def permutation_test(
     )
 
 
-def accepted_interval(
+def find_accepted_interval(
     p_at: Callable[[float], float], estimate: float, alpha: float
 ) -> tuple[float, float] | None:
     """Return the differences with a p above alpha, None if they have no end.
@@ -140,7 +140,7 @@ def accepted_interval(
     return ends[0], ends[1]
 
 
-def smallest_p(first: int, second: int) -> float:
+def compute_smallest_p(first: int, second: int) -> float:
     """Return the smallest p that so many participants could reach.
 
     Equal groups have mirrored splits.
@@ -193,7 +193,7 @@ class _Splits:
 
 
 @lru_cache(maxsize=4)
-def _all_splits(total: int, second: int) -> NDArray[np.bool_]:
+def _list_splits(total: int, second: int) -> NDArray[np.bool_]:
     """List every choice of `second` participants; splits × participants."""
     chosen = np.array(list(combinations(range(total), second)))
     splits = np.zeros((len(chosen), total), dtype=bool)

@@ -40,7 +40,7 @@ def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
         >>> rank_relation([0.1, 0.2, 0.4], [3, 2, 1])
         RankRelation(sign='-', tied=False)
     """
-    x, y = map(settled, paired_values(human, model))
+    x, y = map(settle_ties, check_paired_values(human, model))
     if len(np.unique(x)) < len(x) or len(np.unique(y)) < len(y):
         return RankRelation("", tied=True)
     x_order, y_order = np.argsort(x), np.argsort(y)
@@ -105,7 +105,7 @@ def desirability(
     return "desirable" if good else "undesirable"
 
 
-def paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
+def check_paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
     """Return both sides as arrays; ValueError if they do not pair."""
     x, y = np.asarray(human, dtype=float), np.asarray(model, dtype=float)
     for name, values in (("human", x), ("model", y)):
@@ -120,7 +120,7 @@ def paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
     return x, y
 
 
-def settled(values: Array) -> Array:
+def settle_ties(values: Array) -> Array:
     """Round values relative to the largest (last axis) to settle ties."""
     largest = np.abs(values).max(axis=-1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0) * TIE
@@ -130,5 +130,5 @@ def settled(values: Array) -> Array:
 def pair_signs(values: Array) -> Array:
     """Return the sign of each pair of systems, ties 0: rows × pairs."""
     first, second = np.triu_indices(values.shape[1], k=1)
-    rounded = settled(values)
+    rounded = settle_ties(values)
     return np.sign(rounded[:, first] - rounded[:, second])

@@ -59,20 +59,20 @@ class Finding:
     assumptions: tuple[str, ...] = ()
     reason: str = ""
 
-    def mapped(self, quantity: str, change: Callable[[float], float]) -> "Finding":
+    def convert_to(self, quantity: str, change: Callable[[float], float]) -> "Finding":
         """Return the same finding on an increasing scale of another quantity."""
         estimate = None if self.estimate is None else change(self.estimate)
         interval = (change(self.interval[0]), change(self.interval[1])) if self.interval else None
         return replace(self, quantity=quantity, estimate=estimate, interval=interval)
 
-    def of_logs(self, method: str, normal: str) -> "Finding":
+    def to_ratio(self, method: str, normal: str) -> "Finding":
         """Return the finding about logarithms as one about a ratio, without p."""
-        ratio = replace(self.mapped("ratio of geometric means", exp), method=method, p=None)
+        ratio = replace(self.convert_to("ratio of geometric means", exp), method=method, p=None)
         normality = f"The logarithms of the participants' {normal} are nearly normal."
         return replace(ratio, assumptions=self.assumptions and (INDEPENDENT, normality, SAME_ITEMS))
 
 
-def defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
+def select_defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
     """Return both groups as arrays of the participants' defined values.
 
     Raises ValueError for another shape than one value per participant, and for infinite values.
@@ -94,7 +94,7 @@ def check_level(level: float, name: str = "level") -> None:
         raise ValueError(f"{name} must lie between 0 and 1, not {level}")
 
 
-def too_few(groups: Sequence[Array]) -> str:
+def explain_too_few(groups: Sequence[Array]) -> str:
     """Explain why groups are too small, "" if they are not."""
     if min(map(len, groups)) >= LEAST:
         return ""
@@ -102,18 +102,18 @@ def too_few(groups: Sequence[Array]) -> str:
     return f"each condition needs at least {LEAST} participants with a defined value; there are {sizes}"
 
 
-def constant(groups: Sequence[Array], *, each: bool = False) -> str:
+def explain_constant(groups: Sequence[Array], *, each: bool = False) -> str:
     """Explain why values that do not vary say nothing, "" if they vary.
 
     each: refuse only if the values vary in neither condition, not only if all are one value.
     """
     if each:
-        if all(same(group) for group in groups):
+        if all(is_constant(group) for group in groups):
             return "the values do not vary within either condition, so nothing says how people differ"
         return ""
-    return "every participant has the same value" if same(np.concatenate(groups)) else ""
+    return "every participant has the same value" if is_constant(np.concatenate(groups)) else ""
 
 
-def same(values: Array) -> bool:
+def is_constant(values: Array) -> bool:
     """Test whether all values are equal up to the last digits."""
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max()) if len(values) else True

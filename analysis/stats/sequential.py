@@ -184,14 +184,16 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
     if not bounds.alpha < power < 1:
         raise ValueError(f"power must be between alpha and 1, not {power}")
     ndtr = scipy.special.ndtr
-    single = _drift_for(lambda drift: ndtr(drift - _fixed(bounds)) + ndtr(-drift - _fixed(bounds)), power)
+    single = _drift_for(
+        lambda drift: ndtr(drift - _compute_fixed_z(bounds)) + ndtr(-drift - _compute_fixed_z(bounds)), power
+    )
     drift = _drift_for(lambda drift: crossing_probabilities(bounds, drift).sum(), power)
     inflation = (drift / single) ** 2
     return Cost(
         power=power,
         inflation=inflation,
-        expected_null=inflation * _expected_fraction(bounds, 0.0),
-        expected_effect=inflation * _expected_fraction(bounds, drift),
+        expected_null=inflation * _compute_expected_fraction(bounds, 0.0),
+        expected_effect=inflation * _compute_expected_fraction(bounds, drift),
         power_without_more=float(crossing_probabilities(bounds, single).sum()),
     )
 
@@ -256,15 +258,15 @@ class _Walk:
 
     def boundary(self, time: float, spend: float) -> float:
         """Find the z crossed with probability `spend`, both sides together."""
-        if self._leaving(time, FARTHEST) >= spend:
+        if self._compute_leaving(time, FARTHEST) >= spend:
             return FARTHEST
         return float(
-            scipy.optimize.brentq(lambda z: self._leaving(time, z) - spend, 0.0, FARTHEST, xtol=1e-10)
+            scipy.optimize.brentq(lambda z: self._compute_leaving(time, z) - spend, 0.0, FARTHEST, xtol=1e-10)
         )
 
     def step(self, time: float, z: float) -> float:
         """Move to the time with the boundary z; return the stopping probability."""
-        leaving, step = self._leaving(time, z), math.sqrt(time - self.time)
+        leaving, step = self._compute_leaving(time, z), math.sqrt(time - self.time)
         edge = z * math.sqrt(time)
         nodes, weights = _quadrature(edge, step)
         moved = (nodes[:, None] - self.nodes - self.drift * (time - self.time)) / step
@@ -272,7 +274,7 @@ class _Walk:
         self.nodes, self.masses, self.time = nodes, density * weights, time
         return leaving
 
-    def _leaving(self, time: float, z: float) -> float:
+    def _compute_leaving(self, time: float, z: float) -> float:
         step, edge = math.sqrt(time - self.time), z * math.sqrt(time)
         mean = self.nodes + self.drift * (time - self.time)
         ndtr = scipy.special.ndtr
@@ -304,7 +306,7 @@ def _fractions_iv(fractions: Sequence[float], spending: Spending, alpha: float) 
     return times
 
 
-def _fixed(bounds: Boundaries) -> float:
+def _compute_fixed_z(bounds: Boundaries) -> float:
     return float(-scipy.special.ndtri(bounds.alpha / 2))
 
 
@@ -312,7 +314,7 @@ def _drift_for(power_at: Callable[[float], float], power: float) -> float:
     return float(scipy.optimize.brentq(lambda drift: power_at(drift) - power, 0.0, 20.0, xtol=1e-10))
 
 
-def _expected_fraction(bounds: Boundaries, drift: float) -> float:
+def _compute_expected_fraction(bounds: Boundaries, drift: float) -> float:
     stopping = crossing_probabilities(bounds, drift)
     fractions = np.array([look.fraction for look in bounds.looks])
     return float(stopping @ fractions + (1 - stopping.sum()))

@@ -2,7 +2,7 @@
 
 from .analysis import Options, Study, analyse
 from .comparisons import Comparison, Family, Omnibus, compare, compare_family, holm, omnibus
-from .contrasts import against_baseline, all_pairs, unexplained_pairs
+from .contrasts import all_pairs, pair_with_baseline, pair_with_unexplained
 from .human_vs_model import Relation, Relations, relate
 from .inference import Inference, infer
 from .leave_one_out import Robustness, leave_one_out
@@ -21,7 +21,6 @@ __all__ = [
     "Stability",
     "Study",
     "Universe",
-    "against_baseline",
     "all_pairs",
     "analyse",
     "compare",
@@ -31,7 +30,8 @@ __all__ = [
     "leave_one_out",
     "multiverse",
     "omnibus",
+    "pair_with_baseline",
+    "pair_with_unexplained",
     "relate",
     "rule_hits",
-    "unexplained_pairs",
 ]

@@ -14,7 +14,7 @@ from ..participants.bundle import MODES, Bundle, Scores, SystemScores
 from ..participants.condition_grids import condition_grids, measure_stream
 from ..participants.estimates import Estimates, estimate
 from ..participants.exclusion_rules import CLOCK_COLUMNS, PERSON_COLUMNS, Clock, Exclusions, apply_rules
-from ..participants.measures import Measure, own_measures, scale_measures
+from ..participants.measures import Measure, build_own_measures, scale_measures
 from ..participants.study_version import Condition, Points, Version
 from ..participants.tasks import TASKS, Task
 from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
@@ -24,7 +24,7 @@ from ..scores.score_table import SCORES, Score
 from ..stats.arrays import chunks
 from ..stats.streams import substream
 from .human_vs_model import Quantity, Relations, relate
-from .systems import representatives, scored
+from .systems import is_comparable, representatives
 
 ROWS_AT_ONCE = 50_000
 
@@ -117,7 +117,7 @@ def analyse(
     """
     mode = options.mode or choose_mode(bundle)
     version = bundle.version(choose_version(bundle, mode, options.version))
-    people, withdrawn = _people(bundle, mode, version.version)
+    people, withdrawn = _select_people(bundle, mode, version.version)
     trials = bundle.trials[bundle.trials["participant_id"].isin(people["participant_id"])]
     if trials.empty:
         raise AnalysisError(
@@ -150,8 +150,8 @@ def analyse(
         options=options,
         version=version,
         mode=mode,
-        other_modes=_others(bundle.trials["mode"], mode),
-        other_versions=_others(bundle.trials["version"].astype(int), version.version),
+        other_modes=_count_others(bundle.trials["mode"], mode),
+        other_versions=_count_others(bundle.trials["version"].astype(int), version.version),
         withdrawn=withdrawn,
         people=people,
         allocation=allocation,
@@ -242,7 +242,7 @@ class _Viewer:
         task = TASKS[version.task.kind]
         measures = [*task.measures, *task.own_measures(version.task)]
         if not task.pairs:  # their questions are about two conditions, and so about none
-            measures += own_measures(version.item_questionnaire, version.post_survey)
+            measures += build_own_measures(version.item_questionnaire, version.post_survey)
             measures += scale_measures(version.scale_scores)
         estimates = estimate(
             grids,
@@ -281,7 +281,7 @@ class _Viewer:
         model = []
         for score in SCORES:
             entries = [
-                self.scores.get(condition.system or "") if scored(condition, score) else None
+                self.scores.get(condition.system or "") if is_comparable(condition, score) else None
                 for condition in self.systems
             ]
             values = [entry.scores.get(score.key) if entry else None for entry in entries]
@@ -295,7 +295,7 @@ def _quantity(source: Measure | Score, values: Sequence[float | None], draws: np
     return Quantity(source.key, source.label, source.wanted, numbers, draws, source.headline)
 
 
-def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:
+def _select_people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:
     """Return participants who count, and how many withdrew.
 
     Withdrawing takes back the consent to be analysed.
@@ -310,6 +310,6 @@ def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]
     return people[started & ~withdrawn].reset_index(drop=True), int((withdrawn & assigned).sum())
 
 
-def _others(values: pd.Series, chosen: object) -> dict:
+def _count_others(values: pd.Series, chosen: object) -> dict:
     counts = values[values != chosen].value_counts().sort_index()
     return {value: int(count) for value, count in counts.items()}

@@ -202,19 +202,19 @@ def compare(
     if margin is not None:
         check_margin(margin, ratio=definition.geometric)
     before, after = _values(estimates, definition, columns)
-    paired = estimates.paired(first, second)
+    paired = estimates.has_same_participants(first, second)
     methods = WITHIN if paired else BETWEEN
     scale = np.log if definition.geometric else np.asarray
     timed = definition.unit == "seconds" and not (np.concatenate([before, after]) <= 0).any()
-    missing = _missing(estimates, measure, (first, second))
+    missing = _explain_missing(estimates, measure, (first, second))
     fixed = methods.test(scale(before), scale(after), rng=rng, permutations=permutations, level=level)
-    crossed = _crossed(estimates, definition, (first, second), items=True)
+    crossed = _test_conditions(estimates, definition, (first, second), items=True)
     return Comparison(
         measure=definition,
         first=first,
         second=second,
         values=(estimates.get(measure, first).value, estimates.get(measure, second).value),
-        these_items=_own_scale(definition, paired, fixed),
+        these_items=_convert_to_own_scale(definition, paired, fixed),
         items_like_these=_finding(definition, paired, crossed, fixed, level),
         hedges_g=methods.g(scale(before), scale(after), level=level),
         cliffs_delta=methods.delta(before, after, level=level),
@@ -246,10 +246,10 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
 
 def _omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omnibus:
     definition, _ = _find(estimates, key, *conditions[:2])
-    if reason := _missing(estimates, key, conditions):
+    if reason := _explain_missing(estimates, key, conditions):
         return Omnibus(definition, conditions, reason=reason)
     tests = {
-        about: _crossed(estimates, definition, conditions, items=about == "items_like_these")
+        about: _test_conditions(estimates, definition, conditions, items=about == "items_like_these")
         for about in TARGETS
     }
     reasons = dict.fromkeys(one for one in tests.values() if isinstance(one, str))
@@ -257,7 +257,7 @@ def _omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omn
     return Omnibus(definition, conditions, kept, reason="; ".join(reasons))
 
 
-def _crossed(
+def _test_conditions(
     estimates: Estimates, measure: Measure, conditions: Sequence[str], *, items: bool
 ) -> CrossedTest | str:
     """Test the conditions over participants and items, or return a reason.
@@ -314,16 +314,16 @@ def _finding(
         freedom=crossed.freedom[1],
         assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
     )
-    return _own_scale(measure, paired, finding)
+    return _convert_to_own_scale(measure, paired, finding)
 
 
-def _own_scale(measure: Measure, paired: bool, finding: Finding) -> Finding:
+def _convert_to_own_scale(measure: Measure, paired: bool, finding: Finding) -> Finding:
     """From logarithms to the ratio, if the measure is geometric."""
     if not measure.geometric:
         return finding
     if finding.interval and max(map(abs, finding.interval)) > MOST_LOG:
         finding = replace(finding, interval=None, reason=UNBOUNDED)
-    return finding.mapped(QUANTITIES[paired, True], exp)
+    return finding.convert_to(QUANTITIES[paired, True], exp)
 
 
 def _equivalence(
@@ -412,7 +412,7 @@ def _values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) ->
     return groups[columns[0]], groups[columns[1]]
 
 
-def _missing(estimates: Estimates, measure: str, conditions: Iterable[str]) -> str:
+def _explain_missing(estimates: Estimates, measure: str, conditions: Iterable[str]) -> str:
     """Why a condition has no value, "" if both have one."""
     for condition in conditions:
         entry = estimates.get(measure, condition)

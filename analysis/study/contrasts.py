@@ -28,12 +28,12 @@ def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[Contra
     return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
 
 
-def against_baseline(measures: Sequence[str], baseline: str, conditions: Sequence[str]) -> list[Contrast]:
+def pair_with_baseline(measures: Sequence[str], baseline: str, conditions: Sequence[str]) -> list[Contrast]:
     """The family of contrasts of each other condition with the baseline."""
     return [(measure, baseline, name) for measure in measures for name in conditions if name != baseline]
 
 
-def unexplained_pairs(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
+def pair_with_unexplained(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
     """Pair each condition with an explanation with the one that shows none.
 
     That is the condition without explanation of the same system, else the first one.
@@ -48,7 +48,7 @@ def unexplained_pairs(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
     return pairs
 
 
-def against_control(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
+def pair_with_control(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
     """Pair the conditions without advice with all those that show some."""
     return [
         (control.name, condition.name)

@@ -80,7 +80,7 @@ class Relation:
         """Return the share of replicates in which the sign recurs."""
         return self.shares.of(self.rank.sign) if self.shares and self.rank else None
 
-    def recurs(self, least: float) -> bool:
+    def is_recurring(self, least: float) -> bool:
         """Return whether the sign recurs in at least this share."""
         return self.sign_share is not None and self.sign_share >= least
 
@@ -99,7 +99,7 @@ class Relations:
         return self.pairs[measure, score]
 
 
-def declared_scores(relations: Relations, plan: Plan) -> list[Quantity]:
+def select_declared_scores(relations: Relations, plan: Plan) -> list[Quantity]:
     """Return the scores that the plan relates to people.
 
     All headline scores if it declares none.
@@ -151,7 +151,7 @@ def relate(
             if key not in people:
                 people[key] = _replicates(measure, both)
             if (score.key, key) not in drawn:
-                drawn[score.key, key] = _drawn(score, both)
+                drawn[score.key, key] = _build_draws(score, both)
             relation = _relation(measure, score, both, people[key], drawn[score.key, key], rng)
             pairs[measure.key, score.key] = relation
     return Relations(tuple(systems), tuple(measures), tuple(scores), pairs)
@@ -173,7 +173,7 @@ def _replicates(measure: Quantity, both: NDArray[np.bool_]) -> Replicates | None
     )
 
 
-def _drawn(score: Quantity, both: NDArray[np.bool_]) -> _Drawn:
+def _build_draws(score: Quantity, both: NDArray[np.bool_]) -> _Drawn:
     values = score.values[both]
     if score.replicates is None:
         return _Drawn(Rows(values[None]), varies=False)
@@ -214,6 +214,6 @@ def _relation(
         },
         shares=None
         if people is None
-        else shares_of_signs(people.transformed("kendall"), drawn.rows.transformed("kendall")),
+        else shares_of_signs(people.transform_for("kendall"), drawn.rows.transform_for("kendall")),
         is_score_drawn=people is not None and drawn.varies,
     )

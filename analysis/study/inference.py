@@ -25,10 +25,10 @@ from .contrasts import (
     EXPLORED,
     WITHOUT_ADVICE,
     Contrast,
-    against_baseline,
-    against_control,
     all_pairs,
-    unexplained_pairs,
+    pair_with_baseline,
+    pair_with_control,
+    pair_with_unexplained,
 )
 from .systems import style_pairs
 
@@ -91,14 +91,14 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     shown = [
         condition.name for condition in study.conditions if condition.advice and not condition.ground_truth
     ]
-    control = against_control(study.conditions)
+    control = pair_with_control(study.conditions)
     systems = shown if len(shown) > 1 or control else names
     own = tuple(measure.key for measure in study.task.own_measures(study.version.task))
-    measures = [key for key in (*EXPLORED[study.version.task.kind], *own) if estimates.available(key)]
-    plain = _against_unexplained(study, measures, used)
+    measures = [key for key in (*EXPLORED[study.version.task.kind], *own) if estimates.has_value(key)]
+    plain = _contrast_with_unexplained(study, measures, used)
     baseline = "" if plain else _baseline(used, systems)
     family = list(used.family) or [
-        *(plain or _between(measures, systems, baseline)),
+        *(plain or _contrast_conditions(measures, systems, baseline)),
         *((measure, *pair) for measure in measures if measure in WITHOUT_ADVICE for pair in control),
     ]
     # One stream for both families: a comparison that is in both has one p.
@@ -143,16 +143,16 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     )
 
 
-def _against_unexplained(study: Study, measures: Sequence[str], plan: Plan) -> list[Contrast]:
+def _contrast_with_unexplained(study: Study, measures: Sequence[str], plan: Plan) -> list[Contrast]:
     """Compare explanations with none; empty if the study is about systems."""
     if study.task is TASKS["verification"] or study.task.pairs or plan.baseline is not None:
         return []
-    return [(measure, *pair) for measure in measures for pair in unexplained_pairs(study.conditions)]
+    return [(measure, *pair) for measure in measures for pair in pair_with_unexplained(study.conditions)]
 
 
-def _between(measures: Sequence[str], conditions: Sequence[str], baseline: str) -> list[Contrast]:
+def _contrast_conditions(measures: Sequence[str], conditions: Sequence[str], baseline: str) -> list[Contrast]:
     if baseline:
-        return against_baseline(measures, baseline, conditions)
+        return pair_with_baseline(measures, baseline, conditions)
     return all_pairs(measures, conditions)
 
 
@@ -186,8 +186,8 @@ def _models(
     bayes: dict[str, BayesModel] = {}
     for label, column in study.task.outcomes.items():
         if (trials := _trials(frame, column, names)) is not None:
-            models[label] = gee_logistic(trials, position=_adjusted(trials))
-            mixed[label] = mixed_logit(trials, position=_adjusted(trials))
+            models[label] = gee_logistic(trials, position=_is_adjusted(trials))
+            mixed[label] = mixed_logit(trials, position=_is_adjusted(trials))
             if len(frame) <= MOST_BAYES_TRIALS:
                 rng = substream(np.random.default_rng(study.options.seed), "bayes", label)
                 bayes[label] = bayes_logistic(trials, rng=rng, rope=plan.rope)
@@ -197,8 +197,8 @@ def _models(
     for question in study.version.item_questionnaire:
         if isinstance(question.scale, Points) and (trials := _trials(frame, question.key, names)) is not None:
             label = outcome_label(question)
-            models[label] = ordinal_logit(trials, position=_adjusted(trials))
-            mixed[label] = mixed_logit(trials, position=_adjusted(trials))
+            models[label] = ordinal_logit(trials, position=_is_adjusted(trials))
+            mixed[label] = mixed_logit(trials, position=_is_adjusted(trials))
     return models, mixed, bayes
 
 
@@ -207,7 +207,7 @@ def outcome_label(question: Question) -> str:
     return question.role.replace("_", " ").capitalize() if question.role else question.text
 
 
-def _adjusted(trials: Trials) -> bool:
+def _is_adjusted(trials: Trials) -> bool:
     """Return if models adjust for the position of a trial.
 
     Within participants, conditions come at positions of their own.

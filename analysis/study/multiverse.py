@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..participants.estimates import missing_reason, over_participants
+from ..participants.estimates import average_participants, explain_missing
 from ..participants.measures import Measure
 from ..participants.trial_grid import Grid, Sums, quantities
 from ..stats.arrays import Array
 from ..stats.correlations import kendall, pearson, spearman
-from ..stats.rank_agreement import settled
+from ..stats.rank_agreement import settle_ties
 from .human_vs_model import Quantity
 
 Aggregation = Literal["participants", "items", "pooled"]
@@ -154,7 +154,7 @@ def multiverse(
     _check(grids, hits, rules, scores)
     subsets, complete = rule_subsets(len(rules))
     sources = [_Source(grid, bits) for grid, bits in zip(grids, hits, strict=True)]
-    missing = {m.key: reason for m in measures if (reason := _missing(m, grids))}
+    missing = {m.key: reason for m in measures if (reason := _explain_missing_in_grids(m, grids))}
     used = [m for m in measures if m.key not in missing]
     universes: list[Universe] = []
     choices = [(subset, aggregation) for subset in subsets for aggregation in AGGREGATIONS]
@@ -250,15 +250,15 @@ def _values(
             sums = source.sums(subset, aggregation, median=median)
             for index, m in enumerate(measures):
                 values = m.formula(sums)
-                mean = over_participants(values, np.ones(values.shape), geometric=m.geometric)
+                mean = average_participants(values, np.ones(values.shape), geometric=m.geometric)
                 measured[index, row, column] = mean[0]
     return measured
 
 
-def _missing(measure: Measure, grids: Sequence[Grid]) -> str:
+def _explain_missing_in_grids(measure: Measure, grids: Sequence[Grid]) -> str:
     if not measure.counted:
         return "it is of the post survey, which no choice here touches"
-    reasons = {grid.condition: missing_reason(measure, grid) for grid in grids}
+    reasons = {grid.condition: explain_missing(measure, grid) for grid in grids}
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
 
 
@@ -276,7 +276,7 @@ def _relate(human: Array, score: Array) -> list[_Found]:
         return relations
     x = x[defined]
     r, rho, tau = (statistic(x, y) for statistic in (pearson, spearman, kendall))
-    tied = _tied(x) | _tied(y)
+    tied = _has_ties(x) | _has_ties(y)
     for index, row in enumerate(np.flatnonzero(defined)):
         same, reverse = rho[index] > 1 - 1e-9, rho[index] < -1 + 1e-9
         sign: Literal["+", "-", ""] = "" if tied[index] else "+" if same else "-" if reverse else ""
@@ -287,8 +287,8 @@ def _relate(human: Array, score: Array) -> list[_Found]:
     return relations
 
 
-def _tied(values: Array) -> NDArray[np.bool_]:
-    return np.asarray((np.diff(np.sort(settled(values), axis=1), axis=1) == 0).any(axis=1))
+def _has_ties(values: Array) -> NDArray[np.bool_]:
+    return np.asarray((np.diff(np.sort(settle_ties(values), axis=1), axis=1) == 0).any(axis=1))
 
 
 def _stability(group: Sequence[Universe], rules: int) -> Stability:

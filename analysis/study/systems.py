@@ -45,7 +45,7 @@ def style_pairs(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
     ]
 
 
-def scored(condition: Condition, score: Score) -> bool:
+def is_comparable(condition: Condition, score: Score) -> bool:
     """Return whether people who saw the condition can be compared by a score.
 
     Scores of explanations say nothing about people who saw none, or a written rationale alone.

@@ -42,7 +42,7 @@ def read_examples(path: Path) -> list[Example]:
         InputError: A row is wrong; the message names file, line and field.
     """
     rows, line_of = _rows(path, read_text(path, "utf-8-sig"))
-    return list(checked_examples(rows, _file_fault(path, line_of)))
+    return list(check_examples(rows, _file_fault(path, line_of)))
 
 
 def read_predictions(path: Path) -> dict[str, bool]:
@@ -54,16 +54,16 @@ def read_predictions(path: Path) -> dict[str, bool]:
     if path.suffix == ".csv":
         return _csv_predictions(path)
     text = read_text(path, "utf-8-sig")
-    whole = _whole_object(text)
+    whole = _parse_object(text)
     if whole is not None and "identifier" not in whole:
         return _object_predictions(path, whole)
     rows, line_of = _rows(path, text)
-    return dict(_checked(rows, _prediction, lambda prediction: prediction[0], _file_fault(path, line_of)))
+    return dict(_check_rows(rows, _prediction, lambda prediction: prediction[0], _file_fault(path, line_of)))
 
 
-def checked_examples(rows: Iterable[object], fault: Fault) -> Iterator[Example]:
+def check_examples(rows: Iterable[object], fault: Fault) -> Iterator[Example]:
     """Check the rows and return examples; `fault` makes the errors."""
-    return _checked(rows, _example, lambda example: example.identifier, fault)
+    return _check_rows(rows, _example, lambda example: example.identifier, fault)
 
 
 def _example(row: object) -> Example:
@@ -79,14 +79,14 @@ def _prediction(row: object) -> tuple[str, bool]:
 
 def _object(row: object) -> Mapping[str, object]:
     if not isinstance(row, Mapping):
-        raise Malformed(f"must be an object with fields, not {_shown(row)}", "")
+        raise Malformed(f"must be an object with fields, not {_shorten_value(row)}", "")
     return row
 
 
 def _text_field(row: Mapping[str, object], field: str) -> str:
     value = _field(row, field)
     if not isinstance(value, str) or not value:
-        raise Malformed(f"must be a text of at least one character, not {_shown(value)}", field)
+        raise Malformed(f"must be a text of at least one character, not {_shorten_value(value)}", field)
     return value
 
 
@@ -103,17 +103,17 @@ def _field(row: Mapping[str, object], field: str) -> object:
 def _truth(value: object, field: str) -> bool:
     truth = TRUTH.get(value.strip().lower()) if isinstance(value, str) else value
     if not isinstance(truth, bool):
-        raise Malformed(f"must be true or false, not {_shown(value)}", field)
+        raise Malformed(f"must be true or false, not {_shorten_value(value)}", field)
     return truth
 
 
-def _shown(value: object) -> str:
+def _shorten_value(value: object) -> str:
     """The value for a message, shortened."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _checked(
+def _check_rows(
     rows: Iterable[object], make: Callable[[object], Made], name: Callable[[Made], str], fault: Fault
 ) -> Iterator[Made]:
     """Convert rows with `make`; an identifier may occur once."""
@@ -147,16 +147,16 @@ def _line_of_element(text: str, element: int) -> int:
     decoder = json.JSONDecoder()
     at = text.index("[") + 1
     for _ in range(element):
-        at = decoder.raw_decode(text, _after_gap(text, at))[1]
-    return text.count("\n", 0, _after_gap(text, at)) + 1
+        at = decoder.raw_decode(text, _skip_gap(text, at))[1]
+    return text.count("\n", 0, _skip_gap(text, at)) + 1
 
 
-def _after_gap(text: str, at: int) -> int:
+def _skip_gap(text: str, at: int) -> int:
     gap = BETWEEN_ELEMENTS.match(text, at)
     return gap.end() if gap else at
 
 
-def _whole_object(text: str) -> dict[str, object] | None:
+def _parse_object(text: str) -> dict[str, object] | None:
     """Return the text as one JSON object; None for anything else."""
     try:
         whole = json.loads(text)
@@ -187,4 +187,4 @@ def _csv_predictions(path: Path) -> dict[str, bool]:
     for index, (_, row) in enumerate(numbered):
         if len(row) != 2:
             raise fault(index, "", f"has {len(row)} fields where identifier and prediction are 2")
-    return dict(_checked(rows, _prediction, lambda prediction: prediction[0], fault))
+    return dict(_check_rows(rows, _prediction, lambda prediction: prediction[0], fault))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io.errors import AnalysisError
-from .examples import Example, checked_examples
+from .examples import Example, check_examples
 
 Part = Literal["all", "balanced", "unbalanced"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -115,7 +115,7 @@ def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
         >>> found.majority_accuracy, found.balanced_ids, found.frequencies[0].expected_same
         (0.5, ('x', 'y'), 0.5)
     """
-    return group(list(checked_examples(rows, _row_fault)))
+    return group(list(check_examples(rows, _row_fault)))
 
 
 def group(examples: list[Example]) -> VisualBias:

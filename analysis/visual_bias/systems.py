@@ -70,7 +70,7 @@ def score_system(
     """
     if trials < 0:
         raise ValueError(f"trials must be 0 or more, not {trials}")
-    right = _right(bias, predictions)
+    right = _count_right(bias, predictions)
     members = {part: bias.pairs_of(part) for part in PARTS}
     accuracies = {part: _accuracy(bias.sizes, right, members[part], part) for part in PARTS}
     differences = {pair: _difference(accuracies[pair[0]], accuracies[pair[1]]) for pair in CONTRASTS}
@@ -141,7 +141,7 @@ def _variance(sums: Array) -> Array:
     return np.maximum(squares - 2 * accuracy * products + accuracy**2 * sizes, 0) / n**2
 
 
-def _right(bias: VisualBias, predictions: Mapping[str, bool]) -> Index:
+def _count_right(bias: VisualBias, predictions: Mapping[str, bool]) -> Index:
     """Count the examples of each pair that the system is right about."""
     missing = [name for name in bias.ids if name not in predictions]
     if missing:
@@ -160,8 +160,8 @@ def _accuracy(sizes: Index, right: Index, members: Truth, part: Part) -> Tally:
 def _difference(first: Tally, second: Tally) -> Tally:
     sums = np.concatenate([first.sums, second.sums], axis=1)
     reason = first.reason if np.isnan(first.value) else second.reason
-    return Tally(sums, _first_minus_second, first.n, reason)
+    return Tally(sums, _compute_difference, first.n, reason)
 
 
-def _first_minus_second(sums: Array) -> Array:
+def _compute_difference(sums: Array) -> Array:
     return ratio(sums[..., 0], sums[..., 1]) - ratio(sums[..., 2], sums[..., 3])

@@ -26,7 +26,7 @@ Row = TypeVar("Row", bound=Model)
 TRIES = 20  # attempts that lose against others before the person is asked to try again
 
 
-def next_annotation(*, member: Membership) -> Annotation:
+def assign_next_annotation(*, member: Membership) -> Annotation:
     """Return a member's next annotation, assigning an item if needed.
 
     The order is: returned or begun annotations, qualification, the person's batches, hidden gold, new items.
@@ -44,7 +44,7 @@ def next_annotation(*, member: Membership) -> Annotation:
     for search in (_claim_in_order, *[_claim_any] * TRIES):
         try:
             with transaction.atomic():
-                return _next_annotation(member, now, search)
+                return _try_to_assign_next(member, now, search)
         except AssignmentLost:
             continue
     raise NothingLeft(_("Others are taking the last items right now. Try again in a moment."))
@@ -54,7 +54,7 @@ def next_annotation(*, member: Membership) -> Annotation:
 # that no two deadlock (docs/adr/0012-order-of-locks.md).
 
 
-def _next_annotation(
+def _try_to_assign_next(
     member: Membership, now: datetime, claim: Callable[[Membership, datetime], Annotation]
 ) -> Annotation:
     """Make one attempt in a transaction, which a loss rolls back.
@@ -63,7 +63,7 @@ def _next_annotation(
         AssignmentLost: Others were quicker.
     """
     member = hold_member(member)
-    own = _own(member, _BEGUN)
+    own = _list_own_annotations(member, _BEGUN)
     untouched = [each for each in own if each.batch_id is not None and not each.revision]
     # "reserved" sorts before "returned", so begun annotations come first.
     for annotation in own:
@@ -72,7 +72,7 @@ def _next_annotation(
             return annotation
     if (qualifying := _to_qualify(member, now)) is not None:
         return qualifying
-    if (from_batch := _first_of_batches(untouched, now)) is not None:
+    if (from_batch := _start_first_batch_annotation(untouched, now)) is not None:
         return from_batch
     if (item := _hidden_gold_item(member)) is not None:
         return _hand_out(member, item, now)
@@ -108,7 +108,7 @@ def _hold(member: int) -> None:
         _MEMBER_HELD.all(member=member)
 
 
-def _in(*statuses: Annotation.Status) -> Prepared[Annotation]:
+def _prepare_query_by_status(*statuses: Annotation.Status) -> Prepared[Annotation]:
     """Prepare a query of a member's annotations in these states, no documents."""
 
     def build() -> QuerySet[Annotation]:
@@ -120,18 +120,20 @@ def _in(*statuses: Annotation.Status) -> Prepared[Annotation]:
     return Prepared(build)
 
 
-_BEGUN = _in(Annotation.Status.RESERVED, Annotation.Status.RETURNED, Annotation.Status.EXPIRED)
-_GIVEN_BACK = _in(Annotation.Status.RELEASED)
+_BEGUN = _prepare_query_by_status(
+    Annotation.Status.RESERVED, Annotation.Status.RETURNED, Annotation.Status.EXPIRED
+)
+_GIVEN_BACK = _prepare_query_by_status(Annotation.Status.RELEASED)
 
 
-def _own(member: Membership, annotations: Prepared[Annotation]) -> list[Annotation]:
+def _list_own_annotations(member: Membership, annotations: Prepared[Annotation]) -> list[Annotation]:
     own = annotations.all(project=member.project_id, user=member.user_id)
     for annotation in own:
         annotation.project = member.project
     return own
 
 
-def _first_of_batches(annotations: Sequence[Annotation], now: datetime) -> Annotation | None:
+def _start_first_batch_annotation(annotations: Sequence[Annotation], now: datetime) -> Annotation | None:
     """Return the first of these annotations that still waits.
 
     Batches come by their due date, and the clock of an annotation starts now.
@@ -149,7 +151,7 @@ def _take_up_again(annotations: Sequence[Annotation]) -> Annotation | None:
     """Resume the first annotation whose item wants annotators again.
 
     Raises:
-        AssignmentLost: As `_next_annotation`.
+        AssignmentLost: As `_try_to_assign_next`.
     """
     if not annotations:
         return None
@@ -158,11 +160,11 @@ def _take_up_again(annotations: Sequence[Annotation]) -> Annotation | None:
     there = set(items.values_list("pk", flat=True))
     for annotation in annotations:
         if annotation.item_id in there:
-            return _resumed(annotation)
+            return _resume_if_needed(annotation)
     return None
 
 
-def _resumed(annotation: Annotation) -> Annotation:
+def _resume_if_needed(annotation: Annotation) -> Annotation:
     """Return the annotation with an assignment, renewed if it had none."""
     row = (
         Annotation.objects.select_for_update(of=("self",), no_key=True)
@@ -173,7 +175,7 @@ def _resumed(annotation: Annotation) -> Annotation:
     return row if row.status in Annotation.HOLDING else resume(annotation=row)
 
 
-def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Annotation]:
+def _find_expired_reservations(project: Project | Slot, now: datetime | Slot) -> QuerySet[Annotation]:
     """Return the expired reservations."""
     return Annotation.objects.filter(
         project=project, status=Annotation.Status.RESERVED, reserved_until__lt=now
@@ -181,18 +183,20 @@ def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Annotation]
 
 
 _ONE_OVER = Prepared(
-    lambda: _over(slot("project", Project), slot("now", Annotation, "reserved_until")).only("pk")[:1]
+    lambda: _find_expired_reservations(
+        slot("project", Project), slot("now", Annotation, "reserved_until")
+    ).only("pk")[:1]
 )
 
 
 @transaction.atomic
 def expire(*, project: Project, now: datetime) -> int:
     """End expired reservations and free their items. Documents are kept."""
-    ids = list(_unlocked(_over(project, now)).values_list("pk", flat=True))
+    ids = list(_lock_free_rows(_find_expired_reservations(project, now)).values_list("pk", flat=True))
     if not ids:
         return 0
     Annotation.objects.filter(pk__in=ids).update(
-        status=states.next_status(states.ANNOTATION, "expire", Annotation.Status.RESERVED)
+        status=states.find_next_status(states.ANNOTATION, "expire", Annotation.Status.RESERVED)
     )
     items = list(Item.objects.filter(annotations__in=ids).order_by("pk").values_list("pk", "rank"))
     for item, _rank in items:
@@ -228,7 +232,7 @@ def resume(*, annotation: Annotation) -> Annotation:
     Raises:
         AssignmentLost: The item has enough other annotators.
     """
-    status = states.next_status(states.ANNOTATION, "resume", annotation.status)
+    status = states.find_next_status(states.ANNOTATION, "resume", annotation.status)
     if annotation.task == Annotation.Task.ANNOTATION and not _count_assignment(annotation.item_id):
         raise AssignmentLost(
             _("Your reservation expired and others took this item. Your annotation is kept.")
@@ -249,7 +253,7 @@ def release(*, annotation: Annotation, by: User) -> Annotation:
     if annotation.task == Annotation.Task.ADJUDICATION:
         raise NotAllowed(_("An adjudication cannot be released. Another adjudicator can take it over."))
     finished = annotation.status == Annotation.Status.RETURNED  # it was submitted once, and counted
-    annotation.status = states.next_status(states.ANNOTATION, "release", annotation.status)
+    annotation.status = states.find_next_status(states.ANNOTATION, "release", annotation.status)
     annotation.batch = None  # if its annotator resumes it, it is like any other
     annotation.save(update_fields=["status", "batch"])
     if annotation.task == Annotation.Task.ANNOTATION:
@@ -274,7 +278,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
         item=item, annotator=member.user, task=Annotation.Task.ANNOTATION
     ).first()
     if same is not None:
-        return _resumed(same)
+        return _resume_if_needed(same)
     if not _count_assignment(item.pk):
         raise AssignmentLost(
             _(
@@ -353,12 +357,12 @@ def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
     )
     begun = undone.order_by("status", "pk").first()
     if begun is not None and begun.status == Annotation.Status.EXPIRED:
-        return _resumed(begun)
+        return _resume_if_needed(begun)
     left = new_to(member.user_id, items).first()
     if left is not None:
         return _hand_out(member, left, now)
     if begun is not None:
-        return _resumed(begun)
+        return _resume_if_needed(begun)
     if items.exists():
         raise NothingLeft(_("You finished all qualification items. A manager will review them."))
     return None
@@ -372,7 +376,7 @@ def _hidden_gold_item(member: Membership) -> Item | None:
 
 
 _FREE_FROM = Prepared(
-    lambda: _unlocked(
+    lambda: _lock_free_rows(
         free_items(slot("user", User), slot("project", Project)).filter(rank__gte=slot("start", Item, "rank"))
     )[:1]
 )
@@ -398,7 +402,7 @@ def _claim_any(member: Membership, now: datetime) -> Annotation:
     rest = list(free_items(member.user_id, member.project_id)[:TRIES])
     if rest:
         return _begin(member, random.choice(rest), now)
-    again = _take_up_again(_own(member, _GIVEN_BACK))
+    again = _take_up_again(_list_own_annotations(member, _GIVEN_BACK))
     if again is None:
         raise NothingLeft(_("No items are left for you. Thank you!"))
     return again
@@ -421,12 +425,12 @@ def _begin(member: Membership, item: Item, now: datetime) -> Annotation:
 
 def rescan(project: Project, rank: int) -> None:
     """Make members beyond a freed item search from its rank again."""
-    beyond = _unlocked(Membership.objects.filter(project=project, scanned_to__gt=rank))
+    beyond = _lock_free_rows(Membership.objects.filter(project=project, scanned_to__gt=rank))
     # Skip members who are claiming right now. They find the item when nothing else is left to them.
     Membership.objects.filter(pk__in=list(beyond.values_list("pk", flat=True))).update(scanned_to=rank)
 
 
-def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:
+def _lock_free_rows(rows: QuerySet[Row]) -> QuerySet[Row]:
     """Lock the rows that no other transaction holds, and return them.
 
     SQLite has no row locks: there every transaction holds the write lock from its start.

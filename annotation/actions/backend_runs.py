@@ -9,14 +9,14 @@ from pydantic import ValidationError
 from accounts.models import User
 from annotation.actions import projects
 from annotation.errors import Conflict
-from annotation.formats.labelled.label_studio import predicted_document, task_to_predict
-from annotation.formats.labelled.label_studio_config import labelling_config, object_names
+from annotation.formats.labelled.label_studio import build_predicted_document, task_to_predict
+from annotation.formats.labelled.label_studio_config import build_labelling_config, object_names
 from annotation.labels import LabelTask
 from annotation.models import ImageFile, Item, OutputRun, Project
 from annotation.parsed_items import kind_of, task_of
 from annotation.schemas import Image, ItemRecord, SystemRecord
 from foundation.images.image_files import read_image
-from foundation.imports.import_fields import first_error
+from foundation.imports.import_fields import format_first_error
 from foundation.messages import say
 from jobs.ml_backend import Backend, Prediction, Problem, check_backend_address, predict_tasks, set_up
 from modelserver.wire.schema import ItemError
@@ -36,7 +36,7 @@ def set_backend(*, project: Project, url: str, by: User) -> Project:
     return projects.change_settings(project=project, by=by, ml_backend=url)
 
 
-def prepared_backend(project: Project) -> Backend:
+def prepare_backend(project: Project) -> Backend:
     """Give the project's backend its labels; return the backend's model.
 
     Raises:
@@ -53,11 +53,11 @@ def prepared_backend(project: Project) -> Backend:
 
 
 def _config(project: Project, task: LabelTask) -> str:
-    images = max((len(names) for names in _some_images(project)), default=1)
-    return labelling_config(task, kind_of(project), images)
+    images = max((len(names) for names in _list_first_images(project)), default=1)
+    return build_labelling_config(task, kind_of(project), images)
 
 
-def _some_images(project: Project) -> Iterable[list[str]]:
+def _list_first_images(project: Project) -> Iterable[list[str]]:
     return project.items.order_by("position").values_list("images", flat=True)[:1000]
 
 
@@ -74,7 +74,7 @@ def predict_items(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, Sys
             sent["data"] = {**sent["data"], **data}
         answers = predict_tasks(run.backend, project=project.slug, config=config, tasks=tasks)
         outcomes += [
-            (item, _suggested(record, answer))
+            (item, _build_suggestion(record, answer))
             for (item, record, _data), answer in zip(part, answers, strict=True)
         ]
     return outcomes
@@ -128,13 +128,13 @@ def _image_data(item: Item, files: Mapping[str, ImageFile]) -> dict[str, str]:
     return data
 
 
-def _suggested(record: ItemRecord, answer: Prediction | Problem) -> SystemRecord | ItemError:
+def _build_suggestion(record: ItemRecord, answer: Prediction | Problem) -> SystemRecord | ItemError:
     if isinstance(answer, Problem):
         return ItemError(id=record.external_id, error="prediction_failed", message=answer.message)
     try:
-        document = predicted_document(record, answer.result)
+        document = build_predicted_document(record, answer.result)
     except ValueError as error:
-        message = first_error(error) if isinstance(error, ValidationError) else str(error)
+        message = format_first_error(error) if isinstance(error, ValidationError) else str(error)
         return ItemError(id=record.external_id, error="invalid_answer", message=message)
     marks = {node: layer.objects for node, layer in document.layers.items() if layer.objects}
     score = None if answer.score is None else min(max(answer.score, 0.0), 1.0)

@@ -52,7 +52,7 @@ def assign_batch(*, member: Membership, plan: BatchPlan, by: User) -> Batch:
     batch = Batch.objects.create(
         project=member.project, name=plan.name, annotator=member.user, due_on=plan.due_on, created_by=by
     )
-    items = _chosen(member, plan.items) if plan.items else _next(member, plan.number)
+    items = _lock_chosen_items(member, plan.items) if plan.items else _lock_next_items(member, plan.number)
     _reserve_all(batch, member, items)
     audit.record(
         project=batch.project, kind="batch_assigned", by=by, data=_details(batch) | {"items": len(items)}
@@ -60,7 +60,7 @@ def assign_batch(*, member: Membership, plan: BatchPlan, by: User) -> Batch:
     return batch
 
 
-def _next(member: Membership, number: int) -> list[Item]:
+def _lock_next_items(member: Membership, number: int) -> list[Item]:
     """Return the next free items for a member, locked.
 
     Others may take some before they are locked, so a few more are looked at.
@@ -72,8 +72,10 @@ def _next(member: Membership, number: int) -> list[Item]:
     return items[:number]
 
 
-def _chosen(member: Membership, items: Sequence[Item]) -> list[Item]:
-    there = {each.item_id for each in _earlier(member, items) if each.status in Annotation.HOLDING}
+def _lock_chosen_items(member: Membership, items: Sequence[Item]) -> list[Item]:
+    there = {
+        each.item_id for each in _lock_earlier_annotations(member, items) if each.status in Annotation.HOLDING
+    }
     if (item := next((item for item in items if item.pk in there), None)) is not None:
         text = "%(who)s has item %(item)s already; leave it out"
         raise Conflict(say(text, who=member.user.get_username(), item=item.external_id))
@@ -90,7 +92,7 @@ def _chosen(member: Membership, items: Sequence[Item]) -> list[Item]:
     return locked
 
 
-def _earlier(member: Membership, items: Sequence[Item]) -> list[Annotation]:
+def _lock_earlier_annotations(member: Membership, items: Sequence[Item]) -> list[Annotation]:
     """Lock and return what the member did of these items."""
     annotations = Annotation.objects.filter(
         item__in=items, annotator=member.user, task=Annotation.Task.ANNOTATION
@@ -106,8 +108,8 @@ def _locked(keys: Sequence[int]) -> list[Item]:
 
 
 def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> None:
-    given_back = {annotation.item_id: annotation for annotation in _earlier(member, items)}
-    woven = list(_with_hidden_gold(member, items))
+    given_back = {annotation.item_id: annotation for annotation in _lock_earlier_annotations(member, items)}
+    woven = list(_mix_in_hidden_gold(member, items))
     new: list[Annotation] = []
     for item in woven:
         annotation = given_back.get(item.pk) or new_annotation(member, item)
@@ -115,7 +117,7 @@ def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> Non
         if annotation.pk is None:
             new.append(annotation)
         else:
-            annotation.status = states.next_status(states.ANNOTATION, "resume", annotation.status)
+            annotation.status = states.find_next_status(states.ANNOTATION, "resume", annotation.status)
             annotation.reserved_until = None
             annotation.save(update_fields=["status", "batch", "reserved_until"])
     if new:
@@ -125,7 +127,7 @@ def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> Non
     Membership.objects.filter(pk=member.pk).update(handed_out=F("handed_out") + len(woven))
 
 
-def _with_hidden_gold(member: Membership, items: Sequence[Item]) -> Iterator[Item]:
+def _mix_in_hidden_gold(member: Membership, items: Sequence[Item]) -> Iterator[Item]:
     """Yield the items, and hidden gold as often as single assignments do."""
     every, handed_out = member.project.hidden_gold_every, member.handed_out
     hidden = iter(

@@ -21,16 +21,16 @@ from annotation.actions.projects import create_project, replace_labels
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict, conflict_at
 from annotation.formats.images import ImageFolder
-from annotation.label_changes import renamed_since
+from annotation.label_changes import relabel_record
 from annotation.labels import LabelTask, can_extend, is_label_text
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
-from annotation.operations import checked
+from annotation.operations import check_document
 from annotation.parsed_items import label_changes_of, program_of, subject_of, task_of
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation.errors import BadFile
 from foundation.images import image_files
 from foundation.imports.findings import Findings
-from foundation.messages import at_field, message_of, say
+from foundation.messages import message_of, prefix_field, say
 from jobs.models import Job
 
 BATCH = 1000
@@ -101,12 +101,12 @@ def import_items(
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if job is not None and (earlier := ItemImport.objects.filter(job=job).first()) is not None:
         return ImportReport(**earlier.counts)
-    first = position = _next_position(project)
+    first = position = _find_next_position(project)
     folder = None if image_folder is None else ImageFolder(image_folder)
     findings = findings if findings is not None else Findings()
-    stream = findings.until_unreadable(records)
+    stream = findings.read_until_broken(records)
     if labels_from_file:
-        stream = _with_labels(stream, project, by)
+        stream = _adopt_labels(stream, project, by)
     work = _Import(project, purpose, folder, dry_run, timezone.now(), findings)
     for batch in batches(stream):
         position += work.add(batch, position)
@@ -118,7 +118,7 @@ def import_items(
     return work.report
 
 
-def _with_labels(records: Iterator[ItemRecord], project: Project, by: User | None) -> Iterator[ItemRecord]:
+def _adopt_labels(records: Iterator[ItemRecord], project: Project, by: User | None) -> Iterator[ItemRecord]:
     """Give the project the labels of the first record, if that is plain."""
     first = list(islice(records, 1))
     if first and is_label_text(first[0].program):
@@ -153,12 +153,12 @@ def bring_images(
         transaction.set_rollback(True)
     else:
         findings.check()
-        position = _next_position(project)
+        position = _find_next_position(project)
         _note(work.report, project, by, source, job, range(position, position))
     return work.report
 
 
-def _next_position(project: Project) -> int:
+def _find_next_position(project: Project) -> int:
     """Return the first position that no item ever had."""
     items, imports = project.items.aggregate(at=Max("position")), project.imports.aggregate(at=Max("last"))
     return max(items["at"] or 0, imports["at"] or 0) + 1
@@ -210,7 +210,7 @@ def import_project(
         Conflict: The project has another number of annotators, or as `import_items`.
     """
     findings = findings if findings is not None else Findings()
-    stream = findings.until_unreadable(records)
+    stream = findings.read_until_broken(records)
     first = list(islice(stream, 1))
     project = Project.objects.filter(slug=slug).first()
     if project is None and first:
@@ -254,7 +254,7 @@ def bring_gold(*, item: Item, document: Document, by: User) -> Gold:
         BadEdit: Names the field that breaks a rule of editing.
     """
     kind = item.project.kind
-    checked(document, program_of(item, kind), subject_of(item, kind))
+    check_document(document, program_of(item, kind), subject_of(item, kind))
     check_storable(item.external_id, (), (document.model_dump_json(),))
     return set_gold(item=item, document=document, method=Gold.Method.IMPORTED, by=by)
 
@@ -311,26 +311,26 @@ class _Import:
         stored = {item.external_id: item for item in self.project.items.filter(external_id__in=ids)}
         new: dict[str, ItemRecord] = {}
         for given in batch:
-            record = self._with_labels_of_today(given)
-            with self._refusing(record):
+            record = self._relabel_record(given)
+            with self._refuse_contradictions(record):
                 self._check(record, stored.get(record.external_id), new)
                 if record.external_id not in stored:
                     rows.append(self._row(record, position + len(new)))
                     new[record.external_id] = record
         return list(new.values()), rows
 
-    def _with_labels_of_today(self, record: ItemRecord) -> ItemRecord:
+    def _relabel_record(self, record: ItemRecord) -> ItemRecord:
         """Give a record of an earlier configuration the labels changed since."""
         if not self._task or record.program == self._task or not is_label_text(record.program):
             return record
         if self._changes:
-            record = renamed_since(record, self._changes)
+            record = relabel_record(record, self._changes)
         if record.program not in self._earlier:
             self._earlier[record.program] = can_extend(record.program, self._task)
         return record.model_copy(update={"program": self._task}) if self._earlier[record.program] else record
 
     @contextmanager
-    def _refusing(self, record: ItemRecord) -> Iterator[None]:
+    def _refuse_contradictions(self, record: ItemRecord) -> Iterator[None]:
         """Refuse a record that contradicts what is stored, and go on."""
         try:
             yield
@@ -343,7 +343,7 @@ class _Import:
             kinds = say(
                 "the project marks %(kind)s, not %(other)s", kind=self.project.kind, other=record.kind
             )
-            raise Conflict(at_field(record.external_id, at_field("kind", kinds)))
+            raise Conflict(prefix_field(record.external_id, prefix_field("kind", kinds)))
         if not record.program:
             raise conflict_at(
                 (record.external_id, "program"), "is missing; without one there is nothing to do"
@@ -391,7 +391,7 @@ class _Import:
         for item, record in new:
             if record.gold is not None:
                 document = record.gold.model_dump_json()
-                with self._refusing(record):
+                with self._refuse_contradictions(record):
                     check_storable(record.external_id, (), (document,))
                     rows.append((item, 1, True, Gold.Method.IMPORTED.value, document, None, None, now))
         insert(Gold, GOLD, rows)
@@ -401,7 +401,7 @@ class _Import:
         rows = []
         for item, record in new:
             names = [each.annotator for each in record.annotations]
-            with self._refusing(record):
+            with self._refuse_contradictions(record):
                 if len(set(names)) != len(names):
                     raise conflict_at(
                         (record.external_id, "annotations"), "somebody has annotated the item twice"
@@ -411,8 +411,8 @@ class _Import:
         self.report.annotations += len(rows)
 
     def _annotation(self, item: int, record: ItemRecord, each: AnnotationRecord) -> tuple[Any, ...]:
-        status, submitted = _status(each), _aware(each.submitted)
-        started = _aware(each.started) or submitted or self.now
+        status, submitted = _status(each), _convert_to_utc(each.submitted)
+        started = _convert_to_utc(each.started) or submitted or self.now
         if status in Annotation.HANDED_IN:
             submitted = submitted or self.now
         document, shown = each.document.model_dump_json(), as_json(each.predictions_shown)
@@ -448,7 +448,7 @@ class _Import:
         named: dict[str, tuple[ItemRecord, Image]] = {}
         for record, image in ((each, image) for each in records for image in each.images):
             _record, first = named.setdefault(image.name, (record, image))
-            with self._refusing(record):
+            with self._refuse_contradictions(record):
                 require_shape(image.name, Kept(first.width, first.height, ""), image)
             if not (first.width and first.height):
                 named[image.name] = (record, image)
@@ -456,7 +456,7 @@ class _Import:
         there = {name: Kept(width, height, path) for name, width, height, path in rows} if named else {}
         new: list[tuple[Any, ...]] = []
         for name, (record, image) in named.items():
-            with self._refusing(record):
+            with self._refuse_contradictions(record):
                 self._keep_image(name, image, there.get(name), new)
         insert(ImageFile, IMAGE, new)
         return len(new)
@@ -536,7 +536,7 @@ def _status(annotation: AnnotationRecord) -> str:
     return "expired" if annotation.status == Annotation.Status.RESERVED else annotation.status
 
 
-def _aware(moment: datetime | None) -> datetime | None:
+def _convert_to_utc(moment: datetime | None) -> datetime | None:
     """Return a time in UTC, which is assumed without a time zone.
 
     Raises:

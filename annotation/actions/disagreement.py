@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from annotation.comparison import disagreement, letters
 from annotation.models import Annotation, Item, Project
-from annotation.parsed_items import program_of, shown_annotation
+from annotation.parsed_items import program_of, read_visible_document
 
 MOST_AT_ONCE = 2_000  # items that are compared in one request, which takes some milliseconds each
 
@@ -18,7 +18,9 @@ def measure(*, item: int) -> None:
         item=item, task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN
     ).select_related("item", "project")
     columns = ("document", "item__program", "item__tokens", "project__kind")
-    Item.objects.filter(pk=item).update(disagreement=_of(list(finished.only(*columns).order_by("pk"))))
+    Item.objects.filter(pk=item).update(
+        disagreement=_measure_disagreement(list(finished.only(*columns).order_by("pk")))
+    )
 
 
 def measure_missing(*, project: Project) -> None:
@@ -28,10 +30,10 @@ def measure_missing(*, project: Project) -> None:
         measure(item=item)
 
 
-def _of(annotations: Sequence[Annotation]) -> float | None:
+def _measure_disagreement(annotations: Sequence[Annotation]) -> float | None:
     if len(annotations) < 2:
         return None
     item, kind = annotations[0].item, annotations[0].project.kind
-    documents = [shown_annotation(annotation, kind) for annotation in annotations]
+    documents = [read_visible_document(annotation, kind) for annotation in annotations]
     by_letter = dict(zip(letters(len(documents)), documents, strict=True))
     return disagreement(program_of(item, kind), by_letter, item.tokens)

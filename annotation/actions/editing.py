@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from accounts.policy import granting
+from accounts.policy import find_granting_roles
 from annotation import states
 from annotation.actions import assignments, audit, disagreement, qualification
 from annotation.errors import BadEdit, NotReady, StaleBase
-from annotation.label_changes import LabelChange, changed_edit
+from annotation.label_changes import LabelChange, relabel_edit
 from annotation.models import Annotation, Item, Membership, Operation
 from annotation.operations import OperationIn, apply, open_nodes
 from annotation.parsed_items import document_of, label_changes_of, program_of, subject_of
@@ -49,7 +49,7 @@ def save_operations(*, annotation: int, operations: Sequence[OperationIn], by: U
         NotAllowed: The annotation is not theirs, or submitted.
     """
     held = lock(annotation, by, subject=True)
-    applied = _applied(held, operations)
+    applied = _find_applied_operations(held, operations)
     new = list({operation.id: operation for operation in operations if operation.id not in applied}.values())
     document = document_of(held.document)
     if new:
@@ -62,7 +62,9 @@ def save_operations(*, annotation: int, operations: Sequence[OperationIn], by: U
     return Saved(held, document, [applied[operation.id] for operation in operations])
 
 
-def _applied(annotation: Annotation, operations: Sequence[OperationIn]) -> dict[UUID, Operation]:
+def _find_applied_operations(
+    annotation: Annotation, operations: Sequence[OperationIn]
+) -> dict[UUID, Operation]:
     """Return the operations that were applied before."""
     if not annotation.revision:
         return {}
@@ -84,7 +86,7 @@ _COLUMNS = (
 _SUBJECT = ("item__images", "item__passage", "item__tokens")
 
 
-def _own(columns: Sequence[str], *, shared: bool) -> QuerySet[Annotation]:
+def _select_own_annotations(columns: Sequence[str], *, shared: bool) -> QuerySet[Annotation]:
     """Return the user's own annotation if their role allows its task.
 
     The role is that of a share of the project, or else one in the workspace.
@@ -99,17 +101,19 @@ def _own(columns: Sequence[str], *, shared: bool) -> QuerySet[Annotation]:
     member = {f"{path}__user": by} | ({f"{path}__active": True} if shared else {})
     may = Q()
     for task, act in TASKS.items():
-        may |= Q(**{"task": task, f"{path}__role__in": sorted(granting(act, shared=shared))})
+        may |= Q(**{"task": task, f"{path}__role__in": sorted(find_granting_roles(act, shared=shared))})
     return annotations.filter(may, pk=slot("annotation", Annotation), annotator=by, **member)
 
 
-def _prepared(*columns: str) -> tuple[Prepared[Annotation], ...]:
+def _prepare_queries(*columns: str) -> tuple[Prepared[Annotation], ...]:
     """Prepare the queries to try in turn: by share, then by workspace."""
-    return tuple(Prepared(partial(_own, columns, shared=shared)) for shared in (True, False))
+    return tuple(
+        Prepared(partial(_select_own_annotations, columns, shared=shared)) for shared in (True, False)
+    )
 
 
-_HELD = _prepared(*_COLUMNS)
-_HELD_WITH_SUBJECT = _prepared(*_COLUMNS, *_SUBJECT)
+_HELD = _prepare_queries(*_COLUMNS)
+_HELD_WITH_SUBJECT = _prepare_queries(*_COLUMNS, *_SUBJECT)
 _SAVED = ("document", "revision", "saved_at", "active_seconds", "reserved_until")
 _STORE = PreparedUpdate(
     lambda: (
@@ -136,7 +140,7 @@ def lock(pk: int, by: User, *, subject: bool = False) -> Annotation:
     Raises:
         NotAllowed: This user has no such annotation.
     """
-    return _opened(_locked(pk, by, subject=subject), by)
+    return _open_for_editing(_locked(pk, by, subject=subject), by)
 
 
 def _locked(pk: int, by: User, *, subject: bool = False) -> Annotation:
@@ -146,7 +150,7 @@ def _locked(pk: int, by: User, *, subject: bool = False) -> Annotation:
     raise NotAllowed(_("You can only change your own annotations."))
 
 
-def _opened(annotation: Annotation, by: User) -> Annotation:
+def _open_for_editing(annotation: Annotation, by: User) -> Annotation:
     if annotation.status in (Annotation.Status.EXPIRED, Annotation.Status.RELEASED):
         annotation = assignments.resume(annotation=annotation)
     check_editing(by, annotation)
@@ -168,7 +172,7 @@ def _apply_all(
     rows = []
     changes = label_changes_of(annotation.project)
     for given in new:
-        operation = _with_labels_of_today(given, changes) if changes else given
+        operation = _relabel_operation(given, changes) if changes else given
         try:
             document, inverse = apply(document, operation, program, subject)
         except BadEdit as error:
@@ -198,10 +202,10 @@ def _apply_all(
     return document
 
 
-def _with_labels_of_today(operation: OperationIn, changes: Sequence[LabelChange]) -> OperationIn:
+def _relabel_operation(operation: OperationIn, changes: Sequence[LabelChange]) -> OperationIn:
     """Return an operation in the labels to which its own were renamed."""
     sent = operation.model_dump(mode="json", exclude_unset=True)
-    return OperationIn.model_validate(changed_edit(sent, changes))
+    return OperationIn.model_validate(relabel_edit(sent, changes))
 
 
 def submit(*, annotation: int, revision: int, by: User) -> Annotation:
@@ -225,7 +229,7 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
     held = _locked(annotation, by)
     if held.revision == revision and held.status in Annotation.FINISHED:
         return held
-    held = _opened(held, by)
+    held = _open_for_editing(held, by)
     if held.revision != revision:
         raise StaleBase(
             _("This annotation is at revision %(now)d, not %(base)d. Reload it and submit again.")
@@ -235,7 +239,7 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
     if left:
         raise NotReady(left)
     first, returned = held.submitted_at is None, held.status == Annotation.Status.RETURNED
-    held.status = states.next_status(states.ANNOTATION, "submit", held.status)
+    held.status = states.find_next_status(states.ANNOTATION, "submit", held.status)
     held.submitted_at = timezone.now()
     _HAND_IN(annotation=held.pk, status=held.status, submitted_at=held.submitted_at)
     if held.task == Annotation.Task.ANNOTATION and not returned:  # a returned one is counted already
@@ -260,7 +264,7 @@ def take_back(*, annotation: int, by: User) -> Annotation:
         .get(pk=annotation)
     )
     check_owner(by, held)
-    held.status = states.next_status(states.ANNOTATION, "take back", held.status)
+    held.status = states.find_next_status(states.ANNOTATION, "take back", held.status)
     assignments.set_end(held, timezone.now())
     held.save(update_fields=["status", "reserved_until"])
     count_submitted(held.item_id)

@@ -12,11 +12,11 @@ from annotation.actions.projects import lock
 from annotation.errors import Conflict, conflict_at
 from annotation.label_changes import (
     LabelChange,
-    asked_at,
-    changed_document,
-    changed_objects,
-    changed_task,
-    remembered,
+    find_question,
+    relabel_document,
+    relabel_objects,
+    relabel_task,
+    remember_change,
 )
 from annotation.labels import LabelTask
 from annotation.models import Gold, Project, SystemOutput
@@ -46,7 +46,7 @@ def rename_label(
     Raises:
         Conflict: The project has no such label, or another one of that name, or the name is not valid.
     """
-    held, task, node = _held(project, layer, question, label)
+    held, task, node = _lock_and_find_label(project, layer, question, label)
     change = LabelChange(layer=node, question=question, label=label, to=new_name.strip())
     if change.to in _names(task, layer, question):
         text = "“%(layer)s” has the label “%(label)s” already; merge them instead"
@@ -67,7 +67,7 @@ def remove_label(
     Raises:
         Conflict: It is used, or the project has no such labels, or cannot do without it.
     """
-    held, task, node = _held(project, layer, question, label)
+    held, task, node = _lock_and_find_label(project, layer, question, label)
     if into and (into == label or into not in _names(task, layer, question)):
         text = "“%(layer)s” has no other label “%(label)s”"
         raise conflict_at("into", text, layer=question or layer, label=into)
@@ -81,12 +81,14 @@ def remove_label(
             "%(suggestions)s times in suggestions; merge it into another label"
         )
         raise conflict_at("label", text, label=label, **uses._asdict())
-    _store_task(held, _changed(task, change))
-    audit.record(project=held, kind="label_removed", by=by, data=_about(layer, question, label))
+    _store_task(held, _relabel_or_refuse(task, change))
+    audit.record(project=held, kind="label_removed", by=by, data=_describe_label(layer, question, label))
     return uses
 
 
-def _held(project: Project, layer: str, question: str, label: str) -> tuple[Project, LabelTask, int]:
+def _lock_and_find_label(
+    project: Project, layer: str, question: str, label: str
+) -> tuple[Project, LabelTask, int]:
     """Lock a project, and find a label in it.
 
     Raises:
@@ -97,7 +99,7 @@ def _held(project: Project, layer: str, question: str, label: str) -> tuple[Proj
         raise Conflict(say("the items of the project have programs, so it takes no labels"))
     task = LabelTask.model_validate(held.labels)
     try:
-        node, asked = asked_at(task, layer, question)
+        node, asked = find_question(task, layer, question)
     except ValueError as error:
         raise Conflict(message_of(error)) from error
     if label not in asked.names:
@@ -107,27 +109,27 @@ def _held(project: Project, layer: str, question: str, label: str) -> tuple[Proj
 
 
 def _names(task: LabelTask, layer: str, question: str) -> tuple[str, ...]:
-    return asked_at(task, layer, question)[1].names
+    return find_question(task, layer, question)[1].names
 
 
-def _changed(task: LabelTask, change: LabelChange) -> LabelTask:
+def _relabel_or_refuse(task: LabelTask, change: LabelChange) -> LabelTask:
     try:
-        return changed_task(task, change)
+        return relabel_task(task, change)
     except ValueError as error:
         raise Conflict(message_of(error)) from error
 
 
-def _about(layer: str, question: str, label: str) -> dict[str, Any]:
+def _describe_label(layer: str, question: str, label: str) -> dict[str, Any]:
     return {"layer": layer, "label": label} | ({"question": question} if question else {})
 
 
 def _carry_over(project: Project, task: LabelTask, change: LabelChange, kind: str, by: User | None) -> Uses:
-    changed = _changed(task, change)
+    changed = _relabel_or_refuse(task, change)
     uses = _rewrite(project, task, change, store=True)
-    changes = remembered(label_changes_of(project), change)
+    changes = remember_change(label_changes_of(project), change)
     project.label_changes = [each.model_dump(mode="json") for each in changes]
     _store_task(project, changed)
-    data = _about(task.layers[change.layer - 1].name, change.question, change.label)
+    data = _describe_label(task.layers[change.layer - 1].name, change.question, change.label)
     audit.record(project=project, kind=kind, by=by, data={**data, "to": change.to, "works": uses.annotations})
     return uses
 
@@ -147,11 +149,11 @@ def _rewrite(project: Project, task: LabelTask, change: LabelChange, *, store: b
     """
 
     def document(stored: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-        return changed_document(stored or {}, task, change)
+        return relabel_document(stored or {}, task, change)
 
     def marks(stored: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         node = str(change.layer)
-        objects, uses = changed_objects(stored.get(node, ()), change)
+        objects, uses = relabel_objects(stored.get(node, ()), change)
         return ({**stored, node: objects}, uses) if uses else (dict(stored), 0)
 
     annotations = project.annotations.select_for_update(of=("self",), no_key=True)

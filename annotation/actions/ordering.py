@@ -20,19 +20,19 @@ _NEWEST_SCORE = (
 )
 
 
-def _whole(value: Combinable) -> Cast:
+def _cast_to_integer(value: Combinable) -> Cast:
     return Cast(value, BigIntegerField())
 
 
 RANKS: dict[str, Combinable] = {
-    Order.FILE: _whole(F("position")),
-    Order.RANDOM: _whole(Random() * Value(1e15)),
+    Order.FILE: _cast_to_integer(F("position")),
+    Order.RANDOM: _cast_to_integer(Random() * Value(1e15)),
     # Items that no model has scored come last.
-    Order.UNCERTAIN: _whole(Coalesce(Subquery(_NEWEST_SCORE), Value(2.0)) * Value(float(STEPS)))
+    Order.UNCERTAIN: _cast_to_integer(Coalesce(Subquery(_NEWEST_SCORE), Value(2.0)) * Value(float(STEPS)))
     * Value(POSITIONS)
     + F("position"),
     # Then those that fewer than two people finished, and last those on which all agree.
-    Order.DISPUTED: _whole(
+    Order.DISPUTED: _cast_to_integer(
         Case(
             When(Q(disagreement__gt=0), then=(1.0 - F("disagreement")) * Value(float(STEPS))),
             When(disagreement=None, then=Value(float(STEPS))),

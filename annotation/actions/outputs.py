@@ -14,7 +14,7 @@ from annotation.actions.bulk_insert import as_json, check_storable
 from annotation.actions.data import batches
 from annotation.errors import BadEdit, Conflict
 from annotation.models import Annotation, Item, Project, SystemOutput
-from annotation.operations import checked
+from annotation.operations import check_document
 from annotation.parsed_items import program_of, subject_of
 from annotation.queries.outputs import outputs_in_use
 from annotation.schemas import Document, Layer, ModuleOutput, SystemRecord
@@ -47,7 +47,7 @@ def import_outputs(
     check_storable(system, (system, revision), ())
     findings = findings if findings is not None else Findings()
     added = 0
-    for batch in batches(findings.until_unreadable(records)):
+    for batch in batches(findings.read_until_broken(records)):
         added += _import_batch(batch, project, system, revision, findings)
     if dry_run:
         transaction.set_rollback(True)
@@ -102,10 +102,12 @@ def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
     program, subject = program_of(item, kind), subject_of(item, kind)
     layers = {node: Layer(state="done", objects=objects) for node, objects in record.marks.items()}
     try:
-        marks = checked(Document(layers=layers), program, subject).model_dump(mode="json")["layers"]
+        marks = check_document(Document(layers=layers), program, subject).model_dump(mode="json")["layers"]
     except BadEdit as error:
         raise Conflict(f"{record.id}: marks: {error.field}: {error}") from error
-    modules = [_fitted(record, output, item, kind) for output in _placed(record, item, kind)]
+    modules = [
+        _check_output(record, output, item, kind) for output in _match_outputs_to_nodes(record, item, kind)
+    ]
     columns = {
         "proposals": [[list(box) for box in image] for image in record.proposals],
         "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
@@ -117,7 +119,7 @@ def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
     return columns
 
 
-def _placed(record: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:
+def _match_outputs_to_nodes(record: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:
     """Return outputs with the index and module name of their nodes."""
     program = program_of(item, kind)
     left = {module: _nodes(program, module) for module in {node.module for node in program.nodes}}
@@ -139,7 +141,7 @@ def _nodes(program: Program, module: str) -> list[int]:
     return [node.index for node in program.nodes if node.module == module]
 
 
-def _fitted(record: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> ModuleOutput:
+def _check_output(record: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> ModuleOutput:
     """Return an output that fits the item.
 
     Raises:

@@ -12,7 +12,7 @@ from accounts.actions import audit as workspace_audit
 from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.errors import Conflict
-from annotation.label_changes import LabelChange, without_names
+from annotation.label_changes import LabelChange, drop_changes_of_names
 from annotation.labels import LabelTask, check_extends
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
 from annotation.models.projects import LOWEST_RANK
@@ -88,7 +88,7 @@ def change_labels(*, project: Project, labels: LabelTask, by: User) -> Project:
     except ValueError as error:
         raise Conflict(message_of(error)) from error
     project.labels = labels.model_dump(mode="json")
-    project.label_changes = _still_meant(project.label_changes, labels)
+    project.label_changes = _drop_obsolete_changes(project.label_changes, labels)
     project.save(update_fields=["labels", "label_changes"])
     if labels.text != before.text:
         lock(project.items.all()).update(program=labels.text)
@@ -100,13 +100,13 @@ def change_labels(*, project: Project, labels: LabelTask, by: User) -> Project:
     return project
 
 
-def _still_meant(changes: Sequence[Mapping[str, Any]], labels: LabelTask) -> list[Any]:
+def _drop_obsolete_changes(changes: Sequence[Mapping[str, Any]], labels: LabelTask) -> list[Any]:
     """Leave out changes of labels whose old name is a label again."""
     kept = [LabelChange.model_validate(each) for each in changes]
     for node, layer in enumerate(labels.layers, start=1):
-        kept = without_names(kept, node, "", layer.names)
+        kept = drop_changes_of_names(kept, node, "", layer.names)
         for question in layer.questions:
-            kept = without_names(kept, node, question.name, question.names)
+            kept = drop_changes_of_names(kept, node, question.name, question.names)
     return [each.model_dump(mode="json") for each in kept]
 
 

@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.models import User
 from annotation.actions import audit
 from annotation.models import Annotation, Item, Membership
-from annotation.queries.qualification import decided_by_a_manager, score_of
+from annotation.queries.qualification import is_decided_by_manager, score_of
 
 
 def judge_if_finished(*, member: Membership) -> bool | None:
@@ -33,7 +33,7 @@ def judge_if_finished(*, member: Membership) -> bool | None:
     reached = score.mean >= project.qualification_score
     if reached == member.qualified:
         return reached
-    if member.qualified is not None and decided_by_a_manager(member):
+    if member.qualified is not None and is_decided_by_manager(member):
         return member.qualified
     return _store(member, reached, None, {"score": score.mean, "items": score.items})
 

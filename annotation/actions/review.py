@@ -11,7 +11,7 @@ from annotation.actions import audit
 from annotation.actions.editing import count_submitted
 from annotation.errors import NotReady, StaleBase
 from annotation.models import Annotation, Comment, Gold, Item, Project
-from annotation.operations import open_nodes, without_hidden
+from annotation.operations import drop_hidden_parts, open_nodes
 from annotation.parsed_items import document_of, program_of
 from annotation.policies import check_owner
 from annotation.schemas import Document
@@ -26,7 +26,7 @@ def return_annotation(
     Raises:
         StaleBase: The person did not see the newest revision.
     """
-    held = _moved(annotation, "return", by, "work_returned", revision)
+    held = _lock_and_move(annotation, "return", by, "work_returned", revision)
     comment(annotation=held, node=node, text=text, by=by)
     return held
 
@@ -40,10 +40,10 @@ def accept(*, annotation: Annotation, revision: int, by: User, version: int | No
     Raises:
         StaleBase: The person did not see the newest revision, or the gold.
     """
-    held = _moved(annotation, "accept", by, "work_accepted", revision)
+    held = _lock_and_move(annotation, "accept", by, "work_accepted", revision)
     gold = set_gold(
         item=held.item,
-        document=without_hidden(document_of(held.document), program_of(held.item, held.project.kind)),
+        document=drop_hidden_parts(document_of(held.document), program_of(held.item, held.project.kind)),
         method=Gold.Method.ACCEPTED,
         by=by,
         annotation=held,
@@ -62,7 +62,7 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Annotatio
     An adjudication is an annotation like any other: saved edit by edit, with history. The submitted
     annotations are in review from then on: their annotators cannot take them back.
     """
-    adjudications = _held(Annotation.objects.filter(item=item, task=Annotation.Task.ADJUDICATION))
+    adjudications = _lock_annotations(Annotation.objects.filter(item=item, task=Annotation.Task.ADJUDICATION))
     if (same := adjudications.first()) is not None:
         return _take_over(same, by)
     try:
@@ -81,7 +81,7 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Annotatio
     submitted = Annotation.objects.filter(
         item=item, task=Annotation.Task.ANNOTATION, status=Annotation.Status.SUBMITTED
     )
-    for annotated in _held(submitted).order_by("pk"):
+    for annotated in _lock_annotations(submitted).order_by("pk"):
         _move(annotated, "review", by, "review_started")
     audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
     return annotation
@@ -90,7 +90,7 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Annotatio
 def _take_over(annotation: Annotation, by: User) -> Annotation:
     """Reopen an adjudication for this person with its present document."""
     if annotation.status == Annotation.Status.ACCEPTED:
-        annotation.status = states.next_status(states.ANNOTATION, "reopen", annotation.status)
+        annotation.status = states.find_next_status(states.ANNOTATION, "reopen", annotation.status)
     elif annotation.annotator_id == by.pk:
         return annotation
     audit.record(
@@ -112,7 +112,7 @@ def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
         NotReady: Steps are open.
         StaleBase: The person did not see the newest revision.
     """
-    held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
+    held = _lock_annotations(Annotation.objects.filter(pk=annotation.pk)).get()
     check_owner(by, held)
     if held.revision != revision:
         raise StaleBase(
@@ -120,16 +120,16 @@ def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
             % {"now": held.revision, "base": revision}
         )
     program = program_of(held.item, held.project.kind)
-    document = without_hidden(document_of(held.document), program)
+    document = drop_hidden_parts(document_of(held.document), program)
     if left := open_nodes(document, program):
         raise NotReady(left)
     finished = held.item.annotations.filter(
         task=Annotation.Task.ANNOTATION, status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW)
     )
-    for annotated in list(_held(finished).order_by("pk")):
+    for annotated in list(_lock_annotations(finished).order_by("pk")):
         _move(annotated, "accept", by, "work_accepted")
     count_submitted(held.item_id)
-    held.status = states.next_status(states.ANNOTATION, "settle", held.status)
+    held.status = states.find_next_status(states.ANNOTATION, "settle", held.status)
     held.save(update_fields=["status"])
     return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, annotation=held)
 
@@ -192,19 +192,21 @@ def resolve_comment(*, comment: Comment, by: User) -> Comment:
 def change_project(*, project: Project, act: str, by: User) -> Project:
     """Close or reopen a project."""
     held = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    held.status = states.next_status(states.PROJECT, act, held.status)
+    held.status = states.find_next_status(states.PROJECT, act, held.status)
     held.save(update_fields=["status"])
     audit.record(project=held, kind=f"project_{held.status}", by=by)
     return held
 
 
-def _held(annotations: QuerySet[Annotation]) -> QuerySet[Annotation]:
+def _lock_annotations(annotations: QuerySet[Annotation]) -> QuerySet[Annotation]:
     """Lock the annotations, and fetch their items and projects."""
     return annotations.select_for_update(of=("self",), no_key=True).select_related("item", "project")
 
 
-def _moved(annotation: Annotation, act: str, by: User, kind: str, revision: int | None = None) -> Annotation:
-    held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
+def _lock_and_move(
+    annotation: Annotation, act: str, by: User, kind: str, revision: int | None = None
+) -> Annotation:
+    held = _lock_annotations(Annotation.objects.filter(pk=annotation.pk)).get()
     if revision not in (None, held.revision):
         raise StaleBase(_("This annotation changed after you opened the page. Please review it again."))
     _move(held, act, by, kind)
@@ -213,7 +215,7 @@ def _moved(annotation: Annotation, act: str, by: User, kind: str, revision: int 
 
 
 def _move(held: Annotation, act: str, by: User, kind: str) -> None:
-    held.status = states.next_status(states.ANNOTATION, act, held.status)
+    held.status = states.find_next_status(states.ANNOTATION, act, held.status)
     held.save(update_fields=["status"])
     audit.record(
         project=held.project, kind=kind, by=by, data={"work": held.pk, "item": held.item.external_id}

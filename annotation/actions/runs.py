@@ -11,18 +11,18 @@ from accounts.models import User
 from analysis.programs import ProgramError
 from annotation.actions import audit
 from annotation.actions.backend_runs import predict_items as ask_backend
-from annotation.actions.backend_runs import prepared_backend
+from annotation.actions.backend_runs import prepare_backend
 from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
 from annotation.labels import ANSWERED
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
 from annotation.parsed_items import kind_of, program_of, subject_of, task_of
-from annotation.queries.runs import missing
+from annotation.queries.runs import list_missing_items
 from annotation.schemas import Kind, SystemRecord
 from annotation.suggestions import Fit, marks_of, questions
 from foundation.images.image_files import read_image
-from foundation.imports.import_fields import first_error
+from foundation.imports.import_fields import format_first_error
 from foundation.messages import say
 from jobs.model_gateway import execute_items, predict_items
 from jobs.sliced_runs import RunKind
@@ -67,9 +67,9 @@ def start_run(
 def start_backend_run(*, project: Project, by: User | None) -> OutputRun:
     """Start or resume a run of the model of the project's ML backend.
 
-    Raises as `annotation.actions.backend_runs.prepared_backend`.
+    Raises as `annotation.actions.backend_runs.prepare_backend`.
     """
-    backend = prepared_backend(project)
+    backend = prepare_backend(project)
     return start_run(
         project=project, system=backend.name, revision=backend.version, backend=project.ml_backend, by=by
     )
@@ -113,10 +113,10 @@ def _read(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, Outcome]]:
     }
     predicted = predict_items(system=run.system, revision=run.revision, items=list(asked.values()))
     answers = dict(zip(asked, predicted, strict=True))
-    return [(item, _suggested(item, answers, fit, kind)) for item in items]
+    return [(item, _build_suggestion(item, answers, fit, kind)) for item in items]
 
 
-def _suggested(
+def _build_suggestion(
     item: Item, answers: Mapping[tuple[int, int], QAPrediction | ItemError], fit: Fit, kind: Kind
 ) -> SystemRecord | ItemError:
     """Return what the answers about an item suggest, or why there is nothing."""
@@ -154,7 +154,7 @@ def _requests(
         try:
             requests[item.pk] = _request(item, files)
         except ValidationError as error:
-            refused.append((item, _refusal(item, first_error(error))))
+            refused.append((item, _refusal(item, format_first_error(error))))
         except ValueError as error:
             refused.append((item, _refusal(item, str(error))))
     return requests, refused
@@ -214,7 +214,7 @@ def _failure(run: OutputRun, item: Item, kind: str, message: str) -> OutputFailu
 
 
 def _reason(error: Conflict | ValidationError) -> str:
-    return first_error(error) if isinstance(error, ValidationError) else str(error)
+    return format_first_error(error) if isinstance(error, ValidationError) else str(error)
 
 
 def _columns(outcome: Execution | SystemRecord, item: Item, project: Project) -> dict[str, Any]:
@@ -251,6 +251,6 @@ def _log(act: str, run: OutputRun, by: User | None, details: dict[str, Any]) -> 
         audit.record(project=run.project, kind=_EVENT_KINDS[act], by=by, data=data)
 
 
-RUNS = RunKind(model=OutputRun, missing=missing, answer=_answer, log=_log)
+RUNS = RunKind(model=OutputRun, missing=list_missing_items, answer=_answer, log=_log)
 compute_slice, finish_run = RUNS.compute_slice, RUNS.finish_run
 fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run

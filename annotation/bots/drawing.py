@@ -103,10 +103,10 @@ class _Pen:
                 label, about = (each.label, each.answers) if isinstance(each, Box | Span) else ("", {})
                 if label and self.rng.random() < self.behaviour.wrong:
                     label = ""
-                moved = {**self._moved(each), **({"answers": dict(about)} if about else {})}
+                moved = {**self._distort_object(each), **({"answers": dict(about)} if about else {})}
                 self._add(index, moved, links, each.reason, each.id, label)
             if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
-                self._add(index, self._anywhere(index), links, "looks like one")
+                self._add(index, self._draw_anywhere(index), links, "looks like one")
 
     def _add(
         self,
@@ -127,7 +127,9 @@ class _Pen:
         if layer and layer["labels"] and "value" not in content:
             shape["label"] = label or self.rng.choice(layer["labels"])["name"]
             if layer["questions"]:
-                shape["answers"] = self._about(shape["label"], layer["questions"], shape.get("answers", {}))
+                shape["answers"] = self._answer_questions(
+                    shape["label"], layer["questions"], shape.get("answers", {})
+                )
         if links:
             shape["links"] = list(links)
         if reason:
@@ -136,7 +138,7 @@ class _Pen:
         if gold:
             self.known[gold] = name
 
-    def _about(
+    def _answer_questions(
         self, label: str, questions: Sequence[Mapping[str, Any]], gold: Mapping[str, Sequence[str | int]]
     ) -> dict[str, list[str | int]]:
         """Return answers to the questions that a mark with a label is asked."""
@@ -185,15 +187,15 @@ class _Pen:
         role = self.sheet.nodes[index]["role"]
         if role == "draw":
             for _ in range(self.rng.randint(1, 3)):
-                self._add(index, self._anywhere(index))
+                self._add(index, self._draw_anywhere(index))
             return
         for name in below:
             if role == "link":
-                self._add(index, self._anywhere(index), [name])
+                self._add(index, self._draw_anywhere(index), [name])
             elif self.rng.random() < 0.5:
                 self._add(index, {"ref": name})
 
-    def _anywhere(self, index: int) -> Json:
+    def _draw_anywhere(self, index: int) -> Json:
         if self.sheet.kind == "boxes":
             width, height = self.rng.uniform(0.05, 0.4), self.rng.uniform(0.05, 0.4)
             left, top = self.rng.uniform(0, 1 - width), self.rng.uniform(0, 1 - height)
@@ -203,10 +205,10 @@ class _Pen:
         first = self.rng.randrange(len(self.sheet.tokens))
         return self._span(first, min(first + self.rng.randint(1, 3), len(self.sheet.tokens)))
 
-    def _moved(self, shape: Object) -> Json:
+    def _distort_object(self, shape: Object) -> Json:
         """Return an object of the gold, distorted."""
         if isinstance(shape, Box):
-            return {"image": shape.image, **self._moved_mark(shape)}
+            return {"image": shape.image, **self._distort_mark(shape)}
         assert isinstance(shape, Span)
         first, beyond = shape.tokens
         moved = [token + self._slip() for token in (first, beyond)]
@@ -218,7 +220,7 @@ class _Pen:
     def _slip(self) -> int:
         return self.rng.choice((-1, 1)) if self.rng.random() < self.behaviour.jitter else 0
 
-    def _moved_box(self, box: Sequence[float]) -> list[float]:
+    def _distort_box(self, box: Sequence[float]) -> list[float]:
         sides = (box[2] - box[0], box[3] - box[1]) * 2
         moved = [
             round(min(1.0, max(0.0, edge + self.rng.gauss(0, self.behaviour.jitter * side))), 4)
@@ -226,10 +228,10 @@ class _Pen:
         ]
         return moved if moved[2] > moved[0] and moved[3] > moved[1] else list(box)
 
-    def _moved_mark(self, mark: Box) -> Json:
+    def _distort_mark(self, mark: Box) -> Json:
         corners = [mark.point] if isinstance(mark, KeyPoint) else getattr(mark, "polygon", ())
         if not corners:
-            box = self._moved_box(mark.box)
+            box = self._distort_box(mark.box)
             return {"box": box} | ({"shape": mark.shape} if isinstance(mark, Ellipse) else {})
         left, top, right, bottom = mark.box
         step = self.behaviour.jitter * max(right - left, bottom - top, 0.05)
@@ -262,7 +264,7 @@ def edits(layers: Mapping[int, Sequence[Json]]) -> list[Json]:
     return edited
 
 
-def clearing(document: Mapping[str, Any], walk: Sequence[int]) -> list[Json]:
+def build_removal_edits(document: Mapping[str, Any], walk: Sequence[int]) -> list[Json]:
     """Return the edits that remove all objects, from the top down."""
     layers = {int(index): layer["objects"] for index, layer in document.get("layers", {}).items()}
     return [

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from annotation.bots.behaviours import Bot
-from annotation.bots.drawing import Sheet, clearing, draw, edits
+from annotation.bots.drawing import Sheet, build_removal_edits, draw, edits
 from annotation.schemas import Document
 from foundation.simulated_people import BotError, Think
 
@@ -86,7 +86,7 @@ def walk(bot: Bot, plan: Plan) -> Walk:
     token = _token(page, (yield from _ask(Ask("project", "GET", page), 200)))
     state: Json | None = None
     while plan.most is None or len(bot.submitted) < plan.most:
-        state = state or (yield from _next(f"{page}next/", token))
+        state = state or (yield from _open_next_item(f"{page}next/", token))
         if state is None:
             return
         annotation = _Annotation(bot, plan, token, state)
@@ -110,7 +110,7 @@ def _token(path: str, answer: Answer) -> str:
     return unescape(match[1].decode())
 
 
-def _next(path: str, token: str) -> _Stated:
+def _open_next_item(path: str, token: str) -> _Stated:
     """Take the next item and open it; None if none is left."""
     form = {"csrfmiddlewaretoken": token}
     answer = yield from _ask(Ask("next", "POST", path, form=form, token=token), 302)
@@ -149,7 +149,7 @@ class _Annotation:
 
     def do(self) -> Walk:
         """Draw, save and submit, or release the item."""
-        todo = [*clearing(self.state["document"], self.sheet.walk), *edits(self.layers)]
+        todo = [*build_removal_edits(self.state["document"], self.sheet.walk), *edits(self.layers)]
         operations = [{"id": str(uuid4()), **edit} for edit in todo]
         gives_up = self.bot.rng.random() < self.bot.behaviour.gives_up
         if gives_up:
@@ -178,13 +178,13 @@ class _Annotation:
     def _save(self, operations: Sequence[Json]) -> Walk:
         offline = self.bot.behaviour.offline
         if offline and self.bot.rng.random() < 0.3:
-            yield from self._other_tab()
+            yield from self._save_in_other_tab()
         yield from self._send(operations, self.revision if not offline else int(self.state["revision"]))
         if offline and not self.gone and self.bot.rng.random() < 0.3:
             self.bot.repeated += 1
             yield from self._send(operations, int(self.state["revision"]), again=True)
 
-    def _other_tab(self) -> Walk:
+    def _save_in_other_tab(self) -> Walk:
         """Let another tab of the same person save without this one's knowledge."""
         note = {"id": str(uuid4()), "node": self.sheet.drawn[0], "note": "seen"} if self.sheet.drawn else None
         if note is not None:

@@ -12,7 +12,7 @@ NO_AREA = "box without an area, left out"
 DIGITS = 12  # of a fraction: far below a pixel, and enough that rounding errors of a division disappear
 
 
-def fitted(edges: Edges, *, slack: float, findings: Findings, path: str) -> Edges | None:
+def clip_box(edges: Edges, *, slack: float, findings: Findings, path: str) -> Edges | None:
     """Cut a box at the edges of its image; None if it has no area.
 
     Args:
@@ -27,7 +27,7 @@ def fitted(edges: Edges, *, slack: float, findings: Findings, path: str) -> Edge
     if not all(-slack <= edge <= 1 + slack for edge in edges):  # also refuses NaN
         raise value_error(
             "the box %(shown)s leaves its image by more than %(slack)s of its size",
-            shown=_shown(edges),
+            shown=_format_edges(edges),
             slack=f"{slack:.1%}",
         )
     left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), DIGITS) for edge in edges)
@@ -39,5 +39,5 @@ def fitted(edges: Edges, *, slack: float, findings: Findings, path: str) -> Edge
     return left, top, right, bottom
 
 
-def _shown(edges: Edges) -> str:
+def _format_edges(edges: Edges) -> str:
     return "(" + ", ".join(f"{edge:.4g}" for edge in edges) + ")"

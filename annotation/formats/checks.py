@@ -13,9 +13,9 @@ from operator import le, lt
 from analysis.programs import Program, ProgramError, parse
 from annotation.errors import BadEdit
 from annotation.labels import is_label_text, label_program
-from annotation.operations import Subject, checked
+from annotation.operations import Subject, check_document
 from annotation.schemas import Document, ItemRecord, Kind
-from foundation.messages import at_field, field_error, message_of
+from foundation.messages import field_error, message_of, prefix_field
 
 DRAFT = "draft"  # in `ItemRecord.extra`: the document that annotations start from
 
@@ -40,7 +40,7 @@ def check_record(record: ItemRecord) -> ItemRecord:
     try:
         program = record_program(record)
     except ProgramError as error:
-        raise ValueError(at_field("program", message_of(error))) from error
+        raise ValueError(prefix_field("program", message_of(error))) from error
     _check_tokens(record)
     _check_images(record)
     subject = Subject.model_construct(
@@ -51,9 +51,9 @@ def check_record(record: ItemRecord) -> ItemRecord:
             raise field_error(f"{field}.layers", "the item has no program, so steps cannot have layers")
         if program is not None:
             try:
-                checked(document, program, subject)
+                check_document(document, program, subject)
             except BadEdit as error:
-                raise ValueError(at_field(f"{field}.{error.field}", message_of(error))) from error
+                raise ValueError(prefix_field(f"{field}.{error.field}", message_of(error))) from error
     return record
 
 

@@ -15,16 +15,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from analysis.counterfactuals.instances import Instance, Verdict, Version, starts
+from analysis.counterfactuals.instances import Instance, Verdict, Version, find_sentence_starts
 from analysis.counterfactuals.partitions import words
 from analysis.programs import parse
 from annotation.formats.checks import DRAFT, check_record
 from annotation.formats.jsonl import read_lines
 from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize, tokens_of
-from annotation.formats.writing import written
+from annotation.formats.writing import write_file
 from annotation.schemas import Document, ItemRecord, Layer, Span
-from foundation.messages import at_field, field_error, message_of, say, value_error
+from foundation.messages import field_error, message_of, prefix_field, say, value_error
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
     "words that ought to count", "words that ought not to count", "what was changed: better words as a note",
@@ -52,7 +52,7 @@ class Shown(NamedTuple):
     passage: str
     parts: tuple[Part, ...]
 
-    def in_passage(self, source: str, start: int, end: int) -> Place:
+    def locate_in_passage(self, source: str, start: int, end: int) -> Place:
         """Return the position in the passage of a stretch of the instance."""
         part = next(
             part
@@ -154,8 +154,8 @@ def show(instance: Instance) -> Shown:
     add("Question: ", "question", 0, original.question)
     if changed.question != original.question:
         add("\nChanged question: ", "counterfactual", 0, changed.question)
-    offsets = starts(original.context)
-    for number, (title, new) in enumerate(_added(original, changed)):
+    offsets = find_sentence_starts(original.context)
+    for number, (title, new) in enumerate(_find_new_sentences(original, changed)):
         sentences = original.context[number][1]
         add(f"\n\n{title}\n", "context", offsets.get((number, 0), 0), "".join(sentences))
         if new:
@@ -163,7 +163,7 @@ def show(instance: Instance) -> Shown:
     return Shown(text, tuple(part for part in parts if part.size))
 
 
-def _added(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[str]]]:
+def _find_new_sentences(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield title and new sentences of each article."""
     pairs = list(zip(original.context, changed.context, strict=False))
     if len(original.context) != len(changed.context):
@@ -185,7 +185,7 @@ def _change(instance: Instance, shown: Shown) -> Place | None:
         tail = next((n for n in range(most) if before[-1 - n] != after[-1 - n]), most)
         inside = [span for span in words(after) if span[0] < len(after) - tail and head < span[1]]
         start, end = (inside[0][0], inside[-1][1]) if inside else (head, max(head + 1, len(after) - tail))
-        return shown.in_passage("counterfactual", start, min(end, len(after)))
+        return shown.locate_in_passage("counterfactual", start, min(end, len(after)))
     for part in shown.parts:
         if part.source.startswith("new "):
             text = shown.passage[part.at : part.at + part.size]
@@ -204,10 +204,10 @@ def _answer(instance: Instance, shown: Shown, changed: Place | None) -> list[Pla
     inserted = instance.counterfactual.question == instance.original.question
     begin = changed[0] if changed and inserted else 0
     at = shown.passage.find(answer, begin)
-    return [(at, at + len(answer))] if at >= 0 and _inside(shown, at, at + len(answer)) else []
+    return [(at, at + len(answer))] if at >= 0 and _is_inside_part(shown, at, at + len(answer)) else []
 
 
-def _inside(shown: Shown, start: int, end: int) -> bool:
+def _is_inside_part(shown: Shown, start: int, end: int) -> bool:
     return any(part.at <= start and end <= part.at + part.size for part in shown.parts)
 
 
@@ -217,7 +217,7 @@ def _runs(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[
     runs: list[list[int]] = []
     before: Place | None = None
     for span in sorted(spans):
-        start, end = shown.in_passage(source, *span)
+        start, end = shown.locate_in_passage(source, *span)
         near = before in order and order.get(span) == order[before] + 1
         if near and "\n" not in shown.passage[runs[-1][1] : start]:
             runs[-1][1] = end
@@ -243,7 +243,7 @@ def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
     Raises:
         ValueError: The item is of another format, or its gold fits no text of the instance.
     """
-    with written(path) as file:
+    with write_file(path) as file:
         for record in records:
             file.write(f"{instance_of(record).model_dump_json()}\n".encode())
 
@@ -257,9 +257,9 @@ def instance_of(record: ItemRecord) -> Instance:
     done = [annotation.document for annotation in record.annotations if annotation.submitted is not None]
     reviews: list[Verdict] = [verdict(document, draft) for document in done]
     try:
-        settled = instance if record.gold is None else _mended(instance, record.gold, draft)
+        settled = instance if record.gold is None else _apply_gold(instance, record.gold, draft)
     except ValueError as error:
-        raise ValueError(at_field(record.external_id, message_of(error))) from error
+        raise ValueError(prefix_field(record.external_id, message_of(error))) from error
     return settled.model_copy(update={"reviews": reviews})
 
 
@@ -270,43 +270,47 @@ def verdict(document: Document, draft: Document) -> Verdict:
     """
     if document.problem is not None:
         return "rejected"
-    return "valid" if all(_marked(document, node) == _marked(draft, node) for node in nodes()) else "repaired"
+    return (
+        "valid"
+        if all(_read_spans_and_note(document, node) == _read_spans_and_note(draft, node) for node in nodes())
+        else "repaired"
+    )
 
 
-def _marked(document: Document, node: int) -> tuple[list[Place], str]:
+def _read_spans_and_note(document: Document, node: int) -> tuple[list[Place], str]:
     layer = document.layers.get(node, Layer())
     return sorted(shape.span for shape in layer.objects if isinstance(shape, Span)), layer.note.strip()
 
 
-def _mended(instance: Instance, gold: Document, draft: Document) -> Instance:
+def _apply_gold(instance: Instance, gold: Document, draft: Document) -> Instance:
     judged = verdict(gold, draft)
     if judged == "rejected":
         note = gold.problem.note if gold.problem else ""
-        return _validated(instance, {"verdict": judged, "note": note})
+        return _update_instance(instance, {"verdict": judged, "note": note})
     if judged == "valid":
-        return _validated(instance, {"verdict": judged})
+        return _update_instance(instance, {"verdict": judged})
     shown = show(instance)
     node_of = dict(zip(STEPS, nodes(), strict=True))
     values: dict[str, object] = {"verdict": judged}
     for name, step in (("positive", POSITIVE), ("negative", NEGATIVE)):
-        if _marked(gold, node_of[step])[0] != _marked(draft, node_of[step])[0]:
-            values[name] = _words(instance, shown, _marked(gold, node_of[step])[0])
+        if _read_spans_and_note(gold, node_of[step])[0] != _read_spans_and_note(draft, node_of[step])[0]:
+            values[name] = _words(instance, shown, _read_spans_and_note(gold, node_of[step])[0])
     changed = instance.counterfactual
-    spans, note = _marked(gold, node_of[CHANGE])
+    spans, note = _read_spans_and_note(gold, node_of[CHANGE])
     if note:
-        changed = _reworded(changed, instance.original, shown, spans, note)
-    spans, note = _marked(gold, node_of[ANSWER])
-    if note or spans != _marked(draft, node_of[ANSWER])[0]:
+        changed = _replace_marked_words(changed, instance.original, shown, spans, note)
+    spans, note = _read_spans_and_note(gold, node_of[ANSWER])
+    if note or spans != _read_spans_and_note(draft, node_of[ANSWER])[0]:
         if len(spans) > 1 and not note:
             raise value_error(
                 "the new answer is marked in several places; leave one, or write it as the note"
             )
         answer = note or next((shown.passage[slice(*span)] for span in spans), None)
         changed = changed.model_copy(update={"answer": answer})
-    return _validated(instance, {**values, "counterfactual": changed.model_dump(mode="json")})
+    return _update_instance(instance, {**values, "counterfactual": changed.model_dump(mode="json")})
 
 
-def _validated(instance: Instance, values: dict[str, object]) -> Instance:
+def _update_instance(instance: Instance, values: dict[str, object]) -> Instance:
     return Instance.model_validate_json(_json({**instance.model_dump(mode="json"), **values}))
 
 
@@ -326,7 +330,7 @@ def _words(instance: Instance, shown: Shown, spans: Sequence[Place]) -> list[Pla
     return sorted(covered)
 
 
-def _reworded(
+def _replace_marked_words(
     changed: Version, original: Version, shown: Shown, spans: Sequence[Place], note: str
 ) -> Version:
     """Return the counterfactual with the note in place of the marked stretch."""

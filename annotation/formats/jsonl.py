@@ -10,10 +10,10 @@ from typing import Any
 from annotation.formats.checks import check_record
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
-from annotation.formats.writing import written
+from annotation.formats.writing import write_file
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.imports.json_elements import without_repeats
+from foundation.imports.json_elements import reject_repeated_keys
 from foundation.imports.text_files import refuse_utf_16
 from foundation.messages import say, value_error
 
@@ -69,7 +69,7 @@ def read_objects(path: Path, source: Source) -> Iterator[tuple[int, dict[str, An
     findings = source.findings
     for number, line in read_lines(path, empty=say("holds no items"), on_progress=source.on_progress):
         try:
-            value = json.loads(line, object_pairs_hook=without_repeats)
+            value = json.loads(line, object_pairs_hook=reject_repeated_keys)
             if not isinstance(value, dict):
                 raise value_error("expected an object with the fields of an item")
         except json.JSONDecodeError as error:
@@ -92,7 +92,7 @@ def _record(line: bytes) -> ItemRecord:
 
 def write_jsonl(records: Iterable[ItemRecord], path: Path) -> None:
     """Write one item a line, without fields that have their default value."""
-    with written(path) as file:
+    with write_file(path) as file:
         for record in records:
             file.write(record.model_dump_json(exclude_defaults=True).encode())
             file.write(b"\n")

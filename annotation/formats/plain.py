@@ -19,7 +19,7 @@ from annotation.formats.texts import tokenize
 from annotation.schemas import Image, ItemRecord, Plain
 from foundation.errors import BadFile
 from foundation.imports.dataset_rows import has_rows, read_rows
-from foundation.imports.text_files import opened
+from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say, value_error
 
 FIELDS = ("id", "title", "text", "image")
@@ -117,11 +117,11 @@ def _has_bytes(value: Any) -> bool:
 
 def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the lines of a table by the names of its first line."""
-    with opened(path, newline="") as file:
+    with open_text(path, newline="") as file:
         first_line = file.readline()
         rows = csv.DictReader(chain([first_line], file), strict=True)
         try:
-            if separator := _other_separator(first_line):
+            if separator := _find_other_separator(first_line):
                 text = "the columns are separated by %(separator)s; separate them by commas"
                 raise BadFile(path, say(text, separator=separator), line=1)
             names = rows.fieldnames or []
@@ -140,7 +140,7 @@ def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise BadFile(path, problem, line=rows.line_num + 1) from error
 
 
-def _other_separator(first_line: str) -> str:
+def _find_other_separator(first_line: str) -> str:
     """Return what separates the columns in place of commas; "" if nothing."""
     separators = (
         name for sign, name in SEPARATORS.items() if NEEDED & set(*csv.reader([first_line], delimiter=sign))

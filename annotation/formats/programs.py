@@ -12,8 +12,8 @@ from annotation.formats.checks import program_of_text
 from annotation.formats.faithful_nmn.tables import read_program_rows
 from annotation.schemas import Kind
 from foundation.imports.findings import Findings
-from foundation.imports.text_files import opened
-from foundation.messages import at_field, message_of, value_error
+from foundation.imports.text_files import open_text
+from foundation.messages import message_of, prefix_field, value_error
 
 ILL_TYPED = "program that does not fit together, left out"
 
@@ -43,13 +43,13 @@ def read_programs(path: Path, *, kind: Kind, findings: Findings | None = None) -
 
 
 def _is_table(path: Path) -> bool:
-    with opened(path) as file:
+    with open_text(path) as file:
         return file.readline().startswith("sentence\tannotation\ttokens")
 
 
 def _read_list(path: Path, kind: Kind, findings: Findings) -> dict[str, str]:
     programs: dict[str, str] = {}
-    with opened(path) as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 try:
@@ -74,4 +74,4 @@ def _program(line: str, kind: Kind) -> tuple[str, str]:
     try:
         return key, str(program_of_text(text, kind))
     except ProgramError as error:
-        raise ValueError(at_field("program", message_of(error))) from error
+        raise ValueError(prefix_field("program", message_of(error))) from error

@@ -44,7 +44,9 @@ def document_of(
         if index not in at and index not in given_layers:
             continue
         offered = {
-            geometry[one.id]: one.id for one in _offered(program, settled_layers, index) if one.id in geometry
+            geometry[one.id]: one.id
+            for one in _collect_offered_objects(program, settled_layers, index)
+            if one.id in geometry
         }
         kept: list[Object] = []
         shapes: set[object] = set()
@@ -78,7 +80,7 @@ def _geometry(shape: Box | Span | Answer | Relation) -> object:
     return (shape.image, shape.box) if isinstance(shape, Box) else shape.span
 
 
-def _offered(program: Program, layers: Mapping[int, Layer], index: int) -> list[Object]:
+def _collect_offered_objects(program: Program, layers: Mapping[int, Layer], index: int) -> list[Object]:
     """Return the objects a step works on, those of its first child first.
 
     A computed child hands on the objects below it.
@@ -86,7 +88,7 @@ def _offered(program: Program, layers: Mapping[int, Layer], index: int) -> list[
     offered: list[Object] = []
     for child in reversed(program.nodes[index].children):
         if program.nodes[child].role == "compute":
-            offered.extend(_offered(program, layers, child))
+            offered.extend(_collect_offered_objects(program, layers, child))
         elif (layer := layers.get(program.representative[child])) is not None:
             offered.extend(layer.objects)
     return offered

@@ -15,12 +15,12 @@ from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio, write_label_studio
 from annotation.formats.labelled import LABELLED_READERS, LABELLED_WRITERS, read_labelled
 from annotation.formats.labelled.label_studio import has_programs
-from annotation.formats.labelled.losses import noted_losses
+from annotation.formats.labelled.losses import note_losses
 from annotation.formats.nlvr import read_nlvr, read_nlvr2
 from annotation.formats.plain import read_plain
 from annotation.formats.programs import read_programs
 from annotation.formats.source import Source
-from annotation.formats.writing import written_folder
+from annotation.formats.writing import write_folder
 from annotation.labels import is_label_text
 from annotation.schemas import ItemRecord, Kind
 from foundation.imports.findings import Findings
@@ -29,7 +29,7 @@ from foundation.messages import message_of, value_error
 NO_PROGRAM = "item without a program, left out"
 
 
-def _with_programs(
+def _read_with_programs(
     read: Callable[[Source, Mapping[str, str]], Iterator[ItemRecord]], kind: Kind, source: Source
 ) -> Iterator[ItemRecord]:
     given = source.programs
@@ -52,8 +52,8 @@ READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
     **{name: partial(read_labelled, reader) for name, reader in LABELLED_READERS.items()},
     "jsonl": read_jsonl,
     "nlvr": read_nlvr,
-    "nlvr2": partial(_with_programs, read_nlvr2, "boxes"),
-    "drop": partial(_with_programs, read_drop, "spans"),
+    "nlvr2": partial(_read_with_programs, read_nlvr2, "boxes"),
+    "drop": partial(_read_with_programs, read_drop, "spans"),
     "faithful-nmn": read_faithful_nmn,
     "labelstudio": _label_studio,
     "coco": _coco,
@@ -76,7 +76,7 @@ def read(name: str, source: Source) -> Iterator[ItemRecord]:
 
 
 def _write_faithful_nmn(records: Iterable[ItemRecord], folder: Path) -> None:
-    with written_folder(folder) as draft:
+    with write_folder(folder) as draft:
         write_faithful_nmn(records, draft / "boxes.csv", draft / "programs.tsv", draft / "examples.jsonl")
 
 
@@ -130,6 +130,6 @@ def write(name: str, records: Iterable[ItemRecord], out: Path, *, findings: Find
             text = "%(name)s cannot hold programs; use %(formats)s"
             raise value_error(text, name=name, formats=", ".join(sorted(WRITERS)))
         records = chain(first, stream)
-        writers[name](noted_losses(name, records, findings) if is_plain else records, out)
+        writers[name](note_losses(name, records, findings) if is_plain else records, out)
     except (ValueError, FileExistsError) as error:
         raise Conflict(message_of(error)) from error

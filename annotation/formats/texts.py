@@ -17,7 +17,7 @@ from foundation.messages import value_error
 Tokens = Sequence[tuple[int, int]]
 
 
-def _extending() -> str:
+def _build_extending_class() -> str:
     """Return a character class of characters that extend the one before.
 
     See Unicode TR 29, Extend and ZWJ.
@@ -34,7 +34,7 @@ def _extending() -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in runs)
 
 
-_EXTEND = f"[{_extending()}]*+"
+_EXTEND = f"[{_build_extending_class()}]*+"
 _LETTER = rf"[^\W_]{_EXTEND}"
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _WORD = rf"(?:{_LETTER})+(?:['’](?:{_LETTER})+)*"
@@ -83,7 +83,7 @@ def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Sp
     return Span(id=name, span=(start, end), tokens=(first, beyond), quote=passage[start:end])
 
 
-def trimmed(start: int, end: int, passage: str) -> tuple[int, int]:
+def trim_stretch(start: int, end: int, passage: str) -> tuple[int, int]:
     """Return the stretch without outer white space; possibly empty."""
     text = passage[start:end]
     start += len(text) - len(text.lstrip())

@@ -50,7 +50,7 @@ def source_of(
         if file.suffix.lower() not in PICTURES | {TABLE} | items | examples:
             findings.mend(LEFT_OUT, str(file.relative_to(folder)))
     return Source(
-        path=_only(upload, files, items),
+        path=_find_only_file(upload, files, items),
         images=pictures_of(files, folder),
         programs=_programs(upload, files),
         examples=[file for file in files if file.suffix.lower() in examples],
@@ -76,7 +76,7 @@ def pictures_of(files: Sequence[Path], folder: Path) -> ImageFolder | None:
     return ImageFolder(folder) if has_pictures else None
 
 
-def _only(upload: Path, files: Sequence[Path], suffixes: set[str]) -> Path:
+def _find_only_file(upload: Path, files: Sequence[Path], suffixes: set[str]) -> Path:
     """Return the only file of a kind."""
     fitting = [file for file in files if file.suffix.lower() in suffixes]
     if len(fitting) == 1:

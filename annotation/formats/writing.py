@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from pydantic_core import to_json
 
-from analysis.io.whole_files import whole
+from analysis.io.whole_files import write_whole
 
 
-def encoded(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """Encode a value as JSON in UTF-8 on one line, faster than `json`."""
     return to_json(value)
 
@@ -30,23 +30,23 @@ def moment_text(moment: datetime | None) -> str | None:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[BinaryIO]:
+def write_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` on success, and is removed on error."""
-    with whole(path) as part, part.open("xb", buffering=1 << 20) as file:
+    with write_whole(path) as part, part.open("xb", buffering=1 << 20) as file:
         yield file
 
 
 def write_list(path: Path, entries: Iterable[Any], head: bytes = b"[", tail: bytes = b"]\n") -> None:
     """Write a JSON list, an entry a line, between ``head`` and ``tail``."""
-    with written(path) as file:
+    with write_file(path) as file:
         file.write(head)
         for number, entry in enumerate(entries):
-            file.write((b",\n" if number else b"\n") + encoded(entry))
+            file.write((b",\n" if number else b"\n") + encode_json(entry))
         file.write(b"\n" + tail)
 
 
 @contextmanager
-def written_folder(path: Path) -> Iterator[Path]:
+def write_folder(path: Path) -> Iterator[Path]:
     """Open a folder that becomes ``path`` on success, else is removed.
 
     Raises:
@@ -54,6 +54,6 @@ def written_folder(path: Path) -> Iterator[Path]:
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not an empty folder")
-    with whole(path) as part:
+    with write_whole(path) as part:
         part.mkdir()
         yield part

@@ -3,7 +3,7 @@
 from django.db import models
 
 from annotation.models.projects import Project
-from jobs.webhooks.models import DeliveryBase, WebhookBase, due_index
+from jobs.webhooks.models import DeliveryBase, WebhookBase, build_due_index
 
 
 class Webhook(WebhookBase):
@@ -18,4 +18,4 @@ class Delivery(DeliveryBase):
     webhook = models.ForeignKey(Webhook, on_delete=models.PROTECT, related_name="deliveries")
 
     class Meta(DeliveryBase.Meta):
-        indexes = [due_index("deliveries_due")]
+        indexes = [build_due_index("deliveries_due")]

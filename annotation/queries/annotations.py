@@ -6,8 +6,8 @@ from typing import Any
 from django.urls import reverse
 
 from accounts.models import User
-from analysis.programs import Program, agrees, describe
-from annotation.label_changes import LabelChange, changed_edit
+from analysis.programs import Program, describe, is_answer_consistent
+from annotation.label_changes import LabelChange, relabel_edit
 from annotation.labels import LabelTask
 from annotation.models import (
     Annotation,
@@ -21,7 +21,7 @@ from annotation.models import (
     Project,
     SystemOutput,
 )
-from annotation.operations import executed
+from annotation.operations import execute_document
 from annotation.parsed_items import (
     document_of,
     label_changes_of,
@@ -30,7 +30,7 @@ from annotation.parsed_items import (
     suggestions_of,
     task_of,
 )
-from annotation.queries.comparison import others
+from annotation.queries.comparison import find_other_objects
 from annotation.queries.items import free_items
 from annotation.schemas import Document
 from foundation.database.prepared_queries import Prepared, slot
@@ -86,7 +86,7 @@ def editor_state(annotation: Annotation) -> dict[str, Any]:
         "guidelines": guidelines(annotation.project),
         "comments": [comment_row(comment) for comment in _COMMENTS.all(annotation=annotation.pk)],
         "predictions": predictions(annotation),
-        "others": others(annotation),
+        "others": find_other_objects(annotation),
         "history": history(annotation),
         "keys": keys(annotation),
     }
@@ -98,8 +98,12 @@ def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
     A node has a value, and one in each run; see `analysis.programs.Execution`.
     """
     program = program_of(annotation.item, annotation.project.kind)
-    execution = executed(document, program)
-    same = agrees(program, execution, annotation.item.answer) if annotation.project.show_answer else None
+    execution = execute_document(document, program)
+    same = (
+        is_answer_consistent(program, execution, annotation.item.answer)
+        if annotation.project.show_answer
+        else None
+    )
     return {
         "values": execution.values,
         "runs": execution.runs,
@@ -169,7 +173,7 @@ def image_address(project: Project, file: ImageFile) -> str:
     return reverse("projects_rest:image", args=[project.slug, file.pk]) if file.path else ""
 
 
-def upcoming_images(member: Membership) -> list[str]:
+def list_upcoming_images(member: Membership) -> list[str]:
     """Return the addresses of the images that a member is likely to need next.
 
     They are those of the first item that is free; to look reserves nothing.
@@ -207,8 +211,8 @@ def operation_row(operation: Operation, changes: Sequence[LabelChange]) -> dict[
     return {
         "id": str(operation.uid),
         "revision": operation.revision,
-        "operation": changed_edit(operation.edit, changes) if changes else operation.edit,
-        "inverse": changed_edit(operation.inverse, changes) if changes else operation.inverse,
+        "operation": relabel_edit(operation.edit, changes) if changes else operation.edit,
+        "inverse": relabel_edit(operation.inverse, changes) if changes else operation.inverse,
         "undoes": str(operation.undoes) if operation.undoes else None,
     }
 

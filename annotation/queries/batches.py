@@ -42,7 +42,7 @@ def batches(project: Project) -> QuerySet[Batch]:
     ).order_by(F("due_on").asc(nulls_last=True), "pk")
 
 
-def unfinished_batches(member: Membership) -> list[BatchProgress]:
+def list_unfinished_batches(member: Membership) -> list[BatchProgress]:
     """Return a person's batches with work left."""
     rows = batches(member.project).filter(annotator=member.user)
     return [each for each in progress_of(rows) if each.finished < each.items]
@@ -53,7 +53,7 @@ def progress_of(rows: Iterable[Batch]) -> list[BatchProgress]:
     return [BatchProgress(batch, batch.items, batch.finished) for batch in rows]  # type: ignore[attr-defined]
 
 
-def overdue_batches(project: Project) -> int:
+def count_overdue_batches(project: Project) -> int:
     """Count the batches with work left after their due date."""
     unfinished = Annotation.objects.filter(batch__project=project).exclude(status__in=Annotation.FINISHED)
     late = unfinished.filter(batch__due_on__lt=timezone.localdate())

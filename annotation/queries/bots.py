@@ -23,13 +23,13 @@ def project_named(slug: str) -> Project:
     return project
 
 
-def current_gold(project: Project) -> dict[str, str]:
+def read_current_gold(project: Project) -> dict[str, str]:
     """Return the current gold documents as JSON by external ID."""
     rows = Gold.objects.filter(item__project=project, current=True)
     return dict(rows.values_list("item__external_id", Cast("document", TextField())).iterator())
 
 
-def stored_operations(project: Project, names: Collection[str]) -> Counter[tuple[int, str]]:
+def count_stored_operations(project: Project, names: Collection[str]) -> Counter[tuple[int, str]]:
     """Count each stored operation of these users, by annotation and ID."""
     rows = Operation.objects.filter(annotation__project=project, by__username__in=names)
     return Counter(
@@ -37,7 +37,7 @@ def stored_operations(project: Project, names: Collection[str]) -> Counter[tuple
     )
 
 
-def submitted_annotations(project: Project, names: Collection[str]) -> set[int]:
+def find_submitted_annotations(project: Project, names: Collection[str]) -> set[int]:
     """Return the annotations that these users have submitted."""
     rows = Annotation.objects.filter(
         project=project, annotator__username__in=names, submitted_at__isnull=False

@@ -54,7 +54,7 @@ def submissions_by_day(project: Project) -> charts.Columns | None:
     return charts.columns(by_day) if any(numbers) else None
 
 
-def finished_by_person(people: Sequence[Person]) -> list[tuple[Person, list[charts.Part]]]:
+def build_progress_bars(people: Sequence[Person]) -> list[tuple[Person, list[charts.Part]]]:
     """Return the work of the busiest annotators, as bars of one scale."""
     busy = [person for person in people if person.finished or person.under_way or person.returned]
     most = max((person.finished + person.under_way + person.returned for person in busy), default=0)

@@ -10,8 +10,8 @@ import numpy as np
 from analysis.gold_agreement import Agreement, Group, Metrics, agreement
 from annotation.comparison import Step, agreement_item, draft, letters, question_items, relation_item, steps
 from annotation.models import Annotation, Item, Project
-from annotation.parsed_items import kind_of, program_of, shown_annotation
-from annotation.queries.review import finished_annotations
+from annotation.parsed_items import kind_of, program_of, read_visible_document
+from annotation.queries.review import list_finished_annotations
 from annotation.schemas import Document, Kind
 
 MOST_ITEMS = 2_000  # of a project, the newest; more would hardly narrow a confidence interval
@@ -20,7 +20,7 @@ RESAMPLES = 1_000
 SEED = 20
 
 
-def lettered(annotations: Sequence[Annotation]) -> dict[str, Annotation]:
+def key_by_letter(annotations: Sequence[Annotation]) -> dict[str, Annotation]:
     """Return the annotations by the letters of their annotators."""
     return dict(zip(letters(len(annotations)), annotations, strict=True))
 
@@ -28,23 +28,23 @@ def lettered(annotations: Sequence[Annotation]) -> dict[str, Annotation]:
 def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
     """Return documents by letter, without those that reject the program."""
     return {
-        letter: shown_annotation(annotation, annotation.project.kind)
-        for letter, annotation in lettered(annotations).items()
+        letter: read_visible_document(annotation, annotation.project.kind)
+        for letter, annotation in key_by_letter(annotations).items()
         if not (annotation.document or {}).get("problem")
     }
 
 
 def adjudication_draft(item: Item, kind: Kind) -> Document | None:
     """Return what an adjudication starts from, None if nobody finished."""
-    finished = finished_annotations(item)
+    finished = list_finished_annotations(item)
     if not finished:
         return None
     return draft(program_of(item, kind), documents_of(finished), item.tokens, item.passage)
 
 
-def compared_steps(item: Item, kind: str) -> list[Step]:
+def compare_steps(item: Item, kind: str) -> list[Step]:
     """Return the steps of an item with each finished annotation of them."""
-    return steps(program_of(item, kind), documents_of(finished_annotations(item)), item.tokens)
+    return steps(program_of(item, kind), documents_of(list_finished_annotations(item)), item.tokens)
 
 
 def project_agreement(project: Project) -> tuple[Agreement, int]:
@@ -119,13 +119,13 @@ def is_slow_to_compare(project: Project) -> bool:
 
 def _documents(annotations: Sequence[Annotation], kind: Kind) -> tuple[Item, dict[str, Document]]:
     return annotations[0].item, {
-        annotation.annotator.get_username(): shown_annotation(annotation, kind)
+        annotation.annotator.get_username(): read_visible_document(annotation, kind)
         for annotation in annotations
         if not (annotation.document or {}).get("problem")
     }
 
 
-def others(annotation: Annotation) -> dict[str, Any] | None:
+def find_other_objects(annotation: Annotation) -> dict[str, Any] | None:
     """Return the annotators' objects for an adjudicator, else None.
 
     By step: everybody's state, and the objects in clusters, each with its median, members and what they say
@@ -146,5 +146,5 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
                 for variant in step.variants(cluster)
             ],
         }
-        for step in compared_steps(annotation.item, annotation.project.kind)
+        for step in compare_steps(annotation.item, annotation.project.kind)
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from annotation.formats import registry
 from annotation.models import Annotation, Gold, ImageFile, Item, Project
-from annotation.parsed_items import shown_document
+from annotation.parsed_items import drop_hidden_layers
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation.imports.findings import Findings
 
@@ -55,7 +55,7 @@ def write_items(
     """
     counts, total = ExportCounts(), export_size(project, gold_only=gold_only)
 
-    def counted() -> Iterator[ItemRecord]:
+    def count_records() -> Iterator[ItemRecord]:
         for record in item_records(project, gold_only=gold_only):
             counts.items += 1
             counts.gold += record.gold is not None
@@ -63,7 +63,7 @@ def write_items(
                 on_progress(counts.items, total)
             yield record
 
-    registry.write(name, counted(), out, findings=counts.findings)
+    registry.write(name, count_records(), out, findings=counts.findings)
     return counts
 
 
@@ -102,10 +102,10 @@ def _records(project: Project, block: list[dict[str, Any]], positions: range) ->
             tokens=row["tokens"],
             images=tuple(images[name] for name in row["images"]),
             answer=row["answer"],
-            gold=gold and shown_document(gold, row["program"], project.kind),
+            gold=gold and drop_hidden_layers(gold, row["program"], project.kind),
             annotations=tuple(
                 each.model_copy(
-                    update={"document": shown_document(each.document, row["program"], project.kind)}
+                    update={"document": drop_hidden_layers(each.document, row["program"], project.kind)}
                 )
                 for each in annotations.get(row["pk"], ())
             ),

@@ -24,14 +24,17 @@ def imports_of(project: Project) -> QuerySet[ItemImport]:
 
 def items_of(item_import: ItemImport) -> QuerySet[Item]:
     """Return the items that an import added and that are still there."""
-    return Item.objects.filter(_at(item_import, "")).order_by()
+    return Item.objects.filter(_build_import_condition(item_import, "")).order_by()
 
 
 def is_touched(item_import: ItemImport) -> bool:
     """Return True if an item has more than came with the import."""
     counts = item_import.counts
     # By joins: with the items in a subquery, an import of 100,000 items would take a second to ask about.
-    here, there = _at(item_import, "item__"), _at(item_import, "annotation__item__")
+    here, there = (
+        _build_import_condition(item_import, "item__"),
+        _build_import_condition(item_import, "annotation__item__"),
+    )
     return (
         Annotation.objects.filter(here)[: counts["annotations"] + 1].count() > counts["annotations"]
         or Gold.objects.filter(here)[: counts["with_gold"] + 1].count() > counts["with_gold"]
@@ -43,7 +46,7 @@ def is_touched(item_import: ItemImport) -> bool:
     )
 
 
-def _at(item_import: ItemImport, path: str) -> Q:
+def _build_import_condition(item_import: ItemImport, path: str) -> Q:
     """Return the condition that a row's item came with an import."""
     return Q(
         **{

@@ -41,7 +41,7 @@ def free_items(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
     return new_to(user, ordinary)
 
 
-def ordinary_items(project: Project, names: Sequence[str]) -> dict[str, Item]:
+def find_ordinary_items(project: Project, names: Sequence[str]) -> dict[str, Item]:
     """Return the ordinary items with these IDs, by ID."""
     items = project.items.filter(external_id__in=names, purpose=Item.Purpose.ORDINARY)
     return {item.external_id: item for item in items}

@@ -18,7 +18,7 @@ from foundation.database.prepared_queries import Prepared, slot
 SHARED = "project"  # the key of `settings.SHAREABLE`
 
 
-def visible_projects(user: User) -> QuerySet[Project]:
+def list_visible_projects(user: User) -> QuerySet[Project]:
     """Return the projects that a user sees."""
     shares = Membership.objects.filter(user=user, active=True)
     return Project.objects.filter(
@@ -32,7 +32,7 @@ def memberships(user: User, workspace: Workspace | None = None) -> list[Membersh
     With a workspace only in its own. Three queries. The projects have counts of the person's submitted and
     returned annotations.
     """
-    visible = visible_projects(user)
+    visible = list_visible_projects(user)
     if workspace is not None:
         visible = visible.filter(workspace=workspace)
     mine = Annotation.objects.filter(project=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
@@ -47,14 +47,16 @@ def as_members(user: User, projects: Sequence[Project]) -> list[Membership]:
     """Return the person in each of these projects. Two queries."""
     rows = Membership.objects.filter(user=user, project__in=projects)
     stored = {member.project_id: member for member in rows}
-    members = [stored.get(project.pk) or _unstored(project, user) for project in projects]
+    members = [stored.get(project.pk) or _build_unstored_member(project, user) for project in projects]
     for member, project in zip(members, projects, strict=True):
         member.project, member.user = project, user
     load_workspace_roles(members)
     return members
 
 
-def active_members(*, workspace: Workspace | None, users: Collection[User] | None) -> QuerySet[Membership]:
+def list_active_members(
+    *, workspace: Workspace | None, users: Collection[User] | None
+) -> QuerySet[Membership]:
     """Return the shares of projects: of one workspace, with these users."""
     rows = Membership.objects.filter(active=True).select_related("project__workspace", "user")
     if workspace is not None:
@@ -110,9 +112,9 @@ def membership(user: User, slug: str) -> Membership | None:
     """
     member = _NAMED.first(user=user.pk, slug=slug)
     if member is not None:
-        return _with_role(member, user)
+        return _keep_if_has_role(member, user)
     project = Project.objects.filter(slug=slug).first()
-    return _with_role(_unstored(project, user), user) if project is not None else None
+    return _keep_if_has_role(_build_unstored_member(project, user), user) if project is not None else None
 
 
 def member_named(project: Project, username: str) -> Membership | None:
@@ -134,8 +136,8 @@ def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] 
     member: Membership | None = whose
     if member is None:
         whose = _PROJECT_OF.first(annotation=annotation)
-        member = _unstored(whose, user) if whose is not None else None
-    if member is None or _with_role(member, user) is None:
+        member = _build_unstored_member(whose, user) if whose is not None else None
+    if member is None or _keep_if_has_role(member, user) is None:
         return None
     columns = {
         "id": annotation,
@@ -148,12 +150,12 @@ def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] 
     return member, reference
 
 
-def _unstored(project: Project, user: User) -> Membership:
+def _build_unstored_member(project: Project, user: User) -> Membership:
     """Return a person without a row: only roles in the workspace count."""
     return Membership(project=project, user=user, active=False)
 
 
-def _with_role(member: Membership, user: User) -> Membership | None:
+def _keep_if_has_role(member: Membership, user: User) -> Membership | None:
     """Return the person if they have a role on the project."""
     member.user = user
     return member if member.active or member.workspace_roles else None

@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis.programs import Execution, Node, Program, Value, describe
 from annotation.models import Gold, Item, Project, SystemOutput
-from annotation.operations import executed
+from annotation.operations import execute_document
 from annotation.parsed_items import document_of, program_of
 from annotation.queries.annotations import images
 from annotation.queries.outputs import Pair, gold_by_node, outputs_by_node, score_of_node
@@ -85,7 +85,7 @@ def steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
     program = program_of(item, project.kind)
     gold = Gold.objects.filter(item=item, current=True).first()
     drawn = gold_by_node(program, gold.document) if gold else {}
-    ran = executed(document_of(gold.document), program) if gold else None
+    ran = execute_document(document_of(gold.document), program) if gold else None
     pair = Pair(
         item.external_id,
         len(item.images),
@@ -113,10 +113,10 @@ def _step(
         number=node.index + 1,
         depth=node.depth,
         label=describe(node),
-        value=_rounded(output.get("value")),
-        values=[_rounded(value) for value in output.get("values", [])],
+        value=_round_value(output.get("value")),
+        values=[_round_value(value) for value in output.get("values", [])],
         gold_value=None if ran is None else ran.values[node.index],
-        gold_values=_apart(ran, node.index),
+        gold_values=_find_differing_values(ran, node.index),
         has_output=bool(output),
         same_as=None if first == node.index else first + 1,
         pictures=list(_pictures(shown, pair.proposals, probabilities, gold or []))
@@ -132,7 +132,7 @@ def _step(
     )
 
 
-def _apart(ran: Execution | None, index: int) -> list[Value]:
+def _find_differing_values(ran: Execution | None, index: int) -> list[Value]:
     """Return the values of a node's runs if they differ, all being known."""
     if ran is None or ran.values[index] is not None:
         return []
@@ -151,7 +151,7 @@ def _pictures(
         high = round(WIDTH * (image["height"] or 3) / (image["width"] or 4))
         placed = proposals[index] if index < len(proposals) else []
         own = probabilities[start : start + len(placed)]
-        proposed = _labelled(
+        proposed = _label_boxes(
             [
                 (_rectangle(box, high), f"{number} · {p:.0%}")
                 for number, (box, p) in enumerate(zip(placed, own, strict=False), start=start + 1)
@@ -175,7 +175,7 @@ def _rectangle(box: Sequence[float], high: int) -> Rectangle:
     )
 
 
-def _labelled(boxes: Sequence[tuple[Rectangle, str]], high: int) -> list[Drawn]:
+def _label_boxes(boxes: Sequence[tuple[Rectangle, str]], high: int) -> list[Drawn]:
     sizes = [(LETTER * len(label), LETTERS) for _box, label in boxes]
     labels = place_labels([box for box, _label in boxes], sizes, (WIDTH, high), gap=GAP)
     return [
@@ -184,7 +184,7 @@ def _labelled(boxes: Sequence[tuple[Rectangle, str]], high: int) -> list[Drawn]:
     ]
 
 
-def _rounded(value: Any) -> Any:
+def _round_value(value: Any) -> Any:
     """Round an expected value to two decimals, or to an integer if equal."""
     if not isinstance(value, float):
         return value

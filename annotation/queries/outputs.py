@@ -25,7 +25,7 @@ from analysis.faithfulness.examples import MatchError, is_scored
 from analysis.programs import Program
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Gold, Project, SystemOutput
-from annotation.operations import resolved
+from annotation.operations import resolve_references
 from annotation.parsed_items import document_of, program_of
 from annotation.schemas import Box, Span
 from foundation.messages import say
@@ -122,8 +122,8 @@ def faithfulness(
     pairs = _pairs(project, system, revision)
     every = SystemOutput.objects.filter(item__project=project, system=system, revision=revision).count()
     kind = _kind(project)
-    items = _plain(kind, pairs.values())
-    scores = _matched(lambda: evaluate(kind, items, most=most, resamples=resamples, seed=seed))
+    items = _convert_pairs(kind, pairs.values())
+    scores = _score_or_refuse(lambda: evaluate(kind, items, most=most, resamples=resamples, seed=seed))
     keys = {pair.item: key for key, pair in pairs.items()}
     return Faithfulness(
         system=system,
@@ -163,9 +163,9 @@ def compare(
     if not common:
         raise NotFound(say("the two systems have outputs for no common item with gold"))
     kind = _kind(project)
-    items = [_plain(kind, [pairs[key] for key in common]) for pairs in sides]
+    items = [_convert_pairs(kind, [pairs[key] for key in common]) for pairs in sides]
     try:
-        return _matched(
+        return _score_or_refuse(
             lambda: compare_systems(
                 kind,
                 *items,
@@ -204,7 +204,7 @@ def score_of_node(pair: Pair, index: int) -> float | None:
         return None
     alone = pair._replace(gold={index: pair.gold[index]}, outputs={index: pair.outputs[index]})
     try:
-        figures = _matched(lambda: evaluate(kind, _plain(kind, [alone]))).figures
+        figures = _score_or_refuse(lambda: evaluate(kind, _convert_pairs(kind, [alone]))).figures
     except Conflict:
         return None
     return figures["cumulative"]["overall"].f1 if kind == "boxes" else figures["mean"]["overall"].loss
@@ -236,7 +236,7 @@ def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
 
 def gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list[Box | Span]]]:
     """Return the gold of every node that people mark, equal subtrees alike."""
-    drawn = resolved(document_of(stored), program)
+    drawn = resolve_references(document_of(stored), program)
     return {
         node.index: (node.module, drawn[program.representative[node.index]])
         for node in program.nodes
@@ -262,7 +262,7 @@ def _kind(project: Project) -> Kind:
     return "boxes" if project.kind == "boxes" else "spans"
 
 
-def _plain(kind: Kind, pairs: Iterable[Pair]) -> list[ItemOutputs]:
+def _convert_pairs(kind: Kind, pairs: Iterable[Pair]) -> list[ItemOutputs]:
     return [
         ItemOutputs(
             id=pair.item,
@@ -295,7 +295,7 @@ def _numbers(
             yield index, (output["module"], output.get(key, ()))
 
 
-def _matched(score: Callable[[], Result]) -> Result:
+def _score_or_refuse(score: Callable[[], Result]) -> Result:
     try:
         return score()
     except MatchError as error:

@@ -11,8 +11,8 @@ from annotation.models import Item, Project
 from annotation.operations import hidden_nodes
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
-from annotation.queries.comparison import documents_of, lettered
-from annotation.queries.review import finished_annotations
+from annotation.queries.comparison import documents_of, key_by_letter
+from annotation.queries.review import list_finished_annotations
 from annotation.schemas import Answer, Box, KeyPoint, Relation, Span
 
 WORDS = {
@@ -57,12 +57,12 @@ HEADLINES = ("f1_50", "mean_iou", "token_f1", "token_alpha", "presence_alpha", "
 
 def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     """Return an item's annotations by letter, and its steps with objects."""
-    annotations = finished_annotations(item)
+    annotations = list_finished_annotations(item)
     program = program_of(item, kind_of(project))
     documents = documents_of(annotations)
     shown = images(project, item.images)
     rows = []
-    for letter, annotation in lettered(annotations).items():
+    for letter, annotation in key_by_letter(annotations).items():
         document = document_of(annotation.document)
         rows.append(
             {
@@ -110,14 +110,14 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
         if answers or not shown
         else [],
         "answers": [
-            {"mark": _end(step, cluster), "question": name, "said": _grouped(by)}
+            {"mark": _end(step, cluster), "question": name, "said": _group_answers(by)}
             for cluster in step.clusters
             for name, by in step.answers(cluster).items()
         ],
     }
 
 
-def _grouped(answers: Mapping[str, Sequence[str | int]]) -> list[tuple[str, list[str]]]:
+def _group_answers(answers: Mapping[str, Sequence[str | int]]) -> list[tuple[str, list[str]]]:
     """Return the answers to one question, each with the letters of its people."""
     groups: dict[str, list[str]] = {}
     for who, values in answers.items():
@@ -154,7 +154,7 @@ def _overlay(step: Step, image_index: int, image: dict[str, Any]) -> dict[str, A
     height = image["height"] or 3
     high = round(1000 * height / width)
     boxes = [
-        {"letter": f"{who} {each.label}".strip(), "number": number % 6, **_drawn(each, high)}
+        {"letter": f"{who} {each.label}".strip(), "number": number % 6, **_scale_mark(each, high)}
         for number, (who, objects) in enumerate(step.objects.items())
         for each in objects
         if isinstance(each, Box) and each.image == image_index
@@ -162,7 +162,7 @@ def _overlay(step: Step, image_index: int, image: dict[str, Any]) -> dict[str, A
     return {"url": image["url"], "name": image["name"], "high": high, "boxes": boxes}
 
 
-def _drawn(mark: Box, high: int) -> dict[str, Any]:
+def _scale_mark(mark: Box, high: int) -> dict[str, Any]:
     """Return a mark in thousandths of the image's sides, as SVG draws it."""
     left, top, right, bottom = (
         round(side * edge) for side, edge in zip((1000, high) * 2, mark.box, strict=True)
@@ -189,7 +189,7 @@ def agreement_rows(agreement: Agreement, *, task: LabelTask | None, names: bool)
         {
             "by": _PLAIN_GROUPS.get(group, group.by) if task else group.by,
             "name": _PLAIN_GROUPS.get(group, group.name) if task else group.name,
-            "measure": (_plain_words(group, task) if task else WORDS).get(measure, measure),
+            "measure": (_choose_plain_words(group, task) if task else WORDS).get(measure, measure),
             "value": quantity.value,
             "low": quantity.interval.low if quantity.interval else None,
             "high": quantity.interval.high if quantity.interval else None,
@@ -203,7 +203,7 @@ def agreement_rows(agreement: Agreement, *, task: LabelTask | None, names: bool)
     ]
 
 
-def _plain_words(group: Group, task: LabelTask) -> dict[str, str]:
+def _choose_plain_words(group: Group, task: LabelTask) -> dict[str, str]:
     """Return the words for the measures of a group of a plain task."""
     ratings = {
         name

@@ -37,7 +37,7 @@ class Totals(NamedTuple):
 
 def totals(project: Project) -> Totals:
     """Return the progress of the project, in two queries."""
-    complete, idle = _complete(), _idle()
+    complete, idle = _complete(), _build_idle_condition()
     counts = project.items.filter(purpose=Item.Purpose.ORDINARY).aggregate(
         items=Count("project"),
         complete=Count("project", filter=complete),
@@ -45,7 +45,7 @@ def totals(project: Project) -> Totals:
         places=Sum("annotators_wanted", default=0),
         submitted=Sum("submitted", default=0),
     )
-    complete, idle = _complete("item__"), _idle("item__")
+    complete, idle = _complete("item__"), _build_idle_condition("item__")
     golds = Gold.objects.filter(item__project=project, item__purpose=Item.Purpose.ORDINARY, current=True)
     return Totals(
         **counts,
@@ -61,11 +61,11 @@ def _complete(path: str = "") -> Q:
     return Q(**{f"{path}submitted__gte": F(f"{path}annotators_wanted")})
 
 
-def _idle(path: str = "") -> Q:
+def _build_idle_condition(path: str = "") -> Q:
     return Q(**{f"{path}assigned": 0})
 
 
-def own_annotations(member: Membership) -> QuerySet[Annotation]:
+def list_own_annotations(member: Membership) -> QuerySet[Annotation]:
     """Return a member's annotations, returned ones first, then the newest."""
     return (
         Annotation.objects.filter(project=member.project, annotator=member.user)
@@ -82,7 +82,7 @@ def own_annotations(member: Membership) -> QuerySet[Annotation]:
     )
 
 
-def unfinished_annotations(project: Project) -> QuerySet[Annotation]:
+def list_unfinished_annotations(project: Project) -> QuerySet[Annotation]:
     """Return the assignments in progress."""
     return (
         project.annotations.filter(
@@ -94,7 +94,7 @@ def unfinished_annotations(project: Project) -> QuerySet[Annotation]:
     )
 
 
-def unfinished_counts(project: Project) -> dict[str, int]:
+def count_unfinished(project: Project) -> dict[str, int]:
     """Count the assignments in progress, and the people who hold them."""
     held = Q(status=Annotation.Status.RESERVED)
     returned = Q(status=Annotation.Status.RETURNED)
@@ -125,7 +125,7 @@ class Person(NamedTuple):
     blind: bool
 
 
-def people(project: Project) -> list[Person]:
+def list_people_progress(project: Project) -> list[Person]:
     """Return every member's progress, the busiest first. Five queries."""
     week = timezone.now() - timedelta(days=7)
     rows = (
@@ -144,7 +144,7 @@ def people(project: Project) -> list[Person]:
     by_name = scores(project)
     persons = [
         _person(member, dict(done.get(member.user_id, {})), by_name.get(member.user.get_username()))
-        for member in records.people(project)
+        for member in records.list_people(project)
     ]
     return sorted(persons, key=lambda person: (-person.finished, person.name))
 

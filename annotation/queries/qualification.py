@@ -5,7 +5,13 @@ from typing import NamedTuple
 
 from annotation.comparison import likeness
 from annotation.models import Annotation, Gold, Item, Membership, Project
-from annotation.parsed_items import document_of, kind_of, program_of, shown_annotation, shown_document
+from annotation.parsed_items import (
+    document_of,
+    drop_hidden_layers,
+    kind_of,
+    program_of,
+    read_visible_document,
+)
 
 KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
 
@@ -21,7 +27,7 @@ class KnownScore(NamedTuple):
     items: int
 
 
-def decided_by_a_manager(member: Membership) -> bool:
+def is_decided_by_manager(member: Membership) -> bool:
     """Return whether a manager decided that the member qualified, or not."""
     judged = member.project.audit.filter(kind="qualification_judged", actor__isnull=False)
     return judged.filter(data__member=member.user.get_username()).exists()
@@ -52,8 +58,8 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         if gold is None:
             continue
         item = annotation.item
-        document = shown_annotation(annotation, kind)
-        reference = shown_document(gold, item.program, kind)
+        document = read_visible_document(annotation, kind)
+        reference = drop_hidden_layers(gold, item.program, kind)
         value = likeness(program_of(item, kind), reference, document, item.tokens, kind)
         if value is not None:
             f1s[annotation.annotator.get_username()].append(value)

@@ -23,7 +23,7 @@ from annotation.models import (
 )
 from annotation.policies import may
 from annotation.queries.members import load_workspace_roles
-from jobs.webhooks.queries import with_counts
+from jobs.webhooks.queries import annotate_counts
 
 
 def items_for(member: Membership) -> QuerySet[Item]:
@@ -38,7 +38,7 @@ def items_for(member: Membership) -> QuerySet[Item]:
     return items.filter(Exists(own))
 
 
-def with_status(items: QuerySet[Item], status: str) -> QuerySet[Item]:
+def filter_by_status(items: QuerySet[Item], status: str) -> QuerySet[Item]:
     """Return items that are open or complete, or that have or lack gold."""
     rules = {
         "open": Q(submitted__lt=F("annotators_wanted")),
@@ -91,7 +91,7 @@ def members(project: Project) -> QuerySet[Membership]:
     return project.memberships.select_related("user", "project")
 
 
-def people(project: Project) -> list[Membership]:
+def list_people(project: Project) -> list[Membership]:
     """Return the members by name, with their roles in the workspace."""
     rows = list(members(project).order_by("user__username"))
     load_workspace_roles(rows)
@@ -110,7 +110,7 @@ def guideline_versions(project: Project) -> QuerySet[Guideline]:
 
 def webhooks(project: Project) -> QuerySet[Webhook]:
     """Return the project's webhooks with waiting and failed deliveries."""
-    return with_counts(project.webhooks.all())
+    return annotate_counts(project.webhooks.all())
 
 
 def user_called(username: str) -> User | None:

@@ -25,17 +25,17 @@ def items_to_settle(project: Project) -> QuerySet[Item]:
     )
 
 
-def first_to_settle(project: Project, number: int) -> list[Item]:
+def list_first_to_settle(project: Project, number: int) -> list[Item]:
     """Return items that wait for a decision, most disagreement first."""
     waiting = items_to_settle(project)
     disputed = list(waiting.filter(disagreement__gt=0).order_by("-disagreement", "position")[:number])
     return disputed + list(waiting.exclude(disagreement__gt=0)[: number - len(disputed)])
 
 
-def next_to_settle(item: Item) -> Item | None:
+def find_next_to_settle(item: Item) -> Item | None:
     """Return the next item that waits for a decision after this one.
 
-    Items come as in `first_to_settle`. After the last one it is the first.
+    Items come as in `list_first_to_settle`. After the last one it is the first.
     """
     waiting = items_to_settle(item.project).exclude(pk=item.pk)
     calm, disputed = waiting.exclude(disagreement__gt=0), waiting.filter(disagreement__gt=0)
@@ -47,10 +47,10 @@ def next_to_settle(item: Item) -> Item | None:
         following = calm.filter(position__gt=item.position).first()
     if following is not None:
         return following
-    return next((each for each in first_to_settle(item.project, 2) if each.pk != item.pk), None)
+    return next((each for each in list_first_to_settle(item.project, 2) if each.pk != item.pk), None)
 
 
-def finished_annotations(item: Item) -> list[Annotation]:
+def list_finished_annotations(item: Item) -> list[Annotation]:
     """Return the finished annotations of an item, in order of their start."""
     annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN)
     return list(annotations.select_related("annotator", "project", "item").order_by("pk"))

@@ -49,7 +49,7 @@ def progress(run: OutputRun) -> Progress:
     )
 
 
-def missing(run: OutputRun) -> QuerySet[Item]:
+def list_missing_items(run: OutputRun) -> QuerySet[Item]:
     """Return the items of a run that have neither output nor failure."""
     computed = SystemOutput.objects.filter(item=OuterRef("pk"), system=run.system, revision=run.revision)
     failed = OutputFailure.objects.filter(run=run, item=OuterRef("pk"))

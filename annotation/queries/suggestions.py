@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 
 from annotation.comparison import likeness
 from annotation.models import Annotation, Project, SystemOutput
-from annotation.parsed_items import kind_of, program_of, shown_annotation, subject_of, suggestions_of
+from annotation.parsed_items import kind_of, program_of, read_visible_document, subject_of, suggestions_of
 from annotation.schemas import Document, Layer, Object, Relation
 from annotation.suggestions import Suggestions
 
@@ -71,7 +71,7 @@ def acceptance(project: Project) -> list[Acceptance]:
         by_item[annotation.item_id].append(annotation)
     counts: dict[tuple[str, str], Acceptance] = {}
     outputs = SystemOutput.objects.filter(item__in=by_item).order_by("system", "revision")
-    pairs = [(output, _of(output, by_item[output.item_id][0], project)) for output in outputs]
+    pairs = [(output, _build_suggestions(output, by_item[output.item_id][0], project)) for output in outputs]
     covered: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     for output, own in pairs:
         covered[output.system, output.revision, by_item[output.item_id][0].item.program] |= own.keys()
@@ -87,7 +87,7 @@ def acceptance(project: Project) -> list[Acceptance]:
     return list(counts.values())
 
 
-def _of(output: SystemOutput, annotation: Annotation, project: Project) -> Suggestions:
+def _build_suggestions(output: SystemOutput, annotation: Annotation, project: Project) -> Suggestions:
     item = annotation.item
     return suggestions_of(output, program_of(item, project.kind), subject_of(item, project.kind))
 
@@ -101,7 +101,9 @@ def _count(
     if is_shown:
         counted.shown += 1
         counted.suggested += sum(len(several) for several in own.values())
-        decided = _decided(layers.values(), {each["id"] for several in own.values() for each in several})
+        decided = _count_decisions(
+            layers.values(), {each["id"] for several in own.values() for each in several}
+        )
         counted.accepted += decided["accepted"]
         counted.changed += decided["changed"]
         counted.rejected += decided["rejected"]
@@ -112,7 +114,7 @@ def _count(
         counted.scores[is_shown].append(score)
 
 
-def _decided(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Counter[str]:
+def _count_decisions(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Counter[str]:
     """Count the decisions of one person.
 
     An accepted object that was deleted counts as none.
@@ -129,7 +131,7 @@ def _decided(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Counter[str]
 
 def _likeness(annotation: Annotation, own: Suggestions, nodes: set[int], project: Project) -> float | None:
     """Return a system's agreement with a person at the nodes that it covers."""
-    item, document = annotation.item, shown_annotation(annotation, project.kind)
+    item, document = annotation.item, read_visible_document(annotation, project.kind)
     if document.problem is not None:
         return None
     objects = {
@@ -137,14 +139,14 @@ def _likeness(annotation: Annotation, own: Suggestions, nodes: set[int], project
         for node, several in own.items()
     }
     theirs = {node: {"state": "done", "objects": objects.get(node, [])} for node in nodes}
-    ours = Document(layers=_covered(document, nodes))
+    ours = Document(layers=_select_layers(document, nodes))
     return likeness(
         program_of(item, project.kind), Document.model_validate({"layers": theirs}), ours, item.tokens,
         kind_of(project),
     )  # fmt: skip
 
 
-def _covered(document: Document, nodes: set[int]) -> dict[int, Layer]:
+def _select_layers(document: Document, nodes: set[int]) -> dict[int, Layer]:
     """Return the layers of some nodes, without relations of marks at others."""
     layers = {node: layer for node, layer in document.layers.items() if node in nodes}
     ids = {each.id for layer in layers.values() for each in layer.objects}
@@ -152,13 +154,13 @@ def _covered(document: Document, nodes: set[int]) -> dict[int, Layer]:
         return layers
     return {
         node: layer.model_copy(
-            update={"objects": tuple(each for each in layer.objects if _stands(each, ids))}
+            update={"objects": tuple(each for each in layer.objects if _has_all_ends(each, ids))}
         )
         for node, layer in layers.items()
     }
 
 
-def _stands(each: Object, ids: set[str]) -> bool:
+def _has_all_ends(each: Object, ids: set[str]) -> bool:
     return not isinstance(each, Relation) or ids.issuperset(each.ends)
 
 

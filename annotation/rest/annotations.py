@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from accounts.models import Scope
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
-from accounts.rest.pages import PageOf, answer, checked, page_of
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
+from accounts.rest.pages import PageOf, answer, page_of, validate_row
 from accounts.rest.views import RestView
 from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.errors import Conflict, NothingLeft, StaleBase
@@ -27,15 +27,15 @@ from annotation.queries.members import member_named
 from annotation.rest import annotation_shapes as shapes
 from annotation.rest import rows
 from annotation.rest.shapes import GoldRow
-from annotation.rest.views import ProjectView, wrong
-from annotation.views.access import annotation_or_404, comment_or_404, or_404, project_item_or_404
+from annotation.rest.views import ProjectView, build_refusal
+from annotation.views.access import annotation_or_404, comment_or_404, project_item_or_404, refuse_with_404
 from touchstone.client import project_rows as wire
 
 
 class Annotations(ProjectView):
     """People's annotations. Annotators see only their own."""
 
-    @described(answers=PageOf[shapes.AnnotationRow], query=shapes.AnnotationQuery)
+    @describe_method(answers=PageOf[shapes.AnnotationRow], query=shapes.AnnotationQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List annotations."""
         member = self.member(slug)
@@ -49,17 +49,17 @@ class Annotations(ProjectView):
         matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, matching, lambda part: map(rows.annotation_row, part))
 
-    @described(answers=shapes.AnnotationRow, status=201, takes=shapes.NewAssignment, errors=(409, 410))
+    @describe_method(answers=shapes.AnnotationRow, status=201, takes=shapes.NewAssignment, errors=(409, 410))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Assign an item to a member."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         new = read_body(request, shapes.NewAssignment)
         item = member.project.items.select_related("project").filter(external_id=new.item).first()
         if item is None:
-            raise wrong("item", "the project has no item of this ID")
+            raise build_refusal("item", "the project has no item of this ID")
         annotator = member_named(member.project, new.annotator)
         if annotator is None or not may(annotator, Act.ANNOTATE):
-            raise wrong("annotator", f"{new.annotator} may not annotate in this project")
+            raise build_refusal("annotator", f"{new.annotator} may not annotate in this project")
         annotation = assignments.assign(item=item, member=annotator, by=self.user)
         return answer(rows.annotation_row(annotation), status=201)
 
@@ -69,21 +69,21 @@ class Next(ProjectView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.NextItem)
+    @describe_method(answers=shapes.NextItem)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume your next annotation."""
         member = self.member(slug, Act.ANNOTATE)
         try:
-            annotation = assignments.next_annotation(member=member)
+            annotation = assignments.assign_next_annotation(member=member)
         except NothingLeft as nothing:
             return answer(shapes.NextItem(annotation=None, reason=str(nothing)))
-        return answer(shapes.NextItem(annotation=_state(_whole(request, annotation))))
+        return answer(shapes.NextItem(annotation=_state(_load_all_columns(request, annotation))))
 
 
 class Adjudicate(ProjectView):
     """The adjudication of an item: an annotation that starts from all others."""
 
-    @described(answers=shapes.EditorState, errors=(409,))
+    @describe_method(answers=shapes.EditorState, errors=(409,))
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Start or resume the adjudication of an item."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -92,13 +92,13 @@ class Adjudicate(ProjectView):
         if start is None:
             raise Conflict("No annotation of this item is finished yet.")
         annotation = review.start_adjudication(item=item, document=start, by=self.user)
-        return answer(_state(_whole(request, annotation)))
+        return answer(_state(_load_all_columns(request, annotation)))
 
 
 class OneAnnotation(RestView):
     """One annotation with every edit."""
 
-    @described(answers=shapes.AnnotationDetail)
+    @describe_method(answers=shapes.AnnotationDetail)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One annotation with its history."""
         annotation, _member = annotation_or_404(request, pk, item=True)
@@ -108,7 +108,7 @@ class OneAnnotation(RestView):
 class Editor(RestView):
     """An annotation with all that the editor shows."""
 
-    @described(answers=shapes.EditorState)
+    @describe_method(answers=shapes.EditorState)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One annotation as the editor shows it."""
         annotation, _member = annotation_or_404(request, pk, item=True)
@@ -120,15 +120,15 @@ class Operations(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=wire.Saved, takes=shapes.Operations, errors=(409, 410))
+    @describe_method(answers=wire.Saved, takes=shapes.Operations, errors=(409, 410))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Save edits of an annotation."""
         sent = read_body(request, shapes.Operations).operations
         try:
-            with or_404(request, pk):
+            with refuse_with_404(request, pk):
                 saved = editing.save_operations(annotation=pk, operations=sent, by=self.user)
         except StaleBase as error:
-            raise StaleBase(str(error), stored=_stored(pk, sent[0].base)) from error
+            raise StaleBase(str(error), stored=_read_stored_state(pk, sent[0].base)) from error
         row = {
             "revision": saved.annotation.revision,
             **annotations.outcome(saved.annotation, saved.document),
@@ -137,7 +137,7 @@ class Operations(RestView):
                 for each in saved.operations
             ],
         }
-        return answer(checked(wire.Saved, row))
+        return answer(validate_row(wire.Saved, row))
 
 
 class Submit(RestView):
@@ -149,7 +149,7 @@ class Submit(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.Following, takes=shapes.Submission, errors=(409, 410))
+    @describe_method(answers=shapes.Following, takes=shapes.Submission, errors=(409, 410))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Submit an annotation."""
         annotation, member = annotation_or_404(request, pk)
@@ -161,20 +161,20 @@ class Submit(RestView):
             _show_next(request, _("Stored your decision as the gold of this item."))
             return answer(shapes.Following(next=reverse("annotation:review", args=[slug])))
         editing.submit(annotation=pk, revision=sent.revision, by=self.user)
-        following = _following(request, member) if sent.go_on else None
+        following = _assign_next_item(request, member) if sent.go_on else None
         return answer(following or shapes.Following(next=reverse("annotation:project", args=[slug])))
 
 
-def _following(request: Request, member: Membership) -> shapes.Following | None:
+def _assign_next_item(request: Request, member: Membership) -> shapes.Following | None:
     """Return a member's next item, if any."""
     try:
-        annotation = assignments.next_annotation(member=member)
+        annotation = assignments.assign_next_annotation(member=member)
     except NotAllowed:  # the page of the project says why
         return None
     except NothingLeft as reason:
         _show_next(request, str(reason))
         return None
-    state = _state(_whole(request, annotation))
+    state = _state(_load_all_columns(request, annotation))
     return shapes.Following(next=reverse("annotation:editor", args=[annotation.pk]), annotation=state)
 
 
@@ -189,7 +189,7 @@ class Release(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.Following, errors=(409,))
+    @describe_method(answers=shapes.Following, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Release an unfinished item."""
         annotation, member = annotation_or_404(request, pk)
@@ -203,7 +203,7 @@ class TakeBack(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.EditorState, errors=(409,))
+    @describe_method(answers=shapes.EditorState, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Reopen a submitted annotation."""
         annotation, member = annotation_or_404(request, pk)
@@ -217,7 +217,7 @@ class Shown(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(status=204, takes=shapes.ShownOutputs, errors=(409,))
+    @describe_method(status=204, takes=shapes.ShownOutputs, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Note the model outputs on the screen."""
         annotation, _member = annotation_or_404(request, pk)
@@ -239,7 +239,7 @@ class ReviewView(RestView):
 class Accept(ReviewView):
     """Makes an annotation the gold of its item, unchanged."""
 
-    @described(answers=GoldRow, status=201, takes=shapes.Decision, errors=(409,))
+    @describe_method(answers=GoldRow, status=201, takes=shapes.Decision, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Accept an annotation as gold."""
         annotation = self.annotation(pk)
@@ -251,7 +251,7 @@ class Accept(ReviewView):
 class Return(ReviewView):
     """Returns an annotation to its annotator."""
 
-    @described(answers=shapes.AnnotationRow, takes=shapes.Return, errors=(409,))
+    @describe_method(answers=shapes.AnnotationRow, takes=shapes.Return, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Return an annotation with requested changes."""
         annotation = self.annotation(pk)
@@ -265,8 +265,8 @@ class Comments(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=wire.CommentRow, status=201, takes=shapes.NewComment, creates=True)
-    @once
+    @describe_method(answers=wire.CommentRow, status=201, takes=shapes.NewComment, creates=True)
+    @run_once_per_key
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Comment on an annotation."""
         annotation, _member = annotation_or_404(request, pk)
@@ -282,7 +282,7 @@ class ResolveComment(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=wire.CommentRow)
+    @describe_method(answers=wire.CommentRow)
     def post(self, request: Request, pk: int, comment: int) -> HttpResponse:
         """Resolve a comment."""
         annotation, _member = annotation_or_404(request, pk)
@@ -295,14 +295,14 @@ class Keys(RestView):
 
     scope = Scope.ANNOTATE
 
-    @described(answers=shapes.Keys, takes=shapes.Keys)
+    @describe_method(answers=shapes.Keys, takes=shapes.Keys)
     def put(self, request: Request) -> HttpResponse:
         """Set my keyboard shortcuts."""
         bindings = projects.bind_keys(user=self.user, keys=read_body(request, shapes.Keys).keys)
         return answer(shapes.Keys(keys=bindings.keys))
 
 
-def _whole(request: Request, annotation: Annotation) -> Annotation:
+def _load_all_columns(request: Request, annotation: Annotation) -> Annotation:
     """Return an annotation with all columns and its item."""
     if not annotation.get_deferred_fields():  # a new one has them
         return annotation
@@ -313,7 +313,7 @@ def _state(annotation: Annotation) -> shapes.EditorState:
     return shapes.EditorState.model_validate(annotations.editor_state(annotation))
 
 
-def _stored(pk: int, base: int) -> dict[str, Any]:
+def _read_stored_state(pk: int, base: int) -> dict[str, Any]:
     """Return the stored state of an annotation, for a merge."""
     annotation = annotations.annotation_with_item(pk)
     assert annotation is not None  # annotations are never deleted

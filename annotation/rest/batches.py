@@ -9,8 +9,8 @@ from rest_framework.request import Request
 
 from accounts.policy import Act
 from accounts.rest.bodies import Payload, read_body, read_query
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from annotation.actions.batches import MOST_ITEMS, BatchPlan, assign_batch, change_due_date, release_batch
 from annotation.models import Batch
@@ -18,9 +18,9 @@ from annotation.policies import may
 from annotation.queries import batches
 from annotation.queries.members import member_named
 from annotation.queries.pace import LONGEST_DAYS, pace
-from annotation.rest.items import named_items
+from annotation.rest.items import find_named_items
 from annotation.rest.shapes import Name, UserName
-from annotation.rest.views import ProjectView, wrong
+from annotation.rest.views import ProjectView, build_refusal
 from annotation.views.access import batch_or_404
 from foundation.imports.import_fields import Filled
 from touchstone.client.project_rows import BatchRow, PaceRow
@@ -59,7 +59,7 @@ class ProjectPace(Payload):
 class Batches(ProjectView):
     """The batches of a project. Annotators see only their own."""
 
-    @described(answers=PageOf[BatchRow], query=Page)
+    @describe_method(answers=PageOf[BatchRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List batches."""
         member = self.member(slug)
@@ -68,18 +68,18 @@ class Batches(ProjectView):
             matching = matching.filter(annotator=self.user)
         return page_of(request, read_query(request, Page), matching, lambda part: map(_row, part))
 
-    @described(answers=BatchRow, status=201, takes=NewBatch, creates=True, errors=(409, 410))
-    @once
+    @describe_method(answers=BatchRow, status=201, takes=NewBatch, creates=True, errors=(409, 410))
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Assign a batch to a member."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         new = read_body(request, NewBatch)
         annotator = member_named(project, new.annotator)
         if annotator is None or not may(annotator, Act.ANNOTATE):
-            raise wrong("annotator", f"{new.annotator} may not annotate in this project")
+            raise build_refusal("annotator", f"{new.annotator} may not annotate in this project")
         if bool(new.items) == (new.number is not None):
-            raise wrong("number", "give a number of items or their IDs, but not both")
-        items = named_items(project, new.items) if new.items else ()
+            raise build_refusal("number", "give a number of items or their IDs, but not both")
+        items = find_named_items(project, new.items) if new.items else ()
         plan = BatchPlan(new.name, items, new.number or 0, new.due_on)
         return _answer(assign_batch(member=annotator, plan=plan, by=self.user), status=201)
 
@@ -87,7 +87,7 @@ class Batches(ProjectView):
 class OneBatch(ProjectView):
     """One batch."""
 
-    @described(answers=BatchRow, takes=ChangedBatch)
+    @describe_method(answers=BatchRow, takes=ChangedBatch)
     def patch(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Change the due date of a batch."""
         batch = batch_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
@@ -95,7 +95,7 @@ class OneBatch(ProjectView):
             change_due_date(batch=batch, by=self.user, **read_body(request, ChangedBatch).model_dump())
         )
 
-    @described(status=204)
+    @describe_method(status=204)
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Release the unfinished items of a batch."""
         batch = batch_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
@@ -106,7 +106,7 @@ class OneBatch(ProjectView):
 class Pace(ProjectView):
     """The pace of the annotators."""
 
-    @described(answers=ProjectPace, query=PaceQuery)
+    @describe_method(answers=ProjectPace, query=PaceQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Submissions and seconds per item, by person and day."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project

@@ -5,8 +5,8 @@ from rest_framework.request import Request
 
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import answer
 from annotation.downloads import ExportOptions
 from annotation.imports import ImportOptions
@@ -20,7 +20,7 @@ from jobs.tasks import start_job
 class Imports(ProjectView):
     """Imports of files of items, and of zip files with their images."""
 
-    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportFileQuery, creates=True)
+    @describe_method(answers=JobRow, status=202, takes=bytes, query=shapes.ImportFileQuery, creates=True)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Import a file of items."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -40,8 +40,8 @@ class Imports(ProjectView):
 class Exports(ProjectView):
     """Exports of items with gold and annotations."""
 
-    @described(answers=JobRow, status=202, takes=shapes.NewItemExport, creates=True)
-    @once
+    @describe_method(answers=JobRow, status=202, takes=shapes.NewItemExport, creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Export the items of a project."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project

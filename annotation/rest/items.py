@@ -7,12 +7,12 @@ from pathlib import Path
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import existing
+from accounts.access import require_existing
 from accounts.policy import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
-from accounts.rest.pages import PageOf, answer, checked, page_of
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
+from accounts.rest.pages import PageOf, answer, page_of, validate_row
 from annotation.actions import data
 from annotation.actions.images import add_image
 from annotation.actions.ordering import move_items, order_items
@@ -22,9 +22,9 @@ from annotation.models import ImageFile, Item, Order, Project
 from annotation.policies import check, may
 from annotation.queries import records
 from annotation.queries.comparison import project_agreement
-from annotation.queries.items import ordinary_items
+from annotation.queries.items import find_ordinary_items
 from annotation.rest import rows, shapes
-from annotation.rest.views import ProjectView, wrong
+from annotation.rest.views import ProjectView, build_refusal
 from annotation.schemas import ItemRecord
 from annotation.views.access import project_item_or_404
 from foundation.images.image_files import image_response
@@ -36,7 +36,7 @@ MOST_IMAGE_BYTES = 32 << 20
 class Items(ProjectView):
     """The items of a project."""
 
-    @described(answers=PageOf[wire.ItemRow], query=shapes.ItemQuery)
+    @describe_method(answers=PageOf[wire.ItemRow], query=shapes.ItemQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List items."""
         member = self.member(slug)
@@ -44,12 +44,12 @@ class Items(ProjectView):
         matching = records.items_for(member)
         if query.status is not None:
             check(member, Act.ANNOTATION_SETTLE)  # it would reveal hidden gold and counts of others
-            matching = records.with_status(matching, query.status)
+            matching = records.filter_by_status(matching, query.status)
         if query.external_id is not None:
             matching = matching.filter(external_id=query.external_id)
         return page_of(request, query, matching, lambda part: rows.item_rows(member, part), key="position")
 
-    @described(
+    @describe_method(
         answers=wire.ItemImport,
         status=201,
         takes=shapes.ItemRecords,
@@ -62,16 +62,16 @@ class Items(ProjectView):
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         query = read_query(request, shapes.NewItemsQuery)
         report = data.import_items(
-            records=_checked_records(request),
+            records=_check_records(request),
             project=member.project,
             by=self.user,
             purpose=query.purpose,
             dry_run=query.dry_run,
         )
-        return answer(checked(wire.ItemImport, vars(report)), status=200 if query.dry_run else 201)
+        return answer(validate_row(wire.ItemImport, vars(report)), status=200 if query.dry_run else 201)
 
 
-def _checked_records(request: Request) -> Iterator[ItemRecord]:
+def _check_records(request: Request) -> Iterator[ItemRecord]:
     """Yield the checked items of a body, tokenized if needed."""
     for number, record in enumerate(read_records(request, ItemRecord), start=1):
         if record.passage and not record.tokens:
@@ -80,13 +80,13 @@ def _checked_records(request: Request) -> Iterator[ItemRecord]:
             yield check_record(record)
         except ValueError as error:
             field, _colon, detail = str(error).partition(": ")
-            raise wrong(f"item {number}.{field}", f"{detail} ({record.external_id})") from error
+            raise build_refusal(f"item {number}.{field}", f"{detail} ({record.external_id})") from error
 
 
 class OneItem(ProjectView):
     """One item."""
 
-    @described(answers=wire.ItemRow)
+    @describe_method(answers=wire.ItemRow)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """One item."""
         member = self.member(slug)
@@ -96,7 +96,7 @@ class OneItem(ProjectView):
 class ItemOrder(ProjectView):
     """The order in which ordinary items are assigned."""
 
-    @described(answers=shapes.OrderedItems, takes=shapes.NewOrder)
+    @describe_method(answers=shapes.OrderedItems, takes=shapes.NewOrder)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Order all items, or move some before or after all others."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -104,27 +104,27 @@ class ItemOrder(ProjectView):
         order = Order(new.order)
         if order not in (Order.FIRST, Order.LAST):
             if new.items:
-                raise wrong("items", f"the order {new.order!r} is for all items; leave this out")
+                raise build_refusal("items", f"the order {new.order!r} is for all items; leave this out")
             return answer(shapes.OrderedItems(items=order_items(project=project, order=order, by=self.user)))
-        items = named_items(project, new.items)
+        items = find_named_items(project, new.items)
         move_items(project=project, items=items, order=order, by=self.user)
         return answer(shapes.OrderedItems(items=len(items)))
 
 
-def named_items(project: Project, names: Sequence[str]) -> list[Item]:
+def find_named_items(project: Project, names: Sequence[str]) -> list[Item]:
     """Return the ordinary items with these IDs, in this order."""
     if not names or len(set(names)) < len(names):
-        raise wrong("items", "name at least one item, and each only once")
-    there = ordinary_items(project, names)
+        raise build_refusal("items", "name at least one item, and each only once")
+    there = find_ordinary_items(project, names)
     if missing := [name for name in names if name not in there]:
-        raise wrong("items", f"there is no ordinary item {missing[0]!r}")
+        raise build_refusal("items", f"there is no ordinary item {missing[0]!r}")
     return [there[name] for name in names]
 
 
 class Images(ProjectView):
     """The images of a project."""
 
-    @described(answers=PageOf[wire.ImageRow], query=shapes.ImageQuery)
+    @describe_method(answers=PageOf[wire.ImageRow], query=shapes.ImageQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the images of a project."""
         project = self.member(slug, Act.ANNOTATION_SETTLE).project
@@ -136,7 +136,9 @@ class Images(ProjectView):
             request, query, files, lambda part: (rows.image_row(project, each.name, each) for each in part)
         )
 
-    @described(answers=wire.ImageRow, status=201, takes=bytes, query=shapes.NewImageQuery, errors=(409,))
+    @describe_method(
+        answers=wire.ImageRow, status=201, takes=bytes, query=shapes.NewImageQuery, errors=(409,)
+    )
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Upload an image."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -155,18 +157,18 @@ class OneImage(ProjectView):
 
     throttle_classes = []  # a page shows dozens at once, and browsers keep them
 
-    @described(answers=bytes, media="image/*")
+    @describe_method(answers=bytes, media="image/*")
     def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
         """One image."""
         project = self.member(slug).project
-        stored = existing(ImageFile.objects.filter(pk=pk, project=project).exclude(path="").first())
+        stored = require_existing(ImageFile.objects.filter(pk=pk, project=project).exclude(path="").first())
         return image_response(stored.path)
 
 
 class AllGold(ProjectView):
     """Gold: the current version of each item, or all versions."""
 
-    @described(answers=PageOf[shapes.GoldRow], query=shapes.GoldQuery)
+    @describe_method(answers=PageOf[shapes.GoldRow], query=shapes.GoldQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List gold."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -182,8 +184,8 @@ class AllGold(ProjectView):
 class ItemGold(ProjectView):
     """The gold of one item."""
 
-    @described(answers=shapes.GoldRow, status=201, takes=shapes.NewGold, creates=True)
-    @once
+    @describe_method(answers=shapes.GoldRow, status=201, takes=shapes.NewGold, creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Give an item a new version of its gold."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -195,12 +197,12 @@ class ItemGold(ProjectView):
 class Agreement(ProjectView):
     """Inter-annotator agreement."""
 
-    @described(answers=wire.Agreement)
+    @describe_method(answers=wire.Agreement)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Measure inter-annotator agreement."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         measured, items = project_agreement(member.project)
-        differences = measured.first_parting_modules().items()
+        differences = measured.count_parting_modules().items()
         return answer(
             wire.Agreement(
                 items=items,

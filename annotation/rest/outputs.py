@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from accounts.access import NOT_THERE
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query, read_records
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.outputs import import_outputs
@@ -32,7 +32,7 @@ from touchstone.client import project_rows as wire
 class Outputs(ProjectView):
     """Model outputs."""
 
-    @described(answers=PageOf[shapes.OutputRow], query=shapes.OutputQuery)
+    @describe_method(answers=PageOf[shapes.OutputRow], query=shapes.OutputQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List model outputs."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -42,7 +42,7 @@ class Outputs(ProjectView):
         matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, matching, lambda part: map(rows.output_row, part))
 
-    @described(
+    @describe_method(
         answers=shapes.Added,
         status=201,
         takes=shapes.SystemRecords,
@@ -67,7 +67,7 @@ class Outputs(ProjectView):
 class Systems(ProjectView):
     """The systems with model outputs in a project."""
 
-    @described(answers=shapes.SystemList)
+    @describe_method(answers=shapes.SystemList)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List the systems with outputs in a project."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -78,7 +78,7 @@ class Systems(ProjectView):
 class Acceptance(ProjectView):
     """The decisions of people on the suggestions of systems."""
 
-    @described(answers=shapes.AcceptanceList)
+    @describe_method(answers=shapes.AcceptanceList)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Count accepted, changed and rejected suggestions by system."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -89,7 +89,7 @@ class Acceptance(ProjectView):
 class Faithfulness(ProjectView):
     """A system's modules against the current gold."""
 
-    @described(answers=wire.Faithfulness, query=shapes.FaithfulnessQuery, errors=(409,))
+    @describe_method(answers=wire.Faithfulness, query=shapes.FaithfulnessQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Score the modules of a system."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -108,7 +108,7 @@ class Faithfulness(ProjectView):
 class Comparison(ProjectView):
     """Two systems against the same gold."""
 
-    @described(answers=wire.Comparison, query=shapes.ComparisonQuery, errors=(409,))
+    @describe_method(answers=wire.Comparison, query=shapes.ComparisonQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Compare two systems."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
@@ -128,14 +128,16 @@ class Comparison(ProjectView):
 class Runs(ProjectView):
     """The runs of served systems over the programs of a project."""
 
-    @described(answers=PageOf[wire.OutputRun], query=Page)
+    @describe_method(answers=PageOf[wire.OutputRun], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the runs over a project."""
         runs = self.member(slug, Act.ANNOTATION_SETTLE).project.output_runs.all()
         return page_of(request, read_query(request, Page), runs, lambda part: map(rows.output_run_row, part))
 
-    @described(answers=wire.OutputRun, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True)
-    @once
+    @describe_method(
+        answers=wire.OutputRun, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True
+    )
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume a run over a project."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -155,13 +157,13 @@ class Runs(ProjectView):
 class MlBackend(ProjectView):
     """The Label Studio ML backend of a project."""
 
-    @described(answers=shapes.MlBackend)
+    @describe_method(answers=shapes.MlBackend)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The address of the ML backend."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         return answer(shapes.MlBackend(url=project.ml_backend))
 
-    @described(answers=shapes.MlBackend, takes=shapes.MlBackend)
+    @describe_method(answers=shapes.MlBackend, takes=shapes.MlBackend)
     def put(self, request: Request, slug: str) -> HttpResponse:
         """Set the address of the ML backend."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -173,8 +175,8 @@ class MlBackend(ProjectView):
 class AskMlBackend(ProjectView):
     """Asks the ML backend of a project about its items."""
 
-    @described(answers=wire.OutputRun, status=201, errors=(409, 503), creates=True)
-    @once
+    @describe_method(answers=wire.OutputRun, status=201, errors=(409, 503), creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume a run of the ML backend."""
         run = start_backend_run(project=self.member(slug, Act.ANNOTATION_MANAGE).project, by=self.user)
@@ -185,7 +187,7 @@ class AskMlBackend(ProjectView):
 class CancelRun(ProjectView):
     """Cancels a run; its outputs so far stay."""
 
-    @described(answers=wire.OutputRun)
+    @describe_method(answers=wire.OutputRun)
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Cancel a run over a project."""
         runs = self.member(slug, Act.ANNOTATION_MANAGE).project.output_runs

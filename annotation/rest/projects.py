@@ -6,15 +6,15 @@ from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import existing, require
+from accounts.access import require, require_existing
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
-from accounts.rest.describe import described
+from accounts.rest.describe import describe_method
 from accounts.rest.etags import require_match, tag
-from accounts.rest.idempotency import once
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.invitations import answer_invitation, invitation_rows
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
@@ -25,10 +25,10 @@ from annotation.models import Membership, Project, Role
 from annotation.parsed_items import task_of
 from annotation.policies import check_own_role, roles_here
 from annotation.queries import records
-from annotation.queries.members import SHARED, as_members, invitations_to, member_named, visible_projects
+from annotation.queries.members import SHARED, as_members, invitations_to, list_visible_projects, member_named
 from annotation.queries.progress import totals
 from annotation.rest import rows, shapes
-from annotation.rest.views import ProjectView, wrong
+from annotation.rest.views import ProjectView, build_refusal
 from annotation.views.access import member_or_404
 from jobs.rest.webhooks import webhook_endpoints
 from touchstone.client import project_rows as wire
@@ -38,23 +38,23 @@ from touchstone.client.rows import InvitationRow, NewInvitationRow
 class Projects(RestView):
     """The projects that you see."""
 
-    @described(answers=PageOf[wire.ProjectRow], query=shapes.ProjectQuery)
+    @describe_method(answers=PageOf[wire.ProjectRow], query=shapes.ProjectQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List projects."""
         query = read_query(request, shapes.ProjectQuery)
         wanted = {"workspace__slug": query.workspace, "status": query.status}
-        matching = visible_projects(self.user).select_related("workspace")
+        matching = list_visible_projects(self.user).select_related("workspace")
         matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(
             request, query, matching, lambda part: map(rows.project_row, as_members(self.user, part))
         )
 
-    @described(answers=wire.ProjectDetail, status=201, takes=shapes.NewProject, creates=True)
-    @once
+    @describe_method(answers=wire.ProjectDetail, status=201, takes=shapes.NewProject, creates=True)
+    @run_once_per_key
     def post(self, request: Request) -> HttpResponse:
         """Create a project."""
         new = read_body(request, shapes.NewProject)
-        workspace = existing(Workspace.objects.filter(slug=new.workspace).first())
+        workspace = require_existing(Workspace.objects.filter(slug=new.workspace).first())
         require(self.user, Act.ANNOTATION_MANAGE, workspace)
         fields = new.model_dump(exclude={"workspace", "labels"}, exclude_unset=True)
         task = None if new.labels is None else _label_task(new.labels)
@@ -65,12 +65,12 @@ class Projects(RestView):
 class OneProject(ProjectView):
     """One project."""
 
-    @described(answers=wire.ProjectDetail)
+    @describe_method(answers=wire.ProjectDetail)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One project with its settings and progress."""
         return _detail(self.member(slug))
 
-    @described(answers=wire.ProjectDetail, takes=shapes.ChangedSettings, edits=True)
+    @describe_method(answers=wire.ProjectDetail, takes=shapes.ChangedSettings, edits=True)
     def patch(self, request: Request, slug: str) -> HttpResponse:
         """Change the settings of a project."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -89,12 +89,12 @@ class OneProject(ProjectView):
 class Labels(ProjectView):
     """The label configuration of a project."""
 
-    @described(answers=shapes.Labels)
+    @describe_method(answers=shapes.Labels)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The layers and labels; a project of programs has none."""
         return _labels(self.member(slug).project)
 
-    @described(answers=shapes.Labels, takes=shapes.Labels, errors=(409,))
+    @describe_method(answers=shapes.Labels, takes=shapes.Labels, errors=(409,))
     def put(self, request: Request, slug: str) -> HttpResponse:
         """Change labels; items limit that to additions and looks."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -105,7 +105,7 @@ class Labels(ProjectView):
 class LabelNames(ProjectView):
     """The names of labels, in stored work too."""
 
-    @described(answers=shapes.Labels, takes=shapes.NewLabelName, errors=(409,))
+    @describe_method(answers=shapes.Labels, takes=shapes.NewLabelName, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Rename a label, and what is marked with it."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -117,7 +117,7 @@ class LabelNames(ProjectView):
 class LabelRemovals(ProjectView):
     """Labels that go, or become another one."""
 
-    @described(answers=shapes.Labels, takes=shapes.LabelToRemove, errors=(409,))
+    @describe_method(answers=shapes.Labels, takes=shapes.LabelToRemove, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Delete an unused label, or merge it into another."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -130,7 +130,7 @@ def _label_task(given: shapes.Labels) -> LabelTask:
     try:
         return read_label_task(given.model_dump_json())
     except ValueError as error:
-        raise wrong("labels", str(error)) from error
+        raise build_refusal("labels", str(error)) from error
 
 
 def _labels(project: Project) -> HttpResponse:
@@ -147,7 +147,7 @@ def _life_cycle(act: str, summary: str) -> type[ProjectView]:
         return _detail(self.member(slug))
 
     post.__doc__ = summary
-    view = described(answers=wire.ProjectDetail, errors=(409,))(post)
+    view = describe_method(answers=wire.ProjectDetail, errors=(409,))(post)
     return type("LifeCycle", (ProjectView,), {"post": view})
 
 
@@ -158,20 +158,20 @@ Reopen = _life_cycle("reopen", "Reopen a project.")
 class Members(ProjectView):
     """The people of a project."""
 
-    @described(answers=PageOf[wire.ProjectMemberRow], query=Page)
+    @describe_method(answers=PageOf[wire.ProjectMemberRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the members of a project."""
         people = records.members(self.member(slug, Act.ANNOTATION_SETTLE).project)
         return page_of(request, read_query(request, Page), people, rows.member_rows)
 
-    @described(answers=wire.ProjectMemberRow, takes=shapes.NewMember)
+    @describe_method(answers=wire.ProjectMemberRow, takes=shapes.NewMember)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a member, or change a role."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         new = read_body(request, shapes.NewMember)
         user = records.user_called(new.user)
         if user is None:
-            raise wrong("user", f"there is no user {new.user!r}")
+            raise build_refusal("user", f"there is no user {new.user!r}")
         check_own_role(self.user, user, new.role, active=True)
         changed = projects.set_member(
             project=member.project, user=user, role=Role(new.role), blind=new.blind, by=self.user
@@ -182,11 +182,11 @@ class Members(ProjectView):
 class OneMember(ProjectView):
     """The share of a person in a project."""
 
-    @described(answers=wire.ProjectMemberRow)
+    @describe_method(answers=wire.ProjectMemberRow)
     def delete(self, request: Request, slug: str, user: str) -> HttpResponse:
         """End a membership; the person's annotations stay."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        share = existing(records.members(member.project).filter(user__username=user).first())
+        share = require_existing(records.members(member.project).filter(user__username=user).first())
         role = Role(share.role)
         check_own_role(self.user, share.user, role, active=False)
         ended = projects.set_member(
@@ -198,11 +198,11 @@ class OneMember(ProjectView):
 class Qualification(ProjectView):
     """The decision of a manager about a person's qualification."""
 
-    @described(answers=wire.ProjectMemberRow, takes=shapes.Qualification)
+    @describe_method(answers=wire.ProjectMemberRow, takes=shapes.Qualification)
     def post(self, request: Request, slug: str, user: str) -> HttpResponse:
         """Decide if a person qualified; it lifts a failed qualification."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        chosen = existing(member_named(member.project, user))
+        chosen = require_existing(member_named(member.project, user))
         decision = read_body(request, shapes.Qualification)
         return _member(qualification.decide(member=chosen, qualified=decision.qualified, by=self.user))
 
@@ -210,14 +210,14 @@ class Qualification(ProjectView):
 class Invitations(ProjectView):
     """The invitations to a project that can still be accepted."""
 
-    @described(answers=PageOf[InvitationRow], query=Page)
+    @describe_method(answers=PageOf[InvitationRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations to a project."""
         pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
         return page_of(request, read_query(request, Page), pending, invitation_rows)
 
-    @described(answers=NewInvitationRow, status=201, takes=shapes.NewProjectInvitation, creates=True)
-    @once
+    @describe_method(answers=NewInvitationRow, status=201, takes=shapes.NewProjectInvitation, creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Invite to a project."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
@@ -237,11 +237,11 @@ class Invitations(ProjectView):
 class OneInvitation(ProjectView):
     """One invitation to a project."""
 
-    @described(status=204)
+    @describe_method(status=204)
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation to a project."""
         pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
-        invitation = existing(pending.filter(pk=pk).first())
+        invitation = require_existing(pending.filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
 
@@ -249,7 +249,7 @@ class OneInvitation(ProjectView):
 class Guidelines(ProjectView):
     """Instructions to annotators, in versions."""
 
-    @described(answers=PageOf[wire.GuidelineRow], query=shapes.GuidelineQuery)
+    @describe_method(answers=PageOf[wire.GuidelineRow], query=shapes.GuidelineQuery)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List guidelines, every version."""
         member = self.member(slug)
@@ -259,7 +259,7 @@ class Guidelines(ProjectView):
             versions = versions.filter(module=query.module)
         return page_of(request, query, versions, lambda part: map(rows.guideline_row, part))
 
-    @described(answers=wire.GuidelineRow, status=201, takes=shapes.NewGuideline)
+    @describe_method(answers=wire.GuidelineRow, status=201, takes=shapes.NewGuideline)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Write a guideline's next version."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from accounts.policy import Act
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import checked, row_of
+from accounts.rest.pages import row_of, validate_row
 from analysis.gold_agreement import Agreement
 from annotation.models import (
     Annotation,
@@ -104,7 +104,7 @@ def annotation_detail(annotation: Annotation) -> AnnotationDetail:
 
 def comment_shape(comment: Comment) -> wire.CommentRow:
     """Return a comment as a row."""
-    return checked(wire.CommentRow, comment_row(comment))
+    return validate_row(wire.CommentRow, comment_row(comment))
 
 
 def gold_row(gold: Gold) -> GoldRow:
@@ -150,7 +150,7 @@ def faithfulness_row(scores: Faithfulness) -> wire.Faithfulness:
     """Return the scores of a system as a row."""
     values = asdict(scores)
     worst = [{**each, "item_id": str(each["item_id"])} for each in values["worst"]]
-    return checked(wire.Faithfulness, {**values, "worst": worst})
+    return validate_row(wire.Faithfulness, {**values, "worst": worst})
 
 
 def agreement_rows(agreement: Agreement, *, names: bool) -> list[wire.AgreementRow]:

@@ -125,7 +125,7 @@ class NewGuideline(Payload):
     text: Annotated[Filled, Field(max_length=20_000)]
 
 
-def _known_event(kind: str) -> str:
+def _check_event(kind: str) -> str:
     if kind not in EVENT_LABELS.kinds:
         raise value_error("%(kind)r is not an event of a project", kind=kind)
     return kind
@@ -135,7 +135,7 @@ class NewProjectWebhook(Payload):
     """An address to send events to."""
 
     url: Annotated[Text, Field(min_length=1, max_length=500)]
-    kinds: Annotated[list[Annotated[str, AfterValidator(_known_event)]], Field(max_length=50)] = []
+    kinds: Annotated[list[Annotated[str, AfterValidator(_check_event)]], Field(max_length=50)] = []
 
 
 class ItemQuery(Page):

@@ -15,6 +15,6 @@ class ProjectView(RestView):
         return member_or_404(self.request, slug, act)
 
 
-def wrong(field: str, detail: str) -> Refused:
+def build_refusal(field: str, detail: str) -> Refused:
     """Return the refusal of a request with one invalid field."""
     return Refused(422, f"{field}: {detail}", [FieldProblem(field=field, detail=detail)])

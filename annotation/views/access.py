@@ -14,7 +14,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from accounts.access import NOT_THERE, existing, user_of
+from accounts.access import NOT_THERE, require_existing, user_of
 from accounts.policy import Act
 from accounts.rights import refusal
 from annotation.models import Annotation, Batch, Comment, Item, Membership
@@ -29,7 +29,7 @@ def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -
 
     Without any role on the project it is 404, without the right 403.
     """
-    member = existing(membership(user_of(request), slug))
+    member = require_existing(membership(user_of(request), slug))
     _require(member, act)
     return member
 
@@ -45,7 +45,7 @@ def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> t
     The annotation of somebody else is not there for annotators, because annotation is blind. It has only the
     columns that say whose it is, or with ``item`` all of them and its item.
     """
-    visible = existing(membership_at(user_of(request), pk))
+    visible = require_existing(membership_at(user_of(request), pk))
     member, reference = visible
     _require(member, Act.PROJECT_SEE)
     if not can_see(member, reference):
@@ -57,7 +57,7 @@ def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> t
 
 
 @contextmanager
-def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
+def refuse_with_404(request: HttpRequest, pk: int) -> Iterator[None]:
     """Turn a refusal into 404 if the person may not see the annotation.
 
     Otherwise the message names the right that is missing, if one is.
@@ -72,17 +72,19 @@ def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
 
 def project_item_or_404(member: Membership, pk: int) -> Item:
     """Return an item that the member may see; annotators only assigned ones."""
-    return existing(items_for(member).select_related("project").filter(pk=pk).first())
+    return require_existing(items_for(member).select_related("project").filter(pk=pk).first())
 
 
 def batch_or_404(member: Membership, pk: int) -> Batch:
     """Return a batch of the member's project."""
-    return existing(member.project.batches.select_related("annotator", "project").filter(pk=pk).first())
+    return require_existing(
+        member.project.batches.select_related("annotator", "project").filter(pk=pk).first()
+    )
 
 
 def comment_or_404(annotation: Annotation, pk: int) -> Comment:
     """Return a comment of an annotation."""
-    return existing(annotation.comments.select_related("by").filter(pk=pk).first())
+    return require_existing(annotation.comments.select_related("by").filter(pk=pk).first())
 
 
 def members_only(act: Act = Act.PROJECT_SEE) -> Callable[..., Any]:
@@ -94,13 +96,13 @@ def members_only(act: Act = Act.PROJECT_SEE) -> Callable[..., Any]:
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @login_required
         @wraps(view)
-        def checked(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
+        def check_access(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
             member = member_or_404(request, slug, act)
             # The tabs of every page of the project show what the person may do there.
             request.may = acts_of(member)  # type: ignore[attr-defined]
             request.gets_items = can_begin(member)  # type: ignore[attr-defined]
             return view(request, member, *args, **kwargs)
 
-        return checked
+        return check_access
 
     return decorate

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
-from accounts.current_workspace import chosen_workspace
+from accounts.current_workspace import find_chosen_workspace
 from accounts.policy import Act
 from accounts.queries.workspaces import workspaces_of
 from annotation import states
@@ -21,10 +21,16 @@ from annotation.errors import NothingLeft
 from annotation.models import Annotation, Membership
 from annotation.policies import NotAllowed, can_begin, check_annotating, check_working, may, roles_here
 from annotation.queries import charts
-from annotation.queries.annotations import editor_state, guidelines, upcoming_images
-from annotation.queries.batches import batches, is_overdue, overdue_batches, progress_of, unfinished_batches
+from annotation.queries.annotations import editor_state, guidelines, list_upcoming_images
+from annotation.queries.batches import (
+    batches,
+    count_overdue_batches,
+    is_overdue,
+    list_unfinished_batches,
+    progress_of,
+)
 from annotation.queries.members import memberships
-from annotation.queries.progress import Totals, own_annotations, people, totals
+from annotation.queries.progress import Totals, list_own_annotations, list_people_progress, totals
 from annotation.queries.review import count_to_settle
 from annotation.views.access import annotation_or_404, members_only
 from annotation.views.tables import PROJECTS
@@ -37,7 +43,7 @@ SHOWN = 50  # of a person's annotations
 def home(request: HttpRequest) -> HttpResponse:
     """List the projects that the person sees."""
     user = user_of(request)
-    workspace = chosen_workspace(request)
+    workspace = find_chosen_workspace(request)
     table = PROJECTS.of(request.GET)
     rows = [
         (member, roles_here(member), can_begin(member), is_overdue(member.project))
@@ -61,24 +67,24 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
         "member": member,
         "project": project,
         "totals": counts,
-        "annotations": own_annotations(member)[:SHOWN],
+        "annotations": list_own_annotations(member)[:SHOWN],
         "guidelines": guidelines(project),
         "states": charts.items_by_state(counts),
-        "batches": unfinished_batches(member),
+        "batches": list_unfinished_batches(member),
         "is_overdue": is_overdue(project) and counts.complete < counts.items,
     }
     if may(member, Act.ANNOTATION_SETTLE):
         context["days"] = charts.submissions_by_day(project)
     if may(member, Act.ANNOTATION_MANAGE):
-        context["persons"] = charts.finished_by_person(people(project))
+        context["persons"] = charts.build_progress_bars(list_people_progress(project))
         context["acts"] = [move.act for move in states.PROJECT if project.status in move.sources]
-    context["to_do"] = _next_act(member, context)
+    context["to_do"] = _suggest_next_act(member, context)
     context["stats"] = _figures(counts)
-    context["refusal"] = _why_no_items(member)
+    context["refusal"] = _explain_no_items(member)
     return render(request, "annotation/project.html", context)
 
 
-def _why_no_items(member: Membership) -> str:
+def _explain_no_items(member: Membership) -> str:
     """Return why an annotator receives no items, "" if they may."""
     if not may(member, Act.ANNOTATE):
         return ""
@@ -99,7 +105,7 @@ def _figures(counts: Totals) -> list[tuple[str, int]]:
     ]
 
 
-def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, str] | None:
+def _suggest_next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, str] | None:
     """Return the next act of a person: sentence, link, label."""
     slug, counts = member.project.slug, context["totals"]
     if not counts.items:
@@ -113,7 +119,7 @@ def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, st
         )
         link = reverse("annotation:editor", args=[returned[0].pk])
         return sentence % {"number": len(returned)}, link, _("Continue")
-    late = overdue_batches(member.project) if may(member, Act.ANNOTATION_MANAGE) else 0
+    late = count_overdue_batches(member.project) if may(member, Act.ANNOTATION_MANAGE) else 0
     if late:
         sentence = ngettext("%(number)d batch is overdue.", "%(number)d batches are overdue.", late)
         return sentence % {"number": late}, reverse("annotation:batches", args=[slug]), _("Batches")
@@ -140,10 +146,10 @@ def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, st
 
 @require_POST
 @members_only(Act.ANNOTATE)
-def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
+def open_next_item(request: HttpRequest, member: Membership) -> HttpResponse:
     """Assign the next item and open it."""
     try:
-        annotation = assignments.next_annotation(member=member)
+        annotation = assignments.assign_next_annotation(member=member)
     except NotAllowed:  # the page says why
         return redirect("annotation:project", member.project.slug)
     except NothingLeft as error:
@@ -157,14 +163,14 @@ def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
 def editor(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the editor."""
     annotation, member = annotation_or_404(request, pk, item=True)
-    state = editor_state(annotation) | {"upcoming": upcoming_images(member)}
+    state = editor_state(annotation) | {"upcoming": list_upcoming_images(member)}
     context = {
         "annotation_json": state,
         "annotation_url": reverse("projects_rest:annotation", args=[pk]),
         "project": annotation.project,
         "may_settle": may(member, Act.ANNOTATION_SETTLE),
-        "read_only": _why_not(member, annotation),
-        "requests": _requested_changes(annotation, state),
+        "read_only": _explain_read_only(member, annotation),
+        "requests": _list_requested_changes(annotation, state),
         "progress": _progress(member, annotation),
     }
     return render(request, "annotation/editor.html", context)
@@ -178,11 +184,15 @@ def _progress(member: Membership, annotation: Annotation) -> str:
         if each.batch.due_on is None:
             return _("%(name)s: %(done)d of %(of)d items finished") % given
         return _("%(name)s: %(done)d of %(of)d items finished, due %(due)s") % given
-    done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
+    done = (
+        list_own_annotations(member)
+        .filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False)
+        .count()
+    )
     return ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done}
 
 
-def _requested_changes(annotation: Annotation, state: dict[str, Any]) -> list[dict[str, Any]]:
+def _list_requested_changes(annotation: Annotation, state: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the open comments of others on returned work, with their steps."""
     if annotation.task != Annotation.Task.ANNOTATION or annotation.status != Annotation.Status.RETURNED:
         return []
@@ -194,7 +204,7 @@ def _requested_changes(annotation: Annotation, state: dict[str, Any]) -> list[di
     ]
 
 
-def _why_not(member: Membership, annotation: Annotation) -> str:
+def _explain_read_only(member: Membership, annotation: Annotation) -> str:
     """Return why the person can only read an annotation, "" if they may work."""
     try:
         check_working(member, annotation)

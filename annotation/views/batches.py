@@ -17,12 +17,12 @@ from annotation.queries.batches import batches as batches_of
 from annotation.queries.batches import progress_of
 from annotation.views.access import batch_or_404, members_only
 from annotation.views.tables import BATCHES
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 
 
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
-def listed(request: HttpRequest, member: Membership) -> HttpResponse:
+def list_batches(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the batches, the earliest due first."""
     return _page(request, member, BatchForm(project=member.project))
 
@@ -37,7 +37,7 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
         try:
             batch = batches.assign_batch(member=chosen, plan=plan, by=user_of(request))
         except (AssignmentLost, Conflict) as error:
-            form.add_error(None, translated_error(error))
+            form.add_error(None, translate_error(error))
         else:
             number = batch.annotations.count()
             text = ngettext(

@@ -16,7 +16,7 @@ from foundation.errors import Conflict
 from foundation.translated_messages import errors_shown
 from jobs.actions.previews import apply_preview
 from jobs.models import Job
-from jobs.queries import applied_job, job_of
+from jobs.queries import find_applying_job, job_of
 from jobs.tasks import enqueue_job
 
 ITEMS, OUTPUTS = "import_items", "import_outputs"
@@ -39,7 +39,7 @@ def import_context(member: Membership, job: Job) -> dict[str, Any]:
         "job": job,
         "result": job.result or {},
         "is_preview": is_preview,
-        "applied": applied_job(job) if is_preview else None,
+        "applied": find_applying_job(job) if is_preview else None,
     }
 
 

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, existing, user_of
+from accounts.access import NOT_THERE, require_existing, user_of
 from accounts.policy import Act
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items
@@ -21,7 +21,7 @@ from annotation.queries.items import items_found
 from annotation.views import tables
 from annotation.views.access import members_only
 from annotation.views.imports import ITEMS, import_context, import_or_404
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.translated_messages import errors_shown, translate_error
 from jobs.models import Job
 from jobs.tasks import start_job
 
@@ -31,7 +31,7 @@ SHOWN_IMPORTS = 20
 
 @require_safe
 @members_only(Act.ANNOTATION_SETTLE)
-def listed(request: HttpRequest, member: Membership) -> HttpResponse:
+def list_items(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the items, with search and filter by state."""
     form = ItemFilterForm(request.GET)
     wanted = form.wanted()
@@ -108,7 +108,7 @@ def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Delete the items of an import that nobody has worked on."""
-    item_import = existing(member.project.imports.filter(pk=pk).first())
+    item_import = require_existing(member.project.imports.filter(pk=pk).first())
     with errors_shown(request, Conflict):
         number = imports.undo_import(item_import=item_import, by=user_of(request))
         messages.success(request, _("Undid the import: deleted %(number)d items.") % {"number": number})
@@ -175,11 +175,11 @@ def delete(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     try:
         imports.delete_item(item=item, by=user_of(request))
     except Conflict as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return redirect("annotation:item", member.project.slug, pk)
     messages.success(request, _("Deleted item %(item)s.") % {"item": item.external_id})
     return redirect("annotation:items", member.project.slug)
 
 
 def _item_or_404(member: Membership, pk: int) -> Item:
-    return existing(member.project.items.select_related("project").filter(pk=pk).first())
+    return require_existing(member.project.items.select_related("project").filter(pk=pk).first())

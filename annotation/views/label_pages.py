@@ -19,7 +19,7 @@ from annotation.labels import LabelTask, label_yaml
 from annotation.models import Membership
 from annotation.parsed_items import task_of
 from annotation.views.access import members_only
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,13 +28,13 @@ def labels(request: HttpRequest, member: Membership) -> HttpResponse:
     """Change the label configuration of a project of a plain task."""
     project = member.project
     if (task := task_of(project)) is None:
-        return _no_labels(request, member)
+        return _refuse_without_labels(request, member)
     form = LabelsForm(request.POST or None, initial={"labels": label_yaml(task)})
     if request.method == "POST" and form.is_valid():
         try:
             projects.change_labels(project=project, labels=form.cleaned_data["labels"], by=user_of(request))
         except Conflict as error:
-            form.add_error("labels", translated_error(error))
+            form.add_error("labels", translate_error(error))
         else:
             messages.success(request, _("Saved the labels."))
             return redirect("annotation:labels", project.slug)
@@ -46,14 +46,14 @@ def labels(request: HttpRequest, member: Membership) -> HttpResponse:
 def change_label(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
     """Rename a label, merge it into another one, or delete an unused one."""
     if (task := task_of(member.project)) is None:
-        return _no_labels(request, member)
+        return _refuse_without_labels(request, member)
     form_of_act, change = _ACTS[act]
     form = form_of_act(request.POST, task=task)
     if form.is_valid():
         try:
             change(project=member.project, by=user_of(request), **form.values())
         except Conflict as error:
-            form.add_error(None, translated_error(error))
+            form.add_error(None, translate_error(error))
         else:
             done = _("Merged the labels.") if form.values().get("into") else _("Deleted the label.")
             messages.success(request, _("Renamed the label.") if act == "rename" else done)
@@ -67,7 +67,7 @@ _ACTS: dict[str, tuple[type[RenameLabelForm | RemoveLabelForm], Callable[..., ob
 }
 
 
-def _no_labels(request: HttpRequest, member: Membership) -> HttpResponse:
+def _refuse_without_labels(request: HttpRequest, member: Membership) -> HttpResponse:
     messages.info(request, _("This project has programs, not labels."))
     return redirect("annotation:settings", member.project.slug)
 

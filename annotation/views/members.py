@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import existing, user_of
+from accounts.access import require_existing, user_of
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
@@ -21,31 +21,36 @@ from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
 from annotation.queries import records
 from annotation.queries.members import SHARED, invitations_to, member_named
-from annotation.queries.progress import Person, people, unfinished_annotations, unfinished_counts
+from annotation.queries.progress import (
+    Person,
+    count_unfinished,
+    list_people_progress,
+    list_unfinished_annotations,
+)
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
 from foundation.pages.spreadsheet import csv_download
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.translated_messages import errors_shown, translate_error
 from jobs.queries import jobs_of
 from jobs.tasks import start_job
 
 
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
-def listed(request: HttpRequest, member: Membership) -> HttpResponse:
+def list_members(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show the people of the project, and ways to add more."""
     if not (name := request.GET.get("change")):
         return _page(request, member)
-    chosen = existing(records.members(member.project).filter(user__username=name).first())
+    chosen = require_existing(records.members(member.project).filter(user__username=name).first())
     return _page(request, member, member_form=MemberForm(project=member.project, member=chosen))
 
 
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
-def people_csv(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
+def export_people(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
     """Export the table of people as CSV."""
-    return csv_download(f"{member.project.slug}-people", Person._fields, people(member.project))
+    return csv_download(f"{member.project.slug}-people", Person._fields, list_people_progress(member.project))
 
 
 @require_POST
@@ -60,7 +65,7 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     try:
         check_own_role(by, user, **given)
     except NotAllowed as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
     else:
         projects.set_member(
             project=member.project, user=user, by=by, blind=form.cleaned_data["blind"], **given
@@ -73,7 +78,7 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def qualify(request: HttpRequest, member: Membership) -> HttpResponse:
     """Let a person work who failed the qualification, or has no score."""
-    chosen = existing(member_named(member.project, request.POST.get("username", "")))
+    chosen = require_existing(member_named(member.project, request.POST.get("username", "")))
     qualification.decide(member=chosen, qualified=True, by=user_of(request))
     messages.success(request, _("%(name)s is qualified and receives items.") % {"name": chosen.user})
     return redirect("annotation:members", member.project.slug)
@@ -110,7 +115,7 @@ def invite(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def revoke(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Revoke an open invitation to the project."""
-    invitation = existing(invitations_to(member.project).filter(pk=pk).first())
+    invitation = require_existing(invitations_to(member.project).filter(pk=pk).first())
     revoke_invitation(invitation=invitation, by=user_of(request))
     messages.success(request, _("Revoked the invitation."))
     return redirect("annotation:members", member.project.slug)
@@ -135,7 +140,7 @@ def bots(request: HttpRequest, member: Membership) -> HttpResponse:
 
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
-def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
+def list_open_assignments(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the assignments in progress, the longest untouched first."""
     return _annotations_page(request, member, AssignForm(project=member.project))
 
@@ -144,7 +149,7 @@ def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Release an assignment of somebody else."""
-    annotation = existing(member.project.annotations.filter(pk=pk).first())
+    annotation = require_existing(member.project.annotations.filter(pk=pk).first())
     with errors_shown(request, ForbiddenTransition, NotAllowed):
         assignments.release(annotation=annotation, by=user_of(request))
         messages.success(request, _("Released the assignment. The annotation is kept."))
@@ -168,7 +173,7 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
 def _annotations_page(
     request: HttpRequest, member: Membership, form: AssignForm, *, status: int = 200
 ) -> HttpResponse:
-    counts = unfinished_counts(member.project)
+    counts = count_unfinished(member.project)
     table = IN_PROGRESS.of(request.GET)
     context = {
         "project": member.project,
@@ -178,7 +183,7 @@ def _annotations_page(
             (_("People at work"), counts["people"]),
         ],
         "table": table,
-        "annotations": unfinished_annotations(member.project).order_by(*table.order())[:200],
+        "annotations": list_unfinished_annotations(member.project).order_by(*table.order())[:200],
         "form": form,
     }
     return render(request, "annotation/in_progress.html", context, status=status)
@@ -191,7 +196,7 @@ def _page(request: HttpRequest, member: Membership, *, status: int = 200, **form
     context = {
         "project": project,
         "table": table,
-        "people": table.rows(people(project)),
+        "people": table.rows(list_people_progress(project)),
         "member_form": MemberForm(project=project),
         "invitation_form": ProjectInvitationForm(),
         "invitations": invitations,

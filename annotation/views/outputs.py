@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from accounts.access import NOT_THERE, existing, user_of
+from accounts.access import NOT_THERE, require_existing, user_of
 from accounts.policy import Act
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
@@ -35,7 +35,7 @@ from annotation.tasks import enqueue_missing
 from annotation.views.access import members_only
 from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.translated_messages import errors_shown, translate_error
 from jobs.model_gateway import served_system
 from jobs.served_systems import served_systems, server_states
 from modelserver.wire.errors import ModelServerError
@@ -66,7 +66,7 @@ class CompareForm(forms.Form):
 
 @require_safe
 @members_only(Act.ANNOTATION_SETTLE)
-def listed(request: HttpRequest, member: Membership) -> HttpResponse:
+def list_systems(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the systems; with ?first=…&second=…, compare two of them."""
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
     context = {"form": form, **_systems(request, member), **_runs(request, member)}
@@ -75,11 +75,11 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     if may(member, Act.ANNOTATION_MANAGE):
         context |= _served(member.project)
     if form.is_bound and form.is_valid():
-        first, second = (_named(form.cleaned_data[name]) for name in ("first", "second"))
+        first, second = (_split_system_name(form.cleaned_data[name]) for name in ("first", "second"))
         try:
             context["comparison"] = compare(member.project, first, second)
         except AnnotationError as error:
-            context["problem"] = translated_error(error)
+            context["problem"] = translate_error(error)
     return render(request, "annotation/outputs.html", context)
 
 
@@ -168,7 +168,7 @@ def _require_fit(served: SystemInfo, project: Project) -> None:
 @members_only(Act.ANNOTATION_MANAGE)
 def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Cancel a run."""
-    run = existing(OutputRun.objects.filter(project=member.project, pk=pk).first())
+    run = require_existing(OutputRun.objects.filter(project=member.project, pk=pk).first())
     cancel_run(run_id=run.pk, by=user_of(request))
     return redirect("annotation:outputs", member.project.slug)
 
@@ -178,7 +178,9 @@ def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def nodes(request: HttpRequest, member: Membership, system: str, revision: str, pk: int) -> HttpResponse:
     """Show a model output node by node, beside the gold."""
     rows = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
-    output = existing(rows.select_related("item").filter(item__in=member.project.items.filter(pk=pk)).first())
+    output = require_existing(
+        rows.select_related("item").filter(item__in=member.project.items.filter(pk=pk)).first()
+    )
     position = output.item.position
     context = {
         "project": member.project,
@@ -203,7 +205,7 @@ def system(request: HttpRequest, member: Membership, system: str, revision: str)
     try:
         scores = faithfulness(member.project, system, revision, resamples=RESAMPLES)
     except AnnotationError as error:
-        context["problem"] = translated_error(error)
+        context["problem"] = translate_error(error)
     else:
         table = LOWEST.of(request.GET)
         context |= {"scores": scores, "tables": _tables(scores)}
@@ -256,6 +258,6 @@ def _tables(scores: Faithfulness) -> list[dict[str, object]]:
     ]
 
 
-def _named(text: str) -> tuple[str, str]:
+def _split_system_name(text: str) -> tuple[str, str]:
     system, _at, revision = text.rpartition("@")
     return system, revision

@@ -20,7 +20,7 @@ PERIODS = (7, 30, 90)  # days
 
 @require_safe
 @members_only(Act.ANNOTATION_MANAGE)
-def shown(request: HttpRequest, member: Membership) -> HttpResponseBase:
+def show_pace(request: HttpRequest, member: Membership) -> HttpResponseBase:
     """Show the pace of the last days, or with ?format=csv export it."""
     given = request.GET.get("days", "")
     days = int(given) if given in map(str, PERIODS) else 30
@@ -33,13 +33,13 @@ def shown(request: HttpRequest, member: Membership) -> HttpResponseBase:
         "days": days,
         "first": measured.days[0],
         "last": measured.days[-1],
-        "people": _people(measured),
+        "people": _build_people_rows(measured),
         "seconds": charts.columns(list(zip(_labels(), measured.classes, strict=True))),
     }
     return render(request, "annotation/pace.html", context)
 
 
-def _people(measured: Pace) -> list[dict[str, Any]]:
+def _build_people_rows(measured: Pace) -> list[dict[str, Any]]:
     """Return each person with the columns of their days, all of one scale."""
     most = max((number for person in measured.people for number in person.by_day), default=0)
     labels = [day.isoformat() for day in measured.days]

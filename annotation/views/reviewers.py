@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import existing, user_of
+from accounts.access import require_existing, user_of
 from accounts.policy import Act
 from annotation.actions import review
 from annotation.errors import StaleBase
@@ -18,18 +18,18 @@ from annotation.queries.charts import agreement_by_week
 from annotation.queries.comparison import adjudication_draft, is_slow_to_compare, project_agreement
 from annotation.queries.imports import is_in_use
 from annotation.queries.overview import agreement_rows, comparison_page
-from annotation.queries.review import first_to_settle, next_to_settle, review_counts
+from annotation.queries.review import find_next_to_settle, list_first_to_settle, review_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from foundation.pages.spreadsheet import csv_download
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 
 SHOWN = 200  # items that wait for a decision
 
 
 @require_safe
 @members_only(Act.ANNOTATION_SETTLE)
-def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
+def list_waiting(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the items and annotations that wait for a decision."""
     counts = review_counts(member.project)
     context = {
@@ -41,7 +41,7 @@ def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
             (_("Returned to annotators"), counts["returned"]),
         ],
         "waiting": counts["items"],
-        "items": first_to_settle(member.project, SHOWN),
+        "items": list_first_to_settle(member.project, SHOWN),
     }
     return render(request, "annotation/review.html", context)
 
@@ -72,12 +72,12 @@ def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpRespons
 def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Make one annotation the gold."""
     row, form = _item_or_404(member, pk), DecisionForm(request.POST)
-    annotation = _decided_or_404(row, form)
+    annotation = _find_decided_or_404(row, form)
     seen = {name: form.cleaned_data[name] for name in ("revision", "version")}
     try:
         review.accept(annotation=annotation, by=user_of(request), **seen)
     except (ForbiddenTransition, StaleBase) as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return redirect("annotation:item", member.project.slug, pk)
     letter = form.cleaned_data["letter"]
     messages.success(
@@ -91,13 +91,13 @@ def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Return an annotation with requested changes."""
     row, form = _item_or_404(member, pk), ReturnForm(request.POST)
-    annotation = _decided_or_404(row, form)
+    annotation = _find_decided_or_404(row, form)
     if form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("revision", "text", "node")}
         try:
             review.return_annotation(annotation=annotation, by=user_of(request), **given)
         except (ForbiddenTransition, StaleBase) as error:
-            form.add_error(None, translated_error(error))
+            form.add_error(None, translate_error(error))
         else:
             letter = form.cleaned_data["letter"]
             messages.success(request, _("Returned the annotation to %(letter)s.") % {"letter": letter})
@@ -121,7 +121,7 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponseBase:
         columns = ["by", "name", "measure", "value", "low", "high", "n", "reason"]
         values = ([row[column] for column in columns] for row in rows)
         return csv_download(f"{member.project.slug}-agreement", columns, values)
-    partings = measured.first_parting_modules()
+    partings = measured.count_parting_modules()
     context = {
         "project": member.project,
         "items": items,
@@ -135,7 +135,7 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponseBase:
 
 
 def _item_or_404(member: Membership, pk: int) -> Item:
-    return existing(member.project.items.filter(pk=pk).first())
+    return require_existing(member.project.items.filter(pk=pk).first())
 
 
 def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, object]:
@@ -144,13 +144,13 @@ def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, ob
         "item": item,
         "form": form,
         "is_free": not is_in_use(item),
-        "following": next_to_settle(item),
+        "following": find_next_to_settle(item),
     }
 
 
-def _decided_or_404(item: Item, form: DecisionForm) -> Annotation:
+def _find_decided_or_404(item: Item, form: DecisionForm) -> Annotation:
     """Return the annotation that a decision names, in any state."""
     form.is_valid()
     named = form.cleaned_data.keys() >= DecisionForm.base_fields.keys()
     annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION)
-    return existing(annotations.filter(pk=form.cleaned_data["annotation"]).first() if named else None)
+    return require_existing(annotations.filter(pk=form.cleaned_data["annotation"]).first() if named else None)

@@ -82,7 +82,7 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
 
 
 @contextmanager
-def writing(path: Path, key: bytes | None) -> Iterator[ArchiveWriter]:
+def write_archive(path: Path, key: bytes | None) -> Iterator[ArchiveWriter]:
     """Write an archive, whole or not at all.
 
     Raises:
@@ -111,7 +111,7 @@ def writing(path: Path, key: bytes | None) -> Iterator[ArchiveWriter]:
 
 
 @contextmanager
-def reading(path: Path, key: bytes | None) -> Iterator[Iterator[tuple[str, Hashing]]]:
+def read_archive(path: Path, key: bytes | None) -> Iterator[Iterator[tuple[str, Hashing]]]:
     """Read the files of an archive in their order: names and contents.
 
     Raises:
@@ -145,7 +145,7 @@ def _files(tar: tarfile.TarFile, path: Path) -> Iterator[tuple[str, Hashing]]:
         yield member.name, Hashing(content)
 
 
-def verified(path: Path, key: bytes | None) -> Manifest:
+def verify_archive(path: Path, key: bytes | None) -> Manifest:
     """Read the whole archive once, and compare every digest.
 
     Raises:
@@ -153,7 +153,7 @@ def verified(path: Path, key: bytes | None) -> Manifest:
     """
     digests: dict[str, FileEntry] = {}
     manifest: Manifest | None = None
-    with reading(path, key) as files:
+    with read_archive(path, key) as files:
         for name, content in files:
             if name == MANIFEST:
                 manifest = _manifest(content.read(LARGEST_MANIFEST), path)

@@ -18,10 +18,10 @@ from django.core.files.storage import Storage, storages
 
 from analysis import __version__
 from config.backups import databases
-from config.backups.archive import PART, ArchiveWriter, writing
+from config.backups.archive import PART, ArchiveWriter, write_archive
 from config.backups.manifest import Manifest, secret_key_check
 from foundation.errors import BadFile, RunFailed
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 
 NAME = "touchstone-*.backup"
 A_DAY = 86_400  # seconds
@@ -39,7 +39,7 @@ def back_up(folder: Path, *, key: bytes | None = None, weights: Path | None = No
         BadFile: The archive cannot be written, or a file of the site cannot be read.
         RunFailed: The database is not that of a site, or cannot be copied.
     """
-    if not databases.applied_migrations():
+    if not databases.list_applied_migrations():
         raise RunFailed("this database has no tables of a site; look at VAR_DIR and DATABASE_URL")
     if weights is not None and not weights.is_dir():
         raise BadFile(weights, "is not a folder")
@@ -51,10 +51,10 @@ def back_up(folder: Path, *, key: bytes | None = None, weights: Path | None = No
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=settings.VAR_DIR) as stage:
         copy = Path(stage) / databases.FILES[databases.engine()]
         # Before the copy: migrations that come in between make it an older backup, not an unreadable one.
-        migrations, made_at = databases.applied_migrations(), datetime.now(tz=UTC)
+        migrations, made_at = databases.list_applied_migrations(), datetime.now(tz=UTC)
         path = folder / NAME.replace("*", f"{made_at:%Y%m%dT%H%M%S.%f}Z")
         databases.dump(copy)
-        with writing(path, key) as archive:
+        with write_archive(path, key) as archive:
             archive.add_path(copy.name, copy)
             _add_images(archive)
             _add_folder(archive, "jobs", Path(settings.JOB_FOLDER))
@@ -128,4 +128,4 @@ def _add_folder(archive: ArchiveWriter, name: str, folder: Path) -> None:
 def _settings() -> dict[str, str]:
     """Return the variables that are set and are not secrets."""
     names = settings.SETTINGS_READ - settings.SETTINGS_SECRET
-    return {name: redacted(os.environ[name]) for name in sorted(names) if name in os.environ}
+    return {name: redact_logins(os.environ[name]) for name in sorted(names) if name in os.environ}

@@ -32,12 +32,12 @@ def engine() -> Engine:
     return "postgresql" if connection.vendor == "postgresql" else "sqlite"
 
 
-def applied_migrations() -> list[str]:
+def list_applied_migrations() -> list[str]:
     """Return the migrations that the database has, as ``app.name``."""
     return sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations())
 
 
-def known_migrations() -> set[str]:
+def list_shipped_migrations() -> set[str]:
     """Return the migrations that this version has, as ``app.name``."""
     loader = MigrationLoader(None)
     names = {

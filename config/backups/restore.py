@@ -16,7 +16,7 @@ from django.core.management import call_command
 from analysis import __version__
 from analysis.io.whole_files import replace_file
 from config.backups import databases
-from config.backups.archive import MANIFEST, Hashing, reading, verified
+from config.backups.archive import MANIFEST, Hashing, read_archive, verify_archive
 from config.backups.manifest import Manifest, secret_key_check
 from foundation.errors import BadFile, Conflict
 
@@ -49,7 +49,7 @@ def restore(path: Path, *, key: bytes | None, replace: bool = False, weights: Pa
         raise Conflict(
             "This site is not empty. Restore into an empty one, or use --replace to delete what it holds."
         )
-    manifest = verified(path, key)
+    manifest = verify_archive(path, key)
     _check_fits(path, manifest)
     Path(settings.VAR_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.VAR_DIR) as folder:
@@ -64,7 +64,7 @@ def restore(path: Path, *, key: bytes | None, replace: bool = False, weights: Pa
 
 
 def _check_fits(path: Path, manifest: Manifest) -> None:
-    unknown = sorted(set(manifest.migrations) - databases.known_migrations())
+    unknown = sorted(set(manifest.migrations) - databases.list_shipped_migrations())
     if unknown:
         raise BadFile(
             path,
@@ -80,7 +80,7 @@ def _check_fits(path: Path, manifest: Manifest) -> None:
 
 def _stage(path: Path, key: bytes | None, manifest: Manifest, stage: Path) -> None:
     """Extract all files into a folder, and images into their storage."""
-    with reading(path, key) as files:
+    with read_archive(path, key) as files:
         for name, content in files:
             if name == MANIFEST:
                 continue

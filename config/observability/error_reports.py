@@ -38,7 +38,7 @@ def report_here() -> None:
         send_client_reports=False,
         include_local_variables=False,
         max_breadcrumbs=0,
-        before_send=permitted,
+        before_send=filter_event,
     )
     got_request_exception.connect(_report_request)
     task_failure.connect(_report_task)
@@ -51,7 +51,7 @@ def stop() -> None:
     sentry_sdk.init()
 
 
-def permitted(event: Event, _hint: Hint) -> Event:
+def filter_event(event: Event, _hint: Hint) -> Event:
     """Return the parts of a report that may leave the site."""
     kept: dict[str, Any] = {name: value for name, value in event.items() if name in EVENT}
     raised = event.get("exception") or {}
@@ -62,10 +62,10 @@ def permitted(event: Event, _hint: Hint) -> Event:
 def _exception(value: dict[str, Any]) -> dict[str, Any]:
     frames = (value.get("stacktrace") or {}).get("frames", [])
     kept = {name: value[name] for name in EXCEPTION if name in value}
-    return kept | {"stacktrace": {"frames": [_only(frame, FRAME) for frame in frames]}}
+    return kept | {"stacktrace": {"frames": [_select_keys(frame, FRAME) for frame in frames]}}
 
 
-def _only(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _select_keys(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 

@@ -44,17 +44,17 @@ class Health(MiddlewareMixin):
             return None
         if request.method not in ("GET", "HEAD"):
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        response = _live() if path == "/health/live" else _ready()
+        response = _answer_live() if path == "/health/live" else _answer_ready()
         response.headers["Cache-Control"] = "no-store"
         return response
 
 
-def _live() -> HttpResponse:
+def _answer_live() -> HttpResponse:
     """Answer 200: the process serves requests."""
     return JsonResponse({"status": "ok"})
 
 
-def _ready() -> HttpResponse:
+def _answer_ready() -> HttpResponse:
     """Answer 200 if pages work, else 503; name the state of each part."""
     checks = {name: "ok" if works else "failed" for name, works in part_states().items()}
     failed = [name for name in NEEDED if checks[name] == "failed"]
@@ -108,7 +108,7 @@ def _storage() -> bool:
     """Return True if images can be stored and read."""
     pool = ThreadPoolExecutor(max_workers=1)
     try:
-        return pool.submit(cast("FolderStorage | BucketStorage", storages["images"]).works).result(
+        return pool.submit(cast("FolderStorage | BucketStorage", storages["images"]).is_available).result(
             timeout=STORAGE_SECONDS
         )
     except Late:

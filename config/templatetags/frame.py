@@ -10,12 +10,12 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts.current_workspace import chosen_workspace, own_workspaces
+from accounts.current_workspace import find_chosen_workspace, load_own_workspaces
 from accounts.models import Workspace
-from foundation.known_messages import known_message
+from foundation.known_messages import recognise_message
 from foundation.messages import Message
 from foundation.pages.tables import SortedTable
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 
 register = template.Library()
 
@@ -35,9 +35,9 @@ def stored_text(text: str) -> str | SafeString:
 
     An unknown text is marked as English.
     """
-    message = known_message(text)
+    message = recognise_message(text)
     if isinstance(message, Message) or not text:
-        return translated(message)
+        return translate_text(message)
     return format_html('<span lang="en">{}</span>', text)
 
 
@@ -110,4 +110,4 @@ def address_of(view: str) -> str:
 def my_workspaces(context: Context) -> dict[str, Workspace | list[Workspace] | None]:
     """Return the workspaces of the person, and the one that the pages show."""
     request: HttpRequest = context["request"]
-    return {"all": own_workspaces(request), "chosen": chosen_workspace(request)}
+    return {"all": load_own_workspaces(request), "chosen": find_chosen_workspace(request)}

@@ -57,7 +57,7 @@ _AS_THEY_ARE: dict[type[Any], frozenset[type[Any]]] = {
 }
 
 
-def _for_driver(field: Any, value: Any, here: Any) -> Any:
+def _convert_for_driver(field: Any, value: Any, here: Any) -> Any:
     """Return a value as the driver takes it."""
     if type(field) in _AS_THEY_ARE.get(type(value), ()):
         return value
@@ -89,7 +89,9 @@ class _Kept:
         kept = here.__dict__.setdefault("prepared", {})
         statement = kept.get(self) or kept.setdefault(self, self._build())
         return statement, [
-            _for_driver(param.output_field, values[param.name], here) if isinstance(param, Slot) else param
+            _convert_for_driver(param.output_field, values[param.name], here)
+            if isinstance(param, Slot)
+            else param
             for param in statement.params
         ]
 
@@ -114,7 +116,7 @@ class Prepared(Generic[Row]):
         return bool(self._run(values)[1])
 
     def _run(self, values: dict[str, Any]) -> tuple[_Statement | None, Sequence[Any]]:
-        if _beyond(values):
+        if _is_out_of_range(values):
             return None, ()
         here = _connection()
         statement, params = self._kept.bound(here, values)
@@ -131,7 +133,7 @@ class PreparedUpdate:
 
     def __call__(self, **values: Any) -> int:
         """Update the rows and return their number."""
-        if _beyond(values):
+        if _is_out_of_range(values):
             return 0
         here = _connection()
         statement, params = self._kept.bound(here, values)
@@ -145,7 +147,7 @@ def _connection() -> Any:
     return connections[DEFAULT_DB_ALIAS]
 
 
-def _beyond(values: dict[str, Any]) -> bool:
+def _is_out_of_range(values: dict[str, Any]) -> bool:
     """Return whether a number fits no column."""
     # Django's own queries match nothing then.
     return any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values.values())
@@ -164,7 +166,9 @@ def insert(*rows: models.Model) -> None:
     cursor = here.prepared_cursor() if len(rows) == 1 else here.cursor()
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
-        values = [_for_driver(field, field.pre_save(row, True), here) for row in part for field in fields]
+        values = [
+            _convert_for_driver(field, field.pre_save(row, True), here) for row in part for field in fields
+        ]
         cursor.execute(f"{sql} {', '.join([row_sql] * len(part))} {returning}", values)
         # Ids come in the order of the rows, as Django's own bulk_create expects them to.
         for row, (pk,) in zip(part, cursor.fetchall(), strict=True):

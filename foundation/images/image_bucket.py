@@ -25,7 +25,7 @@ class BucketAway(RunFailed):
 
 
 @contextmanager
-def _answering() -> Iterator[None]:
+def _convert_bucket_errors() -> Iterator[None]:
     try:
         yield
     except (BotoCoreError, ClientError) as error:
@@ -41,19 +41,19 @@ class BucketStorage(S3Storage):
         return {**super().get_default_settings(), **own}
 
     def _open(self, name: str, mode: str = "rb") -> File:
-        with _answering():
+        with _convert_bucket_errors():
             return super()._open(name, mode)
 
     def _save(self, name: str, content: Any) -> str:
-        with _answering():
+        with _convert_bucket_errors():
             return str(super()._save(name, content))
 
     def exists(self, name: str) -> bool:
         """Return True if the bucket holds the image."""
-        with _answering():
+        with _convert_bucket_errors():
             return bool(super().exists(name))
 
-    def works(self) -> bool:
+    def is_available(self) -> bool:
         """Return True if the bucket answers."""
         try:
             self.exists("health")

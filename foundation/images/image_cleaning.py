@@ -45,7 +45,7 @@ def orientation(image: PIL.Image.Image) -> int:
     return int(exif.get(_ORIENTATION, 1))
 
 
-def _too_large(path: Path) -> BadFile:
+def _build_size_error(path: Path) -> BadFile:
     return BadFile(path, say("has more than %(most_pixels)s pixels", most_pixels=f"{MOST_PIXELS:,}"))
 
 
@@ -60,16 +60,18 @@ def clean_image(path: Path) -> tuple[bytes, str]:
         with PIL.Image.open(path, formats=FORMATS) as image:
             kind = image.format or ""
             if image.width * image.height > MOST_PIXELS:
-                raise _too_large(path)
-            content = path.read_bytes() if orientation(image) not in range(2, 9) else _turned(image, kind)
+                raise _build_size_error(path)
+            content = (
+                path.read_bytes() if orientation(image) not in range(2, 9) else _turn_upright(image, kind)
+            )
         return _PARTS[kind](content), _SUFFIXES[kind]
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
-        raise _too_large(path) from error
+        raise _build_size_error(path) from error
     except (OSError, IndexError, SyntaxError, ValueError, struct.error) as error:
         raise BadFile(path, say("is a broken image: %(problem)s", problem=message_of(error))) from error
 
 
-def _turned(image: PIL.Image.Image, kind: str) -> bytes:
+def _turn_upright(image: PIL.Image.Image, kind: str) -> bytes:
     options: dict[str, object] = {"icc_profile": image.info.get("icc_profile")}
     if isinstance(image, PIL.JpegImagePlugin.JpegImageFile):
         # With the tables of the file, a second compression changes next to nothing.
@@ -139,11 +141,11 @@ def _gif_blocks(data: bytes, at: int) -> Iterator[bytes]:
     while at < len(data) and data[at] != 0x3B:
         start = at
         if data[at] == 0x2C:  # an image, with its own colours
-            at = _after_sub_blocks(data, at + 11 + _colours(data[at + 9]))
+            at = _skip_sub_blocks(data, at + 11 + _colours(data[at + 9]))
             yield data[start:at]
         elif data[at] == 0x21:
             label = data[at + 1]
-            at = _after_sub_blocks(data, at + 2)
+            at = _skip_sub_blocks(data, at + 2)
             is_loop = label == _GIF_APPLICATION and data[start + 3 : start + 14] in _GIF_LOOPS
             if label == _GIF_CONTROL or is_loop:
                 yield data[start:at]
@@ -156,7 +158,7 @@ def _colours(flags: int) -> int:
     return 3 << ((flags & 7) + 1) if flags & 0x80 else 0
 
 
-def _after_sub_blocks(data: bytes, at: int) -> int:
+def _skip_sub_blocks(data: bytes, at: int) -> int:
     while at < len(data) and data[at]:
         at += 1 + data[at]
     return min(at + 1, len(data))

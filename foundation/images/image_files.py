@@ -68,7 +68,7 @@ def image_response(path: str) -> HttpResponseBase:
     return response
 
 
-def signed_image(token: str) -> HttpResponseBase:
+def serve_signed_image(token: str) -> HttpResponseBase:
     """Return the image of a signed address, on the origin of user content.
 
     Raises:

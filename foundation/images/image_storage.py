@@ -32,7 +32,7 @@ class FolderStorage(FileSystemStorage):
         replace_file(path, content.read())
         return name
 
-    def works(self) -> bool:
+    def is_available(self) -> bool:
         """Return True if images can be stored and read."""
         folder = self.location if os.path.isdir(self.location) else settings.VAR_DIR
         return os.access(folder, os.R_OK | os.W_OK | os.X_OK)

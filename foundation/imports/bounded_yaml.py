@@ -23,7 +23,7 @@ class YamlError(ValueError):
         super().__init__(f"line {line}: {problem}")
 
 
-def _refused(node: yaml.Node, problem: str) -> YamlError:
+def _build_error(node: yaml.Node, problem: str) -> YamlError:
     return YamlError(node.start_mark.line + 1, problem)
 
 
@@ -46,14 +46,14 @@ class Loader(yaml.SafeLoader):
         """Return the value of a node. Raises YamlError."""
         kind = node.tag.rpartition(":")[2]
         if kind in ("int", "float") and (len(str(node.value)) > MAX_DIGITS or ":" in str(node.value)):
-            raise _refused(node, say("cannot be read as a number; write text in quotes"))
+            raise _build_error(node, say("cannot be read as a number; write text in quotes"))
         try:
             return super().construct_object(node, deep)
         except YamlError:
             raise
         except (ValueError, ArithmeticError, LookupError, AttributeError) as error:
             message = say("%(text)r is no %(kind)s", text=str(node.value)[:40], kind=kind)
-            raise _refused(node, message) from error
+            raise _build_error(node, message) from error
 
 
 def read_yaml(text: str) -> tuple[yaml.Node | None, Any]:
@@ -68,7 +68,7 @@ def read_yaml(text: str) -> tuple[yaml.Node | None, Any]:
         if node is None:
             return None, None
         if _measure(node, {})[0] > MAX_NODES:
-            raise _refused(node, say("has too many parts"))
+            raise _build_error(node, say("has too many parts"))
         return node, loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -80,21 +80,21 @@ def read_yaml(text: str) -> tuple[yaml.Node | None, Any]:
         raise YamlError(1, say("is not valid YAML: %(problem)s", problem=problem)) from error
 
 
-def repeated_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
+def find_repeated_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
     """Yield line and name of each key that a mapping gives twice.
 
     YAML would silently take the last. Aliases are walked once.
     """
-    yield from _repeated(node, set())
+    yield from _find_repeated_keys(node, set())
 
 
-def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
+def _find_repeated_keys(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
     if id(node) in walked:
         return
     walked.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for child in node.value:
-            yield from _repeated(child, walked)
+            yield from _find_repeated_keys(child, walked)
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, child in node.value:
@@ -103,7 +103,7 @@ def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, s
                 if key.value in seen:
                     yield key.start_mark.line + 1, key.value
                 seen.add(key.value)
-            yield from _repeated(child, walked)
+            yield from _find_repeated_keys(child, walked)
 
 
 def _measure(node: yaml.Node, measured: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
@@ -119,9 +119,9 @@ def _measure(node: yaml.Node, measured: dict[int, tuple[int, int] | None]) -> tu
         below = [_measure(part, measured) for part in (*items, *(part for pair in pairs for part in pair))]
         depth = 1 + max((deep for _size, deep in below), default=0)
         if depth > MAX_DEPTH:
-            raise _refused(node, say("is nested too deeply"))
+            raise _build_error(node, say("is nested too deeply"))
         measured[id(node)] = 1 + sum(size for size, _deep in below), depth
     both = measured[id(node)]
     if both is None:
-        raise _refused(node, say("is part of itself"))
+        raise _build_error(node, say("is part of itself"))
     return both

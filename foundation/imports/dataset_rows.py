@@ -92,13 +92,13 @@ def _files_of(folder: Path) -> list[Path]:
 
 def _batches(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
     """Yield rows, and the share of the file that was read with them."""
-    with _checked(path), path.open("rb") as file:
+    with _convert_arrow_errors(path), path.open("rb") as file:
         is_parquet = file.read(4) == PARQUET
-        yield from _of_parquet(path) if is_parquet else _of_arrow(path)
+        yield from _read_parquet(path) if is_parquet else _read_arrow(path)
 
 
 @contextmanager
-def _checked(path: Path) -> Iterator[None]:
+def _convert_arrow_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -106,7 +106,7 @@ def _checked(path: Path) -> Iterator[None]:
         raise BadFile(path, reason) from error
 
 
-def _of_parquet(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
+def _read_parquet(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
     with pq.ParquetFile(path) as file:
         total, number, names = file.metadata.num_rows, 0, _class_names(file.schema_arrow)
         for batch in file.iter_batches(batch_size=BATCH):
@@ -114,7 +114,7 @@ def _of_parquet(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
             yield number / max(total, 1), _rows(batch, names)
 
 
-def _of_arrow(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
+def _read_arrow(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
     size = path.stat().st_size
     with pa.OSFile(str(path)) as source:
         is_file = source.read(len(ARROW_FILE)) == ARROW_FILE
@@ -135,7 +135,9 @@ def _arrow_batches(source: Any, *, is_file: bool) -> Iterator[pa.RecordBatch]:
 
 
 def _rows(batch: pa.RecordBatch, names: dict[str, list[str]]) -> list[dict[str, Any]]:
-    return [{key: _named(each, names.get(key)) for key, each in row.items()} for row in batch.to_pylist()]
+    return [
+        {key: _name_class(each, names.get(key)) for key, each in row.items()} for row in batch.to_pylist()
+    ]
 
 
 def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
@@ -148,7 +150,7 @@ def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
         return {}
 
 
-def _named(value: Any, names: list[str] | None) -> Any:
+def _name_class(value: Any, names: list[str] | None) -> Any:
     """Return the name of a class; a number that has none, such as -1, stays."""
     if names is None or not isinstance(value, int) or not 0 <= value < len(names):
         return value

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from foundation.errors import BadFile, TouchstoneError
-from foundation.imports.import_fields import all_errors
+from foundation.imports.import_fields import list_errors
 from foundation.imports.json_elements import Element
-from foundation.messages import Message, at_field, changed, message_json, message_of, say, split_field
+from foundation.messages import Message, map_message, message_json, message_of, prefix_field, say, split_field
 
 MOST_EXAMPLES = 5  # of each kind of mending
 MOST_REFUSALS = 100  # listed; the rest is only counted
@@ -135,7 +135,7 @@ class Findings:
             taken = say(
                 "%(id)r is already on line %(line)s; give each entry its own ID", id=external_id, line=first
             )
-            raise ValueError(at_field(field, taken))
+            raise ValueError(prefix_field(field, taken))
         self._entries = path
         self._locations[external_id] = (line or 1) if element is None else (element, within)
 
@@ -175,10 +175,10 @@ class Findings:
                 raise error if isinstance(error, TouchstoneError) else each from error
             self.refused_count += 1
             if len(self.refused) < MOST_REFUSALS:
-                file, field = _storable([self._shown(each.path), each.field[:MOST_FIELD]])
-                self.refused.append(Refusal(file, each.line, field, _short(each.message)))
+                file, field = _escape_unstorable([self._format_path(each.path), each.field[:MOST_FIELD]])
+                self.refused.append(Refusal(file, each.line, field, _shorten_reason(each.message)))
 
-    def each_of(
+    def validate_each(
         self, kind: type[Part], values: Iterable[Any], path: Path, element: Element, name: str
     ) -> Iterator[tuple[str, Part]]:
         """Yield the field and content of each value that is not refused.
@@ -203,11 +203,11 @@ class Findings:
         """List or raise an error of an entry whose place was noted."""
         if not self.collect:
             raise error
-        own = error if isinstance(error, BadFile) else ValueError(_without_id(message_of(error), external_id))
+        own = error if isinstance(error, BadFile) else ValueError(_remove_id(message_of(error), external_id))
         # No `within`: what contradicts stored data is a column of ours, and perhaps no field of the file.
         self.refuse(own, self._entries or Path(), line=self._line_of(external_id), entry=external_id)
 
-    def until_unreadable(self, records: Iterable[Record]) -> Iterator[Record]:
+    def read_until_broken(self, records: Iterable[Record]) -> Iterator[Record]:
         """Yield records up to a place where the file cannot be read on."""
         try:
             yield from records
@@ -234,7 +234,7 @@ class Findings:
             pass  # all of it is listed here
         if not dry_run:
             self.check()
-        return _storable({**done, **self.as_json(), "dry_run": dry_run})
+        return _escape_unstorable({**done, **self.as_json(), "dry_run": dry_run})
 
     def as_json(self) -> dict[str, Any]:
         """Return the findings as the result of a job holds them."""
@@ -248,7 +248,7 @@ class Findings:
     def __str__(self) -> str:
         return "\n".join(str(each) for each in self.mended.values()) or "nothing had to be mended"
 
-    def _shown(self, path: Path) -> str:
+    def _format_path(self, path: Path) -> str:
         """Return the name of a file as the person knows it."""
         inside = (path.relative_to(root).as_posix() for root in self._roots if path.is_relative_to(root))
         return min(inside, key=len, default=str(path))
@@ -259,9 +259,9 @@ def public_result(result: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in result.items() if name != MESSAGES}
 
 
-def _short(reason: str) -> str:
+def _shorten_reason(reason: str) -> str:
     """Return a reason as databases take it, and not too long."""
-    kept = changed(reason, lambda text: str(_storable(text))[:MOST_REASON])
+    kept = map_message(reason, lambda text: str(_escape_unstorable(text))[:MOST_REASON])
     if not isinstance(kept, Message):
         return kept
     short = Message(kept[:MOST_REASON])
@@ -269,7 +269,7 @@ def _short(reason: str) -> str:
     return short
 
 
-def _without_id(message: str, external_id: str) -> str:
+def _remove_id(message: str, external_id: str) -> str:
     """Return a message about an entry without the id of the entry."""
     if isinstance(message, Message):
         field, problem = split_field(message)
@@ -286,7 +286,7 @@ def _refusals(
         return
     problems: Sequence[tuple[Sequence[str | int], str, str]]
     if isinstance(error, ValidationError):
-        problems = all_errors(error)
+        problems = list_errors(error)
     else:
         field, reason = _field_and_reason(message_of(error))
         problems = [(_path(field), field, reason)]
@@ -312,12 +312,12 @@ def _path(field: str) -> list[str | int]:
     return [int(number) if number else name for number, name in _PART.findall(field)]
 
 
-def _storable(value: Any) -> Any:
+def _escape_unstorable(value: Any) -> Any:
     """Return JSON without what databases refuse: it shows values of any file."""
     if isinstance(value, str):
         return value.replace("\0", "\\0").encode(errors="backslashreplace").decode()
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
-        return {_storable(key): _storable(inner) for key, inner in value.items()}
-    return [_storable(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {_escape_unstorable(key): _escape_unstorable(inner) for key, inner in value.items()}
+    return [_escape_unstorable(inner) for inner in value] if isinstance(value, list | tuple) else value

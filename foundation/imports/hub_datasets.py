@@ -62,8 +62,10 @@ def fetch_dataset(
     try:
         with httpx.Client(timeout=TIMEOUT, follow_redirects=True, transport=transport) as client:
             files = _Files.model_validate_json(client.get(address).raise_for_status().content).root
-            subset = _chosen(files, wanted.subset, "choose a subset of the dataset: there are %(names)s")
-            split = _chosen(files[subset], wanted.split, "choose a split of the dataset: there are %(names)s")
+            subset = _choose_key(files, wanted.subset, "choose a subset of the dataset: there are %(names)s")
+            split = _choose_key(
+                files[subset], wanted.split, "choose a split of the dataset: there are %(names)s"
+            )
             if split.startswith(PARTIAL):
                 text = "the hub has converted only a part of %(name)s; download it, and upload a file"
                 raise Conflict(say(text, name=wanted.name))
@@ -88,7 +90,7 @@ def fetch_upload(upload: Path, folder: Path, on_progress: Callable[[int, int | N
     return fetch_dataset(wanted, folder, on_progress=on_progress)
 
 
-def _chosen(there: Mapping[str, object], wanted: str, text: str) -> str:
+def _choose_key(there: Mapping[str, object], wanted: str, text: str) -> str:
     """Return the wanted key, or the only one."""
     if wanted in there:
         return wanted

@@ -8,14 +8,14 @@ from pydantic import AfterValidator, Field, NonNegativeInt, ValidationError
 from pydantic_core import PydanticCustomError
 
 from foundation.blank_texts import is_blank
-from foundation.messages import at_field, say
+from foundation.messages import prefix_field, say
 from foundation.validation_messages import FORMS, sentence
 
 KINDS = {"bool", "int", "float", "str", "constrained-str"}  # that pydantic adds to the place of an error
 SHOWN = 40  # characters of a value in a message
 
 
-def _storable(text: str) -> str:
+def _check_storable(text: str) -> str:
     """Reject NUL and lone surrogates, which databases refuse."""
     if "\0" in text:
         raise PydanticCustomError("nul", FORMS["nul"])
@@ -26,28 +26,30 @@ def _storable(text: str) -> str:
     return text
 
 
-def _filled(text: str) -> str:
+def _check_not_blank(text: str) -> str:
     """Reject text that shows nothing."""
     if is_blank(text):
         raise PydanticCustomError("blank", FORMS["blank"])
     return text
 
 
-Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
-Filled = Annotated[Text, Field(min_length=1), AfterValidator(_filled)]  # that shows a character
-Id = Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(_storable)]
-LongText = Annotated[str, Field(strict=True, min_length=1, max_length=10_000), AfterValidator(_storable)]
-Label = Annotated[str, Field(strict=True, max_length=40), AfterValidator(_storable)]
+Text = Annotated[str, Field(strict=True), AfterValidator(_check_storable)]
+Filled = Annotated[Text, Field(min_length=1), AfterValidator(_check_not_blank)]  # that shows a character
+Id = Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(_check_storable)]
+LongText = Annotated[
+    str, Field(strict=True, min_length=1, max_length=10_000), AfterValidator(_check_storable)
+]
+Label = Annotated[str, Field(strict=True, max_length=40), AfterValidator(_check_storable)]
 Index = Annotated[NonNegativeInt, Field(strict=True)]
 
 
-def first_error(error: ValidationError) -> str:
+def format_first_error(error: ValidationError) -> str:
     """Return the first error as ``context[3][1]: message``."""
-    _path, field, message = all_errors(error)[0]
-    return at_field(field, message) if field else message
+    _path, field, message = list_errors(error)[0]
+    return prefix_field(field, message) if field else message
 
 
-def all_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str, str]]:
+def list_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str, str]]:
     """Return path, field (``context[3][1]``) and message of each error."""
     return [
         (
@@ -57,13 +59,13 @@ def all_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str,
             ).removeprefix("."),
             _message(each),
         )
-        for each in _one_by_value(error.errors(include_url=False))
+        for each in _merge_union_errors(error.errors(include_url=False))
     ]
 
 
-def _one_by_value(errors: Iterable[Any]) -> Iterator[Any]:
+def _merge_union_errors(errors: Iterable[Any]) -> Iterator[Any]:
     """Yield one error of a value for which pydantic tried several kinds."""
-    for location, tried in groupby(errors, key=_without_kind):
+    for location, tried in groupby(errors, key=_drop_kind):
         first, *others = tried
         if not others or first["loc"] == location:
             yield from (first, *others)
@@ -72,7 +74,7 @@ def _one_by_value(errors: Iterable[Any]) -> Iterator[Any]:
             yield next(precise, {**first, "type": "scalar_type"}) | {"loc": location}
 
 
-def _without_kind(error: Any) -> tuple[str | int, ...]:
+def _drop_kind(error: Any) -> tuple[str | int, ...]:
     location: tuple[str | int, ...] = error["loc"]
     return location[:-1] if location and location[-1] in KINDS else location
 
@@ -84,10 +86,10 @@ def _message(error: Any) -> str:
         return sentence(error)
     # Definitions are YAML, which needs quotes around a number that is text; files of data are seldom YAML.
     problem = say(FORMS["string_type"]) if error["type"] == "string_type" else sentence(error)
-    return say("%(problem)s; found %(value)s", problem=problem, value=shown_value(error["input"]))
+    return say("%(problem)s; found %(value)s", problem=problem, value=describe_value(error["input"]))
 
 
-def shown_value(value: object) -> str:
+def describe_value(value: object) -> str:
     """Return a value of a file in a few words."""
     if isinstance(value, dict):
         return say("an object")

@@ -46,7 +46,7 @@ class Element:
         return self._parts[at]
 
 
-def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of these pairs; a repeated key is an error.
 
     Other JSON readers keep the last of two values silently.
@@ -64,20 +64,20 @@ def _parts(text: str, at: int) -> Iterator[tuple[str | int, int]]:
     opening = text[at]
     if opening not in "[{":
         return
-    at, number = _after_space(text, at + 1), 0
+    at, number = _skip_space(text, at + 1), 0
     while text[at] not in "]}":
         key: str | int = number
         if opening == "{":
             key, at = _DECODER.raw_decode(text, at)
-            at = _after_space(text, _after_space(text, at) + 1)  # past the colon
+            at = _skip_space(text, _skip_space(text, at) + 1)  # past the colon
         yield key, at
         _value, at = _DECODER.raw_decode(text, at)
-        at = _after_space(text, at)
+        at = _skip_space(text, at)
         if text[at] == ",":
-            at = _after_space(text, at + 1)
+            at = _skip_space(text, at + 1)
         number += 1
 
 
-def _after_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return at if match is None else match.end()

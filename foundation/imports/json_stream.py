@@ -10,8 +10,8 @@ from typing import TextIO
 
 from analysis.io.json_window import JsonWindow
 from foundation.errors import BadFile
-from foundation.imports.json_elements import Element, without_repeats
-from foundation.imports.text_files import opened
+from foundation.imports.json_elements import Element, reject_repeated_keys
+from foundation.imports.text_files import open_text
 from foundation.messages import message_of, say
 
 # Called with the number of bytes read so far.
@@ -33,7 +33,7 @@ def read_values(
         BadFile: The file cannot be read or is not JSON in UTF-8; names the line. Values yielded before that
             were well formed.
     """
-    with opened(path) as file:
+    with open_text(path) as file:
         yield from _values(_Window(path, file, on_progress), on_error)
 
 
@@ -43,7 +43,7 @@ def read_members(path: Path, *, on_progress: OnProgress | None = None) -> Iterat
     Arguments and errors are those of `read_values`. A repeated key is an error too: other JSON readers keep
     the last one silently.
     """
-    with opened(path) as file:
+    with open_text(path) as file:
         yield from _members(_Window(path, file, on_progress))
 
 
@@ -53,7 +53,7 @@ def read_document(path: Path) -> Element:
     Raises:
         BadFile: As `read_values`.
     """
-    with opened(path) as file:
+    with open_text(path) as file:
         window = _Window(path, file, None, block=-1)
         if not window.peek():
             raise window.error(say("holds no JSON"))
@@ -120,7 +120,7 @@ class _Window(JsonWindow):
     """A window whose errors name file and line."""
 
     def __init__(self, path: Path, file: TextIO, on_progress: OnProgress | None, *, block: int = 0) -> None:
-        super().__init__(file, block=block, on_progress=on_progress, hook=without_repeats)
+        super().__init__(file, block=block, on_progress=on_progress, hook=reject_repeated_keys)
         self.path = path
 
     def require_end(self, of: str) -> None:

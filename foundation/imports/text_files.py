@@ -12,7 +12,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @contextmanager
-def opened(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
+def open_text(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
     """Open a file in UTF-8, with or without a byte order mark.
 
     Raises:
@@ -24,7 +24,7 @@ def opened(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
     except OSError as error:
         raise BadFile(path, say(error.strerror or str(error))) from error
     except UnicodeDecodeError as error:
-        raise _not_utf_8(path) from error
+        raise _build_encoding_error(path) from error
 
 
 def refuse_utf_16(path: Path, start: bytes) -> None:
@@ -37,7 +37,7 @@ def refuse_utf_16(path: Path, start: bytes) -> None:
         raise BadFile(path, say("is UTF-16 text; save it as UTF-8"), line=1)
 
 
-def _not_utf_8(path: Path) -> BadFile:
+def _build_encoding_error(path: Path) -> BadFile:
     # A second pass, because the decoder counts from the start of a block.
     with path.open("rb") as file:
         refuse_utf_16(path, file.read(2))

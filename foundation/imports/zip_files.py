@@ -72,7 +72,7 @@ def unpack_folder(path: Path, folder: Path) -> Path:
 
 
 @contextmanager
-def emptied(folder: Path) -> Iterator[None]:
+def delete_before_and_after(folder: Path) -> Iterator[None]:
     """Delete a folder before and after a block."""
     shutil.rmtree(folder, ignore_errors=True)  # of a worker that was ended
     try:
@@ -103,14 +103,14 @@ def unpack(
         with ZipFile(path) as archive:
             entries = list[tuple[ZipInfo, str]]()
             for entry in archive.infolist():
-                with _noted(on_error):
-                    if name := _checked_name(path, entry):
+                with _forward_errors(on_error):
+                    if name := _check_entry_path(path, entry):
                         entries.append((entry, name))
             _check_sizes(path, [entry for entry, _name in entries])
             folder.mkdir(parents=True)
             total = sum(entry.file_size for entry, _name in entries)
             for entry, name in entries:
-                with _noted(on_error):
+                with _forward_errors(on_error):
                     done = _copy(path, archive, entry, folder / name, done, total, on_progress)
                     files.append(folder / name)
     except BROKEN as error:
@@ -121,7 +121,7 @@ def unpack(
 
 
 @contextmanager
-def _noted(on_error: OnError | None) -> Iterator[None]:
+def _forward_errors(on_error: OnError | None) -> Iterator[None]:
     """Hand the error of one file inside on, and go on with the next."""
     try:
         yield
@@ -160,7 +160,7 @@ def _unpack_gzip(path: Path, folder: Path) -> list[Path]:
     return [target]
 
 
-def _checked_name(path: Path, entry: ZipInfo) -> str:
+def _check_entry_path(path: Path, entry: ZipInfo) -> str:
     """Return the path of an entry below the folder; empty to leave it out."""
     name = entry.filename.replace("\\", "/")  # as some programs of Windows write it
     parts = name.split("/")
@@ -169,7 +169,7 @@ def _checked_name(path: Path, entry: ZipInfo) -> str:
     problem = ""
     if name.startswith("/") or ".." in parts or ":" in parts[0]:
         problem = say("lies outside of the zip file's folder; make the zip file from inside the folder")
-    elif len(name) > MOST_PATH or any(len(_encoded(part)) > MOST_PART for part in parts):
+    elif len(name) > MOST_PATH or any(len(_encode_part(part)) > MOST_PART for part in parts):
         problem = say(
             "the name has %(number)s characters; at most %(most)s fit, and %(part)s between two slashes",
             number=len(name),
@@ -186,7 +186,7 @@ def _checked_name(path: Path, entry: ZipInfo) -> str:
     return "/".join(part for part in parts if part not in ("", "."))
 
 
-def _encoded(part: str) -> bytes:
+def _encode_part(part: str) -> bytes:
     return part.encode(errors="surrogatepass")
 
 

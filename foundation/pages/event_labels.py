@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 
 Labels = Mapping[str, str | Promise]
 
@@ -55,4 +55,4 @@ class EventLabels:
             return ", ".join(f"{inner}: {shown}" for inner, shown in self.detail_labels(value))
         if isinstance(value, list):
             return ", ".join(self._value(name, item) for item in value) or "–"
-        return translated(str(self.values.get(name, {}).get(value, value)))
+        return translate_text(str(self.values.get(name, {}).get(value, value)))

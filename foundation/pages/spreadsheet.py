@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from django.http import StreamingHttpResponse
 
-from analysis.io.spreadsheet import plain_cell
+from analysis.io.spreadsheet import escape_formula
 
 
 class Writable(Protocol):
@@ -27,9 +27,9 @@ class _Line:
 def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield the lines of a CSV file; None becomes an empty cell."""
     writer = csv.writer(_Line(), lineterminator="\n")
-    yield writer.writerow(map(plain_cell, header))
+    yield writer.writerow(map(escape_formula, header))
     for row in rows:
-        yield writer.writerow(map(plain_cell, row))
+        yield writer.writerow(map(escape_formula, row))
 
 
 def write_csv(file: Writable, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:

@@ -13,7 +13,7 @@ from django.db.models import Expression, F, Model, QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 
-from foundation.pages.whole_numbers import whole_number
+from foundation.pages.whole_numbers import parse_whole_number
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
@@ -76,7 +76,7 @@ class Table:
         """Return the table in the order of a query, without some columns."""
         return SortedTable(self, query, without)
 
-    def unsortable(self) -> "Table":
+    def drop_sort_links(self) -> "Table":
         """Return the table without links that sort.
 
         For a page that answers a form sent to another address.
@@ -99,7 +99,7 @@ class SortedTable:
         self._column = sortable.get(order.removeprefix("-"))
         self._descends = order.startswith("-")
         self.is_default = order == table.default
-        self.number = max(1, whole_number(query.get("page", ""), _PAGE_DIGITS) or 1)
+        self.number = max(1, parse_whole_number(query.get("page", ""), _PAGE_DIGITS) or 1)
 
     @property
     def asked(self) -> dict[str, str]:
@@ -181,9 +181,9 @@ class SortedTable:
         """Return the fields for ``order_by``; equal rows come in order of keys."""
         key = self._column.key if self._column is not None else None
         fields = [] if key is None or callable(key) else list(key)
-        return [self._ordered(field) for field in [*fields, "pk"]]
+        return [self._order_field(field) for field in [*fields, "pk"]]
 
-    def _ordered(self, field: str | Expression | F) -> Any:
+    def _order_field(self, field: str | Expression | F) -> Any:
         if isinstance(field, str):
             return f"-{field}" if self._descends else field
         return field.desc(nulls_last=True) if self._descends else field.asc(nulls_last=True)

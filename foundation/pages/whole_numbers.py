@@ -3,6 +3,6 @@
 KEY_DIGITS = 18  # that a key of the database may have
 
 
-def whole_number(text: str, most_digits: int = KEY_DIGITS) -> int | None:
+def parse_whole_number(text: str, most_digits: int = KEY_DIGITS) -> int | None:
     """Parse decimal digits; return None for anything else and too many."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= most_digits else None

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from foundation.errors import NotFound
 from foundation.imports.findings import Findings
-from foundation.imports.zip_files import emptied
+from foundation.imports.zip_files import delete_before_and_after
 from foundation.messages import say
 from jobs.actions.jobs import JobResult, upload_of
 from jobs.models import Job
@@ -30,7 +30,7 @@ def import_upload(job: Job, work: Work) -> JobResult:
     folder = upload.parent / "unpacked"
     findings = Findings(collect=True, roots=[upload.parent, folder])
     dry_run = bool(job.options.get("dry_run"))
-    with emptied(folder):
+    with delete_before_and_after(folder):
         return JobResult(findings.result_of(partial(work, upload, folder, findings), dry_run=dry_run))
 
 

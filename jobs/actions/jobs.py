@@ -20,7 +20,7 @@ from django.utils.text import get_valid_filename
 
 from accounts.models import User, Workspace
 from foundation.errors import Conflict, TouchstoneError
-from foundation.messages import changed, message_json, message_of, say
+from foundation.messages import map_message, message_json, message_of, say
 from jobs import leases
 from jobs.job_progress import ask_to_cancel, is_asked_to_cancel, note_progress
 from jobs.models import Job
@@ -125,7 +125,7 @@ def run_job(*, job_id: int) -> bool:
     job = _begin(job_id)
     if job is None:
         return False
-    with _noted_folders() as own_folders:
+    with _track_new_folders() as own_folders:
         return _attempt(job, own_folders)
 
 
@@ -138,25 +138,27 @@ def _attempt(job: Job, own_folders: set[Path]) -> bool:
     """
     assert job.lease is not None
     try:
-        with leases.held(job.lease):
+        with leases.hold_lease(job.lease):
             result = work_of(job.kind)(job, _progress_of(job))
     except JobCancelled:
         return False
     except JobContinues:
         # A turn that ends by itself is no failed attempt.
-        return bool(_held(job).update(status=Job.Status.PENDING, lease=None, attempts=F("attempts") - 1))
+        return bool(
+            _select_leased_row(job).update(status=Job.Status.PENDING, lease=None, attempts=F("attempts") - 1)
+        )
     except TouchstoneError as error:
         # The sentence names the file as the person does, without the folder on this machine.
         folder_name = f"{upload_of(job).parent}/"
-        message = changed(message_of(error), lambda text: text.replace(folder_name, ""))
-        _fail(_held(job), message or type(error).__name__, result=error.result or None)
+        message = map_message(message_of(error), lambda text: text.replace(folder_name, ""))
+        _fail(_select_leased_row(job), message or type(error).__name__, result=error.result or None)
     except Exception:
-        _fail(_held(job), UNEXPECTED)
+        _fail(_select_leased_row(job), UNEXPECTED)
         raise
     else:
         relative = "" if result.file is None else str(result.file.relative_to(folder()))
         ended = _end(
-            _held(job),
+            _select_leased_row(job),
             Job.Status.DONE,
             result=dict(result.summary),
             file=relative,
@@ -191,13 +193,15 @@ def release_lost(*, is_active: Callable[[int], bool] = lambda _job_id: False) ->
             leave no time to the thread that renews the lease.
     """
     lost = []
-    recent = leases.too_recent(timezone.now())
+    recent = leases.compute_recent_range(timezone.now())
     for job in Job.objects.filter(status=Job.Status.RUNNING).exclude(started_at__range=recent):
         if leases.age(job.lease) is not None or is_active(job.pk):
             continue
         if job.attempts >= ATTEMPTS:
-            _fail(_held(job), say("given up: its worker ended %(number)s times", number=ATTEMPTS))
-        elif _held(job).update(status=Job.Status.PENDING, lease=None):
+            _fail(
+                _select_leased_row(job), say("given up: its worker ended %(number)s times", number=ATTEMPTS)
+            )
+        elif _select_leased_row(job).update(status=Job.Status.PENDING, lease=None):
             lost.append(job.pk)
     return lost
 
@@ -226,7 +230,7 @@ def _purge_unnamed() -> int:
     # A file that a worker or an upload writes now is young. It is listed before the jobs are read, which name
     # it sooner than it gets old.
     entries = folder().iterdir() if folder().is_dir() else ()
-    old = [entry for entry in entries if _changed_at(entry) < oldest]
+    old = [entry for entry in entries if _find_last_change(entry) < oldest]
     rows = Job.objects.exclude(upload="", file="").values_list("upload", "file")
     named = {Path(name).parts[0] for row in rows for name in row if name}
     unnamed = [entry for entry in old if entry.name not in named]
@@ -238,7 +242,7 @@ def _purge_unnamed() -> int:
     return len(unnamed)
 
 
-def _changed_at(entry: Path) -> float:
+def _find_last_change(entry: Path) -> float:
     """Return when a file, or anything in a folder, was changed last.
 
     It is now if something disappears meanwhile, because somebody is at work there.
@@ -255,7 +259,7 @@ def folder() -> Path:
 
 
 @contextmanager
-def stored_upload(blocks: Iterable[bytes], name: str) -> Iterator[Path]:
+def store_upload(blocks: Iterable[bytes], name: str) -> Iterator[Path]:
     """Store an uploaded file block by block, and yield its path for a while.
 
     `create_job` keeps it. It is stored outside a transaction, which could hold up everybody else for as long
@@ -294,7 +298,7 @@ def work_of(kind: str) -> Work:
 
 
 @contextmanager
-def _noted_folders() -> Iterator[set[Path]]:
+def _track_new_folders() -> Iterator[set[Path]]:
     """Note the folders of new files, and delete those left in the set."""
     own_folders: set[Path] = set()
     token = _own_folders.set(own_folders)
@@ -316,7 +320,7 @@ def _begin(job_id: int) -> Job | None:
     return Job.objects.select_related("workspace", "created_by").get(pk=job_id) if began else None
 
 
-def _held(job: Job) -> QuerySet[Job]:
+def _select_leased_row(job: Job) -> QuerySet[Job]:
     """Return the row of a job that runs under the lease of ``job``."""
     return Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING, lease=job.lease)
 
@@ -331,7 +335,7 @@ def _progress_of(job: Job) -> Report:
             return
         noted = now
         note_progress(job.pk, done, total)
-        if is_asked_to_cancel(job.pk) or not _held(job).exists():
+        if is_asked_to_cancel(job.pk) or not _select_leased_row(job).exists():
             raise JobCancelled(say("The job was cancelled, or another worker has it."))
 
     return report

@@ -9,7 +9,7 @@ from accounts.models import User
 from foundation.errors import Conflict
 from jobs.actions.jobs import create_job, upload_of
 from jobs.models import Job
-from jobs.queries import applied_job
+from jobs.queries import find_applying_job
 
 
 @transaction.atomic
@@ -25,7 +25,7 @@ def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
         Conflict: The preview is not finished, refused something, or its upload is gone.
     """
     preview = _locked(preview)
-    applied = applied_job(preview)
+    applied = find_applying_job(preview)
     if applied is not None:
         return applied, False
     if not preview.options.get("dry_run"):
@@ -59,7 +59,7 @@ def discard_preview(*, preview: Job) -> None:
     preview = _locked(preview)
     if preview.status != Job.Status.DONE or not preview.options.get("dry_run"):
         raise Conflict(_("The preview is not finished. Wait for it, or cancel it."))
-    if applied_job(preview) is not None:
+    if find_applying_job(preview) is not None:
         raise Conflict(_("This preview is applied."))
     if preview.upload:
         shutil.rmtree(upload_of(preview).parent, ignore_errors=True)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from jobs import leases
 from jobs.models import SliceLease
-from jobs.queue import LOST_LIMIT, active_calls, publish
+from jobs.queue import LOST_LIMIT, list_active_calls, publish
 from modelserver.wire.errors import DeadlineExceeded, Unavailable
 
 WAITS = (2, 5, 10, 20, 30)  # seconds between tries; the last repeats
@@ -59,12 +59,12 @@ def take_over_lost() -> int:
     Raises:
         NoBroker: The queue cannot be reached.
     """
-    recent = leases.too_recent(timezone.now())
+    recent = leases.compute_recent_range(timezone.now())
     rows = SliceLease.objects.exclude(begun_at__range=recent).order_by("pk")
     silent = [row for row in rows if leases.age(row.lease) is None]
     if not silent:
         return 0
-    active = active_calls()
+    active = list_active_calls()
     return sum(_take_over(row) for row in silent if (row.task, *row.arguments) not in active)
 
 
@@ -87,7 +87,7 @@ def _lease(task: Task[Any, Any], takeovers: int) -> Iterator[None]:
         task=task.name, arguments=list(task.request.args or ()), lease=lease, takeovers=takeovers
     )
     try:
-        with leases.held(lease):
+        with leases.hold_lease(lease):
             yield
     finally:
         row.delete()

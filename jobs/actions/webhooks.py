@@ -22,7 +22,7 @@ from django.utils import timezone
 from accounts.models import User
 from foundation.errors import Conflict
 from foundation.messages import say
-from jobs.webhooks.addresses import Refused, check_new_address, pinned_request
+from jobs.webhooks.addresses import Refused, build_pinned_request, check_new_address
 from jobs.webhooks.models import TEST, DeliveryBase, WebhookBase
 from jobs.webhooks.queries import rows_of
 from jobs.webhooks.signatures import signature
@@ -162,7 +162,7 @@ def _send(held: Any, post: Post) -> str:
     """Post a delivery; return an error message or ""."""
     body = json.dumps({"delivery": held.pk, **held.body}, ensure_ascii=False).encode()
     try:
-        request = pinned_request(
+        request = build_pinned_request(
             "POST",
             held.webhook.url,
             allow_private=settings.WEBHOOK_ALLOW_PRIVATE,

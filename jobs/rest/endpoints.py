@@ -4,9 +4,9 @@ from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE, existing
+from accounts.access import NOT_THERE, require_existing
 from accounts.rest.bodies import FILE, read_query
-from accounts.rest.describe import described
+from accounts.rest.describe import describe_method
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from foundation.imports.findings import public_result
@@ -27,7 +27,7 @@ class JobQuery(Page):
 class Jobs(RestView):
     """The jobs that you started and may see."""
 
-    @described(answers=PageOf[JobRow], query=JobQuery)
+    @describe_method(answers=PageOf[JobRow], query=JobQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List my jobs."""
         query = read_query(request, JobQuery)
@@ -41,13 +41,13 @@ class JobView(RestView):
 
     def job(self, pk: int) -> Job:
         """Return a job of the user, or raise Http404."""
-        return existing(job_of(self.user, pk))
+        return require_existing(job_of(self.user, pk))
 
 
 class OneJob(JobView):
     """One job."""
 
-    @described(answers=JobRow)
+    @describe_method(answers=JobRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One job with its progress."""
         return answer(job_row(request, self.job(pk)))
@@ -56,7 +56,7 @@ class OneJob(JobView):
 class Cancel(JobView):
     """Cancels a job."""
 
-    @described(answers=JobRow, errors=(409,))
+    @describe_method(answers=JobRow, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Cancel a job."""
         cancel_job(job=self.job(pk), by=self.user)
@@ -66,7 +66,7 @@ class Cancel(JobView):
 class File(JobView):
     """The file that a job made."""
 
-    @described(answers=bytes)
+    @describe_method(answers=bytes)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """The file of a job."""
         job = self.job(pk)

@@ -8,10 +8,10 @@ from rest_framework.request import Request
 
 from accounts.models import Workspace
 from accounts.rest.bodies import check_length, read_blocks
-from accounts.rest.idempotency import answer_once, digest_of, hashed, key_of
+from accounts.rest.idempotency import answer_once, digest_of, hash_blocks, key_of
 from accounts.rest.pages import answer
 from accounts.rest.views import RestView
-from jobs.actions.jobs import stored_upload
+from jobs.actions.jobs import store_upload
 from jobs.rest.endpoints import job_row
 from jobs.tasks import start_job
 
@@ -35,7 +35,7 @@ def answer_upload(
     key_of(request)  # a wrong one is refused before the upload
     check_length(request, MOST_FILE_BYTES)
     digest = digest_of(request)
-    with stored_upload(hashed(read_blocks(request), digest), file_name) as upload:
+    with store_upload(hash_blocks(read_blocks(request), digest), file_name) as upload:
 
         def create() -> HttpResponse:
             job = start_job(

@@ -7,10 +7,10 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import existing
+from accounts.access import require_existing
 from accounts.rest.bodies import Payload, read_body, read_query
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from jobs.webhooks.models import DeliveryBase, WebhookBase
@@ -51,7 +51,7 @@ def webhook_endpoints(
         return answer(row_of(NewWebhookRow, hook, waiting=0, failed=0), status=201)
 
     def hook_of(self: RestView, slug: str, pk: int) -> Any:
-        return existing(hooks(owner(self, slug)).filter(pk=pk).first())
+        return require_existing(hooks(owner(self, slug)).filter(pk=pk).first())
 
     def get(self: RestView, request: Request, slug: str, pk: int) -> HttpResponse:
         return answer(row_of(WebhookRow, hook_of(self, slug, pk)))
@@ -71,14 +71,16 @@ def webhook_endpoints(
     delete.__doc__ = f"End a webhook of a {of}."
     get_deliveries.__doc__ = f"List the deliveries of a webhook of a {of}."
     every = {
-        "get": described(answers=WebhookPage, query=Page)(get_all),
-        "post": described(answers=NewWebhookRow, status=201, takes=takes, creates=True)(once(post)),
+        "get": describe_method(answers=WebhookPage, query=Page)(get_all),
+        "post": describe_method(answers=NewWebhookRow, status=201, takes=takes, creates=True)(
+            run_once_per_key(post)
+        ),
     }
     single = {
-        "get": described(answers=WebhookRow)(get),
-        "delete": described(status=204)(delete),
+        "get": describe_method(answers=WebhookRow)(get),
+        "delete": describe_method(status=204)(delete),
     }
-    deliveries = {"get": described(answers=DeliveryPage, query=Page)(get_deliveries)}
+    deliveries = {"get": describe_method(answers=DeliveryPage, query=Page)(get_deliveries)}
     return (
         type("Webhooks", (view,), every),
         type("OneWebhook", (view,), single),

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from foundation.imports.findings import MESSAGES
 from foundation.messages import message_of_json
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from jobs import leases
 from jobs.job_progress import read_progress
 from jobs.models import Job
@@ -101,7 +101,7 @@ def not_listed(result: Mapping[str, Any]) -> int:
 @register.simple_tag
 def error_of(job: Job) -> str:
     """Return why a job failed, in the language of the page."""
-    return translated(message_of_json(job.error_message, job.error))
+    return translate_text(message_of_json(job.error_message, job.error))
 
 
 @register.simple_tag
@@ -113,7 +113,7 @@ def refusals_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             **each,
             "field": _ENTRY.sub(_entry, each["field"] or ""),
-            "reason": translated(message_of_json(message, each["reason"])),
+            "reason": translate_text(message_of_json(message, each["reason"])),
         }
         for each, message in zip(refused, messages, strict=True)
     ]

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, existing, user_of
+from accounts.access import NOT_THERE, require_existing, user_of
 from foundation.errors import Conflict
 from foundation.pages.tables import Column, Table
 from foundation.translated_messages import errors_shown
@@ -47,7 +47,7 @@ JOBS = Table(
 
 @require_safe
 @login_required
-def listed(request: HttpRequest) -> HttpResponse:
+def list_jobs(request: HttpRequest) -> HttpResponse:
     """List the newest jobs of the person."""
     table = JOBS.of(request.GET)
     jobs = table.rows(jobs_of(user_of(request))[:SHOWN])
@@ -94,4 +94,4 @@ def file(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 def _job_or_404(request: HttpRequest, pk: int) -> Job:
-    return existing(job_of(user_of(request), pk))
+    return require_existing(job_of(user_of(request), pk))

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import existing, user_of
+from accounts.access import require_existing, user_of
 from foundation.errors import Conflict
 from foundation.pages.event_labels import Labels
 from foundation.pages.tables import Column, Table
@@ -22,7 +22,7 @@ from foundation.translated_messages import errors_shown
 from jobs.actions.webhooks import queue_test
 from jobs.webhooks.forms import WebhookForm
 from jobs.webhooks.models import TEST, DeliveryBase, WebhookBase
-from jobs.webhooks.queries import last_deliveries
+from jobs.webhooks.queries import select_last_deliveries
 
 # A row of each table is the webhook or delivery, and the labels of its events.
 WEBHOOKS = Table(
@@ -79,7 +79,7 @@ class WebhookPages:
         return [
             path(f"{base}webhooks/{address}", method(self.guard(view)), name=f"{prefix}{name}")
             for address, method, view, name in (
-                ("", require_safe, self._listed, "webhooks"),
+                ("", require_safe, self._list_webhooks, "webhooks"),
                 ("add/", require_POST, self._add, "add_webhook"),
                 ("<int:pk>/", require_safe, self._deliveries, "webhook"),
                 ("<int:pk>/test/", require_POST, self._test, "test_webhook"),
@@ -87,7 +87,7 @@ class WebhookPages:
             )
         ]
 
-    def _listed(self, request: HttpRequest, subject: Any) -> HttpResponse:
+    def _list_webhooks(self, request: HttpRequest, subject: Any) -> HttpResponse:
         return self._page(request, subject, WebhookForm(self.kinds))
 
     def _add(self, request: HttpRequest, subject: Any) -> HttpResponse:
@@ -110,21 +110,21 @@ class WebhookPages:
         added: WebhookBase | None = None,
         status: int = 200,
     ) -> HttpResponse:
-        table = (WEBHOOKS.unsortable() if request.method == "POST" else WEBHOOKS).of(request.GET)
+        table = (WEBHOOKS.drop_sort_links() if request.method == "POST" else WEBHOOKS).of(request.GET)
         hooks = table.rows((hook, self._labels(hook.kinds)) for hook in self.hooks(subject))
         context = {"hooks": hooks, "table": table, "form": form, "added": added}
-        return self._shown(request, "jobs/webhooks.html", subject, context, status)
+        return self._render(request, "jobs/webhooks.html", subject, context, status)
 
     def _deliveries(self, request: HttpRequest, subject: Any, pk: int) -> HttpResponse:
         hook, table = self._webhook(subject, pk), DELIVERIES.of(request.GET)
-        rows = [(each, *self._labels([each.kind])) for each in last_deliveries(hook.deliveries.all())]
+        rows = [(each, *self._labels([each.kind])) for each in select_last_deliveries(hook.deliveries.all())]
         context = {
             "hook": hook,
             "kinds": self._labels(hook.kinds),
             "table": table,
             "deliveries": table.rows(rows),
         }
-        return self._shown(request, "jobs/webhook.html", subject, context)
+        return self._render(request, "jobs/webhook.html", subject, context)
 
     def _test(self, request: HttpRequest, subject: Any, pk: int) -> HttpResponse:
         with errors_shown(request, Conflict):
@@ -140,13 +140,13 @@ class WebhookPages:
         return redirect(f"{self.names}webhooks", subject.slug)
 
     def _webhook(self, subject: Any, pk: int) -> Any:
-        return existing(self.hooks(subject).filter(pk=pk).first())
+        return require_existing(self.hooks(subject).filter(pk=pk).first())
 
     def _labels(self, kinds: list[str]) -> list[str]:
         labels = {**self.kinds, TEST: _("Test")}
         return [str(labels.get(kind, kind)) for kind in kinds]  # one of an older release is its own label
 
-    def _shown(
+    def _render(
         self, request: HttpRequest, template: str, subject: Any, context: dict[str, Any], status: int = 200
     ) -> HttpResponse:
         frame = {self.of: subject, "subject": subject, "frame": self.frame, "names": self.names}

@@ -28,7 +28,7 @@ class NotFound(Refused):
     """A webhook's name has no address now."""
 
 
-def checked_address(url: str, *, allow_private: bool) -> str:
+def resolve_address(url: str, *, allow_private: bool) -> str:
     """Resolve a URL to the address to connect to.
 
     Raises:
@@ -68,12 +68,12 @@ def check_new_address(url: str) -> None:
         Refused: It is not public, not a web address, or names a user.
     """
     with suppress(NotFound):
-        checked_address(url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+        resolve_address(url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
     if httpx.URL(url).userinfo:
         raise Refused(_("The address must not contain a user name or password."))
 
 
-def pinned_request(
+def build_pinned_request(
     method: str,
     url: str,
     *,
@@ -87,16 +87,16 @@ def pinned_request(
     Args:
         method: The HTTP method.
         url: The address by name.
-        allow_private: As of `checked_address`.
+        allow_private: As of `resolve_address`.
         timeout: The time limits.
         headers: Further headers.
         body: ``content`` or ``json`` of the request.
 
     Raises:
-        Refused: As `checked_address`.
+        Refused: As `resolve_address`.
         httpx.InvalidURL: The URL cannot be parsed.
     """
-    address, named = checked_address(url, allow_private=allow_private), httpx.URL(url)
+    address, named = resolve_address(url, allow_private=allow_private), httpx.URL(url)
     return httpx.Request(
         method,
         named.copy_with(host=address),

@@ -46,6 +46,6 @@ class DeliveryBase(models.Model):
         return f"{self.kind} delivery {self.pk}"
 
 
-def due_index(name: str) -> models.Index:
+def build_due_index(name: str) -> models.Index:
     """Return the index with which the sweep finds due deliveries."""
     return models.Index(fields=["next_at"], condition=models.Q(next_at__isnull=False), name=name)

@@ -30,7 +30,7 @@ def rows_of(table: type[DeliveryBase]) -> Any:
     return table._default_manager.all()
 
 
-def with_counts(hooks: QuerySet[Hook]) -> QuerySet[Hook]:
+def annotate_counts(hooks: QuerySet[Hook]) -> QuerySet[Hook]:
     """Return webhooks with their numbers of waiting and failed deliveries."""
     over = Q(deliveries__next_at__isnull=True, deliveries__delivered_at__isnull=True)
     counts: dict[str, Any] = {
@@ -40,12 +40,12 @@ def with_counts(hooks: QuerySet[Hook]) -> QuerySet[Hook]:
     return hooks.annotate(**counts).order_by("pk")
 
 
-def last_deliveries(deliveries: QuerySet[Delivery]) -> QuerySet[Delivery]:
+def select_last_deliveries(deliveries: QuerySet[Delivery]) -> QuerySet[Delivery]:
     """Return the last deliveries of a webhook, newest first."""
     return deliveries.order_by("-pk")[:SHOWN]
 
 
-def due_webhooks(table: type[DeliveryBase]) -> list[int]:
+def list_due_webhooks(table: type[DeliveryBase]) -> list[int]:
     """Return the webhooks with due deliveries, longest waiting first."""
     due = rows_of(table).filter(next_at__lte=timezone.now())
     return list(
@@ -56,7 +56,7 @@ def due_webhooks(table: type[DeliveryBase]) -> list[int]:
     )
 
 
-def due_deliveries(table: type[DeliveryBase], webhook: int, most: int) -> list[int]:
+def list_due_deliveries(table: type[DeliveryBase], webhook: int, most: int) -> list[int]:
     """Return the due deliveries of one webhook, oldest first."""
     due = rows_of(table).filter(webhook=webhook, next_at__lte=timezone.now())
     return list(due.order_by("pk").values_list("pk", flat=True)[:most])

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 
-from analysis.io.whole_files import whole
+from analysis.io.whole_files import write_whole
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.devices import Device
@@ -27,7 +27,7 @@ from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData
-from modelserver.wire.schema import ItemError, QAItem, QAPrediction, first_problem, text_problem
+from modelserver.wire.schema import ItemError, QAItem, QAPrediction, format_first_problem, text_problem
 from modelserver.wire.system_protocol import Predictor
 
 
@@ -94,7 +94,7 @@ def _item(path: Path, number: int, entry: object) -> QAItem:
     try:
         item = QAItem.model_validate(fields)
     except ValidationError as error:
-        problem = first_problem(error)
+        problem = format_first_problem(error)
         where = f"_{problem}" if problem.startswith("id") else problem
         raise UnreadableData(f"{path}: entry {number}: {where}") from error
     if reason := text_problem(item):
@@ -127,7 +127,7 @@ def predict_all(
     Raises:
         PredictionFailed: An item cannot be predicted; names it.
     """
-    usable = [item for item in items if _passes(system, item, keep_going)]
+    usable = [item for item in items if _is_valid_item(system, item, keep_going)]
     batches = plan([system.cost(item) for item in usable], BatchLimits(tokens=tokens or batch_tokens(device)))
     done: dict[str, QAPrediction] = {}
     with _threads(device) as pool:
@@ -157,7 +157,7 @@ def _threads(device: str) -> Iterator[ThreadPoolExecutor]:
         torch.set_num_threads(before)
 
 
-def _passes(system: Predictor, item: QAItem, keep_going: bool) -> bool:
+def _is_valid_item(system: Predictor, item: QAItem, keep_going: bool) -> bool:
     try:
         system.check(item)
     except InvalidRequest as error:
@@ -201,7 +201,7 @@ def write_predictions(path: Path, predictions: Iterable[QAPrediction]) -> None:
     """
     content = predictions_file(predictions)
     try:
-        with whole(path) as part, part.open("w", encoding="utf-8") as file:
+        with write_whole(path) as part, part.open("w", encoding="utf-8") as file:
             json.dump(content, file, ensure_ascii=False)
             file.write("\n")
     except OSError as error:

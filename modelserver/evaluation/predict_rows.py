@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 import torch
 from pydantic import ValidationError
 
-from analysis.io.whole_files import whole
+from analysis.io.whole_files import write_whole
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.devices import Device
 from modelserver.registry import load_system
 from modelserver.wire.errors import InvalidRequest, UnreadableData
-from modelserver.wire.schema import QAItem, QAPrediction, first_problem, text_problem
+from modelserver.wire.schema import QAItem, QAPrediction, format_first_problem, text_problem
 from modelserver.wire.system_protocol import Predictor
 
 BATCH = 1024  # rows held at once
@@ -153,7 +153,7 @@ def _predict_one(predictor: RowPredictor, path: Path, target: Path) -> tuple[int
     about = {"system": predictor.loaded.name, "revision": predictor.loaded.revision}
     try:
         with (
-            whole(target) as unfinished,
+            write_whole(target) as unfinished,
             pq.ParquetFile(path) as file,
             pq.ParquetWriter(unfinished, SCHEMA.with_metadata(about)) as writer,
             progress_bar(f"{path.name}: predicting", file.metadata.num_rows) as advance,
@@ -184,19 +184,21 @@ def _item(name: str, question: Any, context: Any) -> QAItem:
     elif len(context) and isinstance(context[0], Mapping):
         context = [(article["title"], article["sentences"]) for article in context]
     try:
-        item = QAItem.model_validate({"id": name, "question": question, "context": _plain(context)})
+        item = QAItem.model_validate(
+            {"id": name, "question": question, "context": _convert_to_lists(context)}
+        )
     except ValidationError as error:
-        raise UnreadableData(first_problem(error)) from error
+        raise UnreadableData(format_first_problem(error)) from error
     if reason := text_problem(item):
         raise UnreadableData(reason)
     return item
 
 
-def _plain(value: Any) -> Any:
+def _convert_to_lists(value: Any) -> Any:
     """Return nested lists; Ray hands arrays of NumPy over."""
     if isinstance(value, str) or value is None:
         return value
-    return [_plain(each) for each in value]
+    return [_convert_to_lists(each) for each in value]
 
 
 def _row(prediction: QAPrediction) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import transformers
 from torch import Tensor, nn
 
 from modelserver.inputs.decoding import Floats, require_finite_logits
-from modelserver.inputs.features import Vocabulary, lower_words
+from modelserver.inputs.features import Vocabulary, list_lower_words
 from modelserver.inputs.mentions import TYPES
 
 LONGEST = 128  # words or pieces of a question that are read
@@ -33,7 +33,7 @@ class WordCNN(nn.Module):
 
     def forward(self, questions: Sequence[str]) -> Tensor:
         """Return the logits of the types, [questions, types]."""
-        ids = [[self.vocabulary.id(word) for word in lower_words(text)[:LONGEST]] for text in questions]
+        ids = [[self.vocabulary.id(word) for word in list_lower_words(text)[:LONGEST]] for text in questions]
         width = max(max(FILTERS), *map(len, ids)) if ids else max(FILTERS)
         padded = torch.tensor(
             [[*row, *[0] * (width - len(row))] for row in ids], device=self.out.weight.device

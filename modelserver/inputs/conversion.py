@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from modelserver.inputs.encoders import READ, WEIGHTS, find_folder, naming_source, parts_of
+from modelserver.inputs.encoders import READ, WEIGHTS, find_folder, name_source_in_errors, parts_of
 from modelserver.wire.errors import UnreadableWeights
 
 PICKLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
@@ -42,7 +42,7 @@ def convert(source: str, /, *, out: Path, allow_hub: bool = False) -> None:
         raise UnreadableWeights(f"{out}: holds {WEIGHTS} already; name a new folder with --out")
     folder = find_folder(source, allow_hub=allow_hub, further=(PICKLE, INDEX, SHARDS))
     tensors = {name: tensor for path in _files(folder) for name, tensor in _tensors(path).items()}
-    with naming_source(out), parts_of(out, last=WEIGHTS) as part:
+    with name_source_in_errors(out), parts_of(out, last=WEIGHTS) as part:
         for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):
             if "safetensors" not in path.name:
                 shutil.copyfile(path, part / path.name)
@@ -59,7 +59,7 @@ def _files(folder: Path) -> list[Path]:
         return [folder / PICKLE]
     if not (folder / INDEX).exists():
         raise UnreadableWeights(f"{folder}: there is no {PICKLE} in it")
-    with naming_source(folder / INDEX):
+    with name_source_in_errors(folder / INDEX):
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         if not isinstance(index, dict) or not isinstance(index.get("weight_map"), dict):
             raise ValueError("weight_map: is missing, or no table of tensors by name")
@@ -71,7 +71,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _tensors(path: Path) -> Mapping[str, Tensor]:
     """Return the tensors of a pickle by name; nothing else is built."""
-    with naming_source(path):
+    with name_source_in_errors(path):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # torch's advice is for its own users

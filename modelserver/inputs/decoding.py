@@ -26,19 +26,19 @@ Bools = npt.NDArray[np.bool_]
 Span = tuple[int, int]
 
 
-def best_span(start: Floats, end: Floats, seen: Bools, located: Located) -> Span | None:
+def find_best_span(start: Floats, end: Floats, seen: Bools, located: Located) -> Span | None:
     """Return the first and last token of the best span, or None.
 
     ``start``, ``end`` and ``seen`` are [K]. The score is start + end logit. A span holds only tokens
     that were seen, lies in one article, and never joins a title with a sentence. The first wins a tie.
     None: no token was seen.
     """
-    return first_best(allowed_scores(start, end, seen, located)) if seen.any() else None
+    return find_top_span(score_allowed_spans(start, end, seen, located)) if seen.any() else None
 
 
-def allowed_scores(start: Floats, end: Floats, seen: Bools, located: Located) -> Floats:
+def score_allowed_spans(start: Floats, end: Floats, seen: Bools, located: Located) -> Floats:
     """Return `span_scores` with -inf for spans that are not allowed."""
-    return np.where(joined(seen, located, LONGEST), span_scores(start, end, LONGEST), -np.inf)
+    return np.where(find_allowed_spans(seen, located, LONGEST), span_scores(start, end, LONGEST), -np.inf)
 
 
 def text_logprob(item: QAItem, located: Located, scores: Floats, text: str) -> float:
@@ -91,8 +91,8 @@ def span_scores(start: Floats, end: Floats, longest: int) -> Floats:
     return start[:, None] + np.lib.stride_tricks.sliding_window_view(padded, longest + 1)
 
 
-def joined(seen: Bools, located: Located, longest: int) -> Bools:
-    """Return which spans of `span_scores` are allowed, as `best_span` says."""
+def find_allowed_spans(seen: Bools, located: Located, longest: int) -> Bools:
+    """Return the spans of `span_scores` that `find_best_span` allows."""
     if not len(seen):
         return np.zeros((0, longest + 1), dtype=bool)
     in_title = located.fact == NO_FACT
@@ -103,7 +103,7 @@ def joined(seen: Bools, located: Located, longest: int) -> Bools:
     return segment[:, None] == np.lib.stride_tricks.sliding_window_view(padded, longest + 1)[: len(seen)]
 
 
-def first_best(scores: Floats) -> Span:
+def find_top_span(scores: Floats) -> Span:
     """Return first and last token of the best span in a score table.
 
     The first wins a tie.

@@ -95,7 +95,7 @@ def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).exists():
             _read_object(folder / name)
-    with naming_source(folder, "tokenizer"):
+    with name_source_in_errors(folder, "tokenizer"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
         if not tokenizer.is_fast:
             raise ValueError("it gives no offsets, so that answers cannot be found in the text")
@@ -120,12 +120,12 @@ def open_model(
     UnreadableWeights, naming the file if one is damaged, and for a model that has a decoder.
     """
     _read_object(folder / "config.json")
-    with naming_source(folder / "config.json"):
+    with name_source_in_errors(folder / "config.json"):
         config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
         if config.is_encoder_decoder:
             raise ValueError(f"{config.model_type} has a decoder; encoders alone are read")
     _check_weights(folder)
-    with naming_source(folder, "model"), quiet():
+    with name_source_in_errors(folder, "model"), silence_transformers():
         # The library imports its models, for seconds, when the first class of them is named.
         try:
             model, loading_info = (kind or transformers.AutoModelForQuestionAnswering).from_pretrained(
@@ -150,15 +150,15 @@ def open_untrained(folder: Path) -> transformers.PreTrainedModel:
     Raises UnreadableWeights.
     """
     _read_object(folder / "config.json")
-    with naming_source(folder / "config.json"):
+    with name_source_in_errors(folder / "config.json"):
         config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
         model = transformers.AutoModelForQuestionAnswering.from_config(
             config, trust_remote_code=False, dtype=torch.float32
         )
-    return without_head(model, folder)
+    return extract_encoder(model, folder)
 
 
-def without_head(model: transformers.PreTrainedModel, source: object) -> transformers.PreTrainedModel:
+def extract_encoder(model: transformers.PreTrainedModel, source: object) -> transformers.PreTrainedModel:
     """Return the encoder inside a model.
 
     Raises UnreadableWeights for one that has a decoder too.
@@ -193,7 +193,7 @@ def new_encoder(
         "vocab_size": len(tokenizer), "hidden_size": hidden, "num_hidden_layers": layers,
         "num_attention_heads": heads, "intermediate_size": 4 * hidden, "max_position_embeddings": POSITIONS,
     }  # fmt: skip
-    with naming_source(Path("new encoder")), device:
+    with name_source_in_errors(Path("new encoder")), device:
         if not rotary:
             return transformers.BertForQuestionAnswering(transformers.BertConfig(**sizes)), tokenizer
         config = transformers.RoFormerConfig(
@@ -264,7 +264,7 @@ def save(
 
     Each file appears whole or not at all, and the weights last, so that a folder that has them has all.
     """
-    with parts_of(folder, last=WEIGHTS) as part, quiet():
+    with parts_of(folder, last=WEIGHTS) as part, silence_transformers():
         tokenizer.save_pretrained(part)
         model.save_pretrained(part, max_shard_size="1TB")  # one file, which one step replaces
         for name, text in beside.items():
@@ -272,7 +272,7 @@ def save(
         shutil.copymode(part / "config.json", part / WEIGHTS)  # this one comes for its owner alone
 
 
-def longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizerBase) -> int:
+def find_longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizerBase) -> int:
     """Return the most tokens the model reads at once; huge if unlimited."""
     limits = [tokenizer.model_max_length]
     for name, module in model.named_modules():
@@ -287,7 +287,7 @@ def digest(folder: Path) -> str:
     """Return 12 hex digits that change with any file of model or tokenizer."""
     total = hashlib.sha256()
     for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):
-        with naming_source(path), path.open("rb") as file:
+        with name_source_in_errors(path), path.open("rb") as file:
             total.update(path.name.encode())
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()[:12]
@@ -303,19 +303,19 @@ def _check_weights(folder: Path) -> None:
         if path.suffix == ".json":
             _read_object(path)
             continue
-        with naming_source(path), safe_open(path, framework="pt"):
+        with name_source_in_errors(path), safe_open(path, framework="pt"):
             pass  # reads the header and compares it with the length of the file
 
 
 def _read_object(path: Path) -> None:
-    with naming_source(path):
+    with name_source_in_errors(path):
         value = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(value, dict):
             raise ValueError(f"expected a JSON object, found {type(value).__name__}")
 
 
 @contextmanager
-def naming_source(path: Path, part: str = "") -> Iterator[None]:
+def name_source_in_errors(path: Path, part: str = "") -> Iterator[None]:
     """Turn any error of reading into UnreadableWeights with the path."""
     try:
         yield
@@ -328,7 +328,7 @@ def naming_source(path: Path, part: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_transformers() -> Iterator[None]:
     """Keep the library's output off stderr, which holds our JSON log."""
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()

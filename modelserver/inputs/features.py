@@ -50,7 +50,7 @@ def tokenise(text: str) -> list[Token]:
     return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
 
-def lower_words(text: str) -> list[str]:
+def list_lower_words(text: str) -> list[str]:
     """Return the tokens of a text in lower case."""
     return [word.lower() for word in _TOKEN.findall(text)]
 
@@ -116,7 +116,7 @@ def texts_of(question: str, context: Context) -> Iterator[str]:
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """Count the lower-cased tokens."""
-    return Counter(word for text in texts for word in lower_words(text))
+    return Counter(word for text in texts for word in list_lower_words(text))
 
 
 @dataclass(frozen=True)

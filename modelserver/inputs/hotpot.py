@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from modelserver.inputs.data_files import read_json
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import Context, Fact, QAItem, first_problem
+from modelserver.wire.schema import Context, Fact, QAItem, format_first_problem
 
 
 class GoldExample(BaseModel):
@@ -57,6 +57,6 @@ def parse_gold(entries: Iterable[Mapping[str, Any]], source: str) -> list[GoldEx
         try:
             examples.append(GoldExample.model_validate(entry))
         except ValidationError as error:
-            problem = first_problem(error, whole="entry")
+            problem = format_first_problem(error, whole="entry")
             raise UnreadableData(f"{source}: entry {number}: {problem}") from error
     return examples

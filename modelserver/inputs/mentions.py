@@ -63,7 +63,7 @@ def mentions(text: str) -> list[Mention]:
         elif match["number"]:
             mentioned.append(Mention(start, end, "number"))
         else:
-            start = _without_opener(text, start, end)
+            start = _skip_openers(text, start, end)
             if start < end:
                 mentioned.append(Mention(start, end, _type(text, start, end)))
     return mentioned
@@ -79,7 +79,7 @@ def type_of(text: str, answer: str) -> MentionType | None:
     return next((one.type for one in touching), None)
 
 
-def _without_opener(text: str, start: int, end: int) -> int:
+def _skip_openers(text: str, start: int, end: int) -> int:
     """Leave out words that have their capital from the start of a sentence."""
     while start < end:
         first = text[start:end].split(" ", 1)[0]

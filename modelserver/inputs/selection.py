@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.counterfactuals.comparison import comparing_words
-from analysis.counterfactuals.contexts import reduced
+from analysis.counterfactuals.comparison import find_comparing_words
+from analysis.counterfactuals.contexts import reduce_question
 from modelserver.inputs.hotpot import GoldExample
 from modelserver.wire.errors import UnreadableData
 
@@ -50,7 +50,7 @@ class Selection:
         if not self:
             return given
         asked = [each for each in given if self.reasoning is None or is_comparison(each)]
-        chosen = [short for each in asked if (short := self._shortened(each)) is not None]
+        chosen = [short for each in asked if (short := self._shorten(each)) is not None]
         notes = (
             (len(given) - len(asked), "that compare nothing"),
             (len(asked) - len(chosen), "without a fact"),
@@ -62,12 +62,12 @@ class Selection:
             raise UnreadableData(f"{source}: no question is left for the chosen context and reasoning")
         return chosen
 
-    def _shortened(self, gold: GoldExample) -> GoldExample | None:
+    def _shorten(self, gold: GoldExample) -> GoldExample | None:
         """Return a question with its part of the context; None without facts."""
         if self.context == "whole":
             return gold
         try:
-            short = reduced(gold.model_dump(by_alias=True), self.context)
+            short = reduce_question(gold.model_dump(by_alias=True), self.context)
         except ValueError:
             return None
         return GoldExample.model_validate(short)
@@ -83,4 +83,4 @@ def is_comparison(gold: GoldExample) -> bool:
     """
     titles = [title for title, _ in gold.supporting_facts]
     compares = (gold.type or "comparison").endswith("comparison")  # 2WikiMultiHopQA: bridge_comparison, too
-    return compares and bool(comparing_words(gold.question, titles))
+    return compares and bool(find_comparing_words(gold.question, titles))

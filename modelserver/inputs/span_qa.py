@@ -16,11 +16,11 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from modelserver.inputs.data_files import read_json, require_unique_ids
-from modelserver.inputs.features import IN_TITLE, lower_words, tokenise
+from modelserver.inputs.features import IN_TITLE, list_lower_words, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.inputs.selection import Selection
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import QAItem, Text, first_problem, text_problem
+from modelserver.wire.schema import QAItem, Text, format_first_problem, text_problem
 
 ALL = Selection()
 
@@ -161,7 +161,7 @@ def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
     try:
         file = _File.model_validate(read_json(path))
     except ValidationError as error:
-        raise UnreadableData(f"{path}: {first_problem(error, whole='file')}") from error
+        raise UnreadableData(f"{path}: {format_first_problem(error, whole='file')}") from error
     for a, article in enumerate(file.data):
         for p, paragraph in enumerate(article.paragraphs):
             for q, question in enumerate(paragraph.qas):
@@ -184,7 +184,7 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
     try:
         item = gold.item
     except ValidationError as error:
-        raise UnreadableData(f"{path}: entry {number}: {first_problem(error)}") from error
+        raise UnreadableData(f"{path}: entry {number}: {format_first_problem(error)}") from error
     if problem := text_problem(item):
         raise UnreadableData(f"{path}: entry {number}: {problem}")
     span = None if gold.answer in {"yes", "no"} else _find(item, gold)
@@ -193,7 +193,7 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
 
 def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
     """Return the first occurrence of the answer, whole words, any case."""
-    wanted = lower_words(gold.answer)
+    wanted = list_lower_words(gold.answer)
     facts = set(gold.supporting_facts)
     spans: dict[int, GoldSpan] = {}
     for article, (title, sentences) in enumerate(item.context):

@@ -15,7 +15,7 @@ from modelserver.wire.errors import UnreadableWeights
 
 
 @contextmanager
-def naming_file(path: Path) -> Iterator[None]:
+def name_file_in_errors(path: Path) -> Iterator[None]:
     """Turn any error of reading a file into UnreadableWeights with its path."""
     try:
         yield
@@ -25,7 +25,7 @@ def naming_file(path: Path) -> Iterator[None]:
         raise UnreadableWeights(f"{path}: {error}") from error
 
 
-def half_weights(model: nn.Module) -> bytes:
+def serialise_half_weights(model: nn.Module) -> bytes:
     """Return the content of a safetensors file with 16-bit floats."""
     return save(
         {
@@ -36,7 +36,7 @@ def half_weights(model: nn.Module) -> bytes:
 
 
 def load_half_weights(model: nn.Module, path: Path) -> None:
-    """Load what `half_weights` gave, as 32-bit floats.
+    """Load what `serialise_half_weights` gave, as 32-bit floats.
 
     Raises ValueError for numbers that are not finite.
     """

@@ -211,7 +211,7 @@ class WindowReader:
                 texts.append(part)
                 wheres.append((article, index, number))
         first, *parts = self._tokenizer.encode_batch(
-            [question, *map(_after_space, texts)], add_special_tokens=False
+            [question, *map(_prefix_space, texts)], add_special_tokens=False
         )
         ids, fact, rows = [], [], []
         for part, (article, sentence, number), encoding in zip(texts, wheres, parts, strict=True):
@@ -248,7 +248,7 @@ def _segments(tokenizer: Tokenizer) -> tuple[Segment, Segment, Segment]:
     )
 
 
-def _after_space(text: str) -> str:
+def _prefix_space(text: str) -> str:
     """Return the text, with a space before it if it has none.
 
     Many tokenizers write a word differently if no space precedes it.

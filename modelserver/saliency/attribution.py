@@ -119,24 +119,24 @@ def occlusion(
 
     This takes 1 + U forward passes.
     """
-    jobs = [Job(number, subject, partial(_own, subject)) for number, subject in enumerate(subjects)]
+    jobs = [Job(number, subject, partial(_get_rows, subject)) for number, subject in enumerate(subjects)]
     for number, (subject, unit) in enumerate(zip(subjects, units, strict=True)):
         for rows in np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1]):
-            jobs.append(Job(number, subject, partial(_masked, subject, rows), rows))
+            jobs.append(Job(number, subject, partial(_mask_rows, subject, rows), rows))
     values: list[list[float]] = [[] for _ in subjects]
     with torch.no_grad():
-        for part in passes(jobs):
-            scored = _scored(system, part, [job.rows() for job in part])
+        for part in split_into_passes(jobs):
+            scored = _score_rows(system, part, [job.rows() for job in part])
             for job, value in zip(part, scored.double().tolist(), strict=True):
                 values[job.number].append(value)
     return [Attribution(one[0] - np.array(one[1:]), one[0]) for one in values]
 
 
-def _own(subject: Subject) -> Tensor:
+def _get_rows(subject: Subject) -> Tensor:
     return subject.rows
 
 
-def _masked(subject: Subject, rows: Ints) -> Tensor:
+def _mask_rows(subject: Subject, rows: Ints) -> Tensor:
     masked = subject.rows.clone()
     index = torch.from_numpy(rows).to(masked.device)
     masked[index] = subject.baseline[index]
@@ -162,22 +162,24 @@ def integrated_gradients(
     left = [iter(weights / 2) for _ in subjects]
     for job, gradient, _ in _gradients(system, jobs):
         mean[job.number] += next(left[job.number]) * gradient
-    ends = _ends(system, subjects)
+    ends = _score_ends(system, subjects)
     attributions = []
     for subject, unit, gradient, (value, base) in zip(subjects, units, mean, ends, strict=True):
         attributed = (subject.rows - subject.baseline).double() * gradient
         delta = float(attributed.sum()) - (value - base)
-        attributions.append(Attribution(summarised(attributed, unit, options.summary), value, base, delta))
+        attributions.append(
+            Attribution(summarise_by_unit(attributed, unit, options.summary), value, base, delta)
+        )
     return attributions
 
 
-def _ends(system: Explainable, subjects: Sequence[Subject]) -> list[tuple[float, float]]:
+def _score_ends(system: Explainable, subjects: Sequence[Subject]) -> list[tuple[float, float]]:
     """Return the score of each subject and of its baseline."""
     jobs = [Job(number, s, rows.clone) for number, s in enumerate(subjects) for rows in (s.rows, s.baseline)]
     values: list[float] = []
     with torch.no_grad():
-        for part in passes(jobs):
-            values += _scored(system, part, [job.rows() for job in part]).double().tolist()
+        for part in split_into_passes(jobs):
+            values += _score_rows(system, part, [job.rows() for job in part]).double().tolist()
     return list(zip(values[::2], values[1::2], strict=True))
 
 
@@ -185,10 +187,10 @@ def gradient_x_input(
     system: Explainable, subjects: Sequence[Subject], units: Sequence[Ints], options: SaliencyOptions
 ) -> list[Attribution]:
     """Return x times its gradient; one forward and one backward pass."""
-    jobs = [Job(number, subject, partial(_own, subject)) for number, subject in enumerate(subjects)]
+    jobs = [Job(number, subject, partial(_get_rows, subject)) for number, subject in enumerate(subjects)]
     return [
         Attribution(
-            summarised(job.subject.rows.double() * gradient, units[job.number], options.summary), value
+            summarise_by_unit(job.subject.rows.double() * gradient, units[job.number], options.summary), value
         )
         for job, gradient, value in _gradients(system, jobs)
     ]
@@ -204,7 +206,7 @@ METHODS = {
 # --- passes and sums ----------------------------------------------------------------------------------
 
 
-def passes(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+def split_into_passes(jobs: Sequence[Job]) -> Iterator[list[Job]]:
     """Cut jobs into passes, in order.
 
     A pass has at most PASS_TOKENS with padding, or one job.
@@ -221,7 +223,7 @@ def passes(jobs: Sequence[Job]) -> Iterator[list[Job]]:
         yield part
 
 
-def _scored(system: Explainable, part: Sequence[Job], rows: Sequence[Tensor]) -> Tensor:
+def _score_rows(system: Explainable, part: Sequence[Job], rows: Sequence[Tensor]) -> Tensor:
     scored = system.scores([job.subject for job in part], rows, [job.hidden for job in part])
     if scored.shape != (len(part),):  # a system may be user code
         raise ValueError(f"scores gave numbers of the shape {tuple(scored.shape)}, not {(len(part),)}")
@@ -230,16 +232,16 @@ def _scored(system: Explainable, part: Sequence[Job], rows: Sequence[Tensor]) ->
 
 def _gradients(system: Explainable, jobs: Sequence[Job]) -> Iterator[tuple[Job, Tensor, float]]:
     """Yield each job with its gradient, [n, d] in 64 bits, and its score."""
-    for part in passes(jobs):
+    for part in split_into_passes(jobs):
         rows = [job.rows().detach().requires_grad_() for job in part]
         with torch.enable_grad():
-            scored = _scored(system, part, rows)
+            scored = _score_rows(system, part, rows)
             gradients = torch.autograd.grad(scored.sum(), rows)
         for job, gradient, value in zip(part, gradients, scored.tolist(), strict=True):
             yield job, gradient.double(), value
 
 
-def summarised(attributed: Tensor, units: Ints, summary: str) -> np.ndarray:
+def summarise_by_unit(attributed: Tensor, units: Ints, summary: str) -> np.ndarray:
     """Return one number per unit, [U], from attributions [n, d].
 
     ``l1`` sums absolute values, ``l2`` is the root of the sum of squares, ``dot`` sums with signs, so

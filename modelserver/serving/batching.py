@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from modelserver.inputs.packing import BatchLimits, companions
-from modelserver.systems.base import described
+from modelserver.systems.base import describe_error
 from modelserver.systems.predict_each import item_error, log_failure, predict_each
 from modelserver.wire.errors import (
     BudgetSpent,
@@ -43,10 +43,10 @@ def check_each(
     system: Served, items: Sequence[Asked], most_tokens: int
 ) -> list[tuple[ItemError | None, int]]:
     """Return each item's error, or None if it can be predicted, and its cost."""
-    return [_checked(system, item, most_tokens) for item in items]
+    return [_check_item(system, item, most_tokens) for item in items]
 
 
-def _checked(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
+def _check_item(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
     if problem := text_problem(item):
         return ItemError(id=item.id, error="invalid_item", message=problem), 0
     try:
@@ -57,7 +57,7 @@ def _checked(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | No
         return ItemError(id=item.id, error="invalid_item", message=f"{where}{error}"), 0
     except Exception as error:  # the edge of the server: a system may be anybody's code
         log_failure("check_failed", error, system=system.name)
-        message = f"{system.name} could not check the item: {described(error)}"
+        message = f"{system.name} could not check the item: {describe_error(error)}"
         return ItemError(id=item.id, error="prediction_failed", message=message), 0
     if cost > most_tokens:
         where = "passage" if isinstance(item, ModuleItem) else "context"
@@ -130,7 +130,7 @@ def _carry_out(future: asyncio.Future[Any], function: Callable[[], Any]) -> None
     except Exception as caught:  # carried over to the caller
         error = caught
     except BaseException as caught:  # such as SystemExit: other systems need the thread
-        error = RuntimeError(described(caught))
+        error = RuntimeError(describe_error(caught))
     with suppress(RuntimeError):  # the loop is closed, so no caller waits
         future.get_loop().call_soon_threadsafe(_settle, future, result, error)
 
@@ -235,7 +235,7 @@ class Batcher:
         """The number of queued items, not counting those being computed."""
         return sum(map(len, self._queues.values()))
 
-    def computing(self, system: str) -> bool:
+    def is_computing(self, system: str) -> bool:
         """Return True while a batch of this system runs, even if unwanted by now."""
         return any(batch[0].request.system.name == system for batch in self._running)
 
@@ -248,7 +248,7 @@ class Batcher:
             raise TooLarge(f"{len(jobs)} items exceed the queue of {self._limits.queue}", field="items")
         if self.waiting + len(jobs) > self._limits.queue:
             message = f"the queue holds {self.waiting} of {self._limits.queue} items"
-            raise Overloaded(message, retry_after=self.expected_wait())
+            raise Overloaded(message, retry_after=self.estimate_wait())
         if not jobs:
             return
         job_queue = self._queues.setdefault(request.queue_key, {})
@@ -263,7 +263,7 @@ class Batcher:
         for job in [job for job in job_queue if job.request is request]:
             del job_queue[job]
 
-    def expected_wait(self) -> float:
+    def estimate_wait(self) -> float:
         """Return the seconds until the queue is empty, rounded up, 1 to 60."""
         tokens = sum(job.cost for job_queue in self._queues.values() for job in job_queue)
         seconds = tokens * self._seconds_per_token / len(self._threads)
@@ -291,7 +291,7 @@ class Batcher:
         for request in unfinished:
             request.fail(Unavailable("the server shut down before it could answer"))
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Return once nothing is queued or being computed."""
         await self._idle.wait()
 

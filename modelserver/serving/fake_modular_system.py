@@ -133,7 +133,9 @@ class _Run:
         wanted = set(_WORD.findall((node.argument or self.item.text).lower()))
         if node.module in ("find-num", "find-date"):
             read = number_of if node.module == "find-num" else date_of
-            raw = [_near(below[0], index) * (read(text) is not None) for index, text in enumerate(texts)]
+            raw = [
+                _sum_nearby(below[0], index) * (read(text) is not None) for index, text in enumerate(texts)
+            ]
         elif node.module in ("find", "extract-answer", "relocate") or not below:
             raw = [float(text.lower() in wanted) for text in texts]
         else:
@@ -176,6 +178,6 @@ def _share(*parts: object) -> float:
     return int.from_bytes(digest[:4]) / 2**32
 
 
-def _near(weights: Sequence[float], position: int) -> float:
+def _sum_nearby(weights: Sequence[float], position: int) -> float:
     """Sum an attention with weights that fall with the distance."""
     return sum(weight / (1 + abs(position - other)) for other, weight in enumerate(weights) if weight)

@@ -136,7 +136,7 @@ def _answer(
     return "", "span", None
 
 
-def _same(system: Served) -> Served:
+def _return_unchanged(system: Served) -> Served:
     return system
 
 
@@ -164,7 +164,7 @@ class FakeModelServer:
     ) -> None:
         loaders: dict[str, Source | Loader] = dict(sources or {})
         for system in systems or (FakeSystem(),):
-            loaders[system.name] = partial(_same, system)
+            loaders[system.name] = partial(_return_unchanged, system)
         self._token = token
         self.service = Service(loaders, limits=limits, token=token, preload=preload, memory=memory)
         self._listener = bind("127.0.0.1", 0)

@@ -46,7 +46,7 @@ from modelserver.wire.schema import (
     PredictResponse,
     SystemInfo,
     SystemList,
-    plain_message,
+    format_problem_message,
 )
 
 logger = logging.getLogger(__name__)
@@ -106,19 +106,19 @@ def _answer_callers(app: FastAPI, service: Service) -> None:
         edge: _Exchange = request.scope["exchange"]
         edge.fields |= {"system": service.require(body.system)}
         deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
-        return await _raced(service.loaded(body.system), request.receive, deadline)
+        return await _await_until_deadline(service.load_and_describe(body.system), request.receive, deadline)
 
     @app.post("/v1/predict", response_model=PredictResponse)
     async def predict(body: PredictRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
-        return await _answered(service, body, x_timeout_seconds, request)
+        return await _answer_items(service, body, x_timeout_seconds, request)
 
     @app.post("/v1/explain", response_model=ExplainResponse)
     async def explain(body: ExplainRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
-        return await _answered(service, body, x_timeout_seconds, request)
+        return await _answer_items(service, body, x_timeout_seconds, request)
 
     @app.post("/v1/execute", response_model=ExecuteResponse)
     async def execute(body: ExecuteRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
-        return await _answered(service, body, x_timeout_seconds, request)
+        return await _answer_items(service, body, x_timeout_seconds, request)
 
 
 def _timeout(header: str | None, limits: ServerLimits) -> float:
@@ -134,7 +134,9 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
     return seconds
 
 
-async def _answered(service: Service, body: ItemsRequest, timeout: str | None, request: Request) -> Response:
+async def _answer_items(
+    service: Service, body: ItemsRequest, timeout: str | None, request: Request
+) -> Response:
     """Answer a request about items.
 
     Raises UnknownSystem, Unavailable, InvalidRequest.
@@ -142,11 +144,11 @@ async def _answered(service: Service, body: ItemsRequest, timeout: str | None, r
     exchange: _Exchange = request.scope["exchange"]
     exchange.fields |= {"system": service.require(body.system), "items": len(body.items)}
     deadline = exchange.started + _timeout(timeout, service.limits)
-    answer = await _raced(service.answer(body, exchange.request_id), request.receive, deadline)
+    answer = await _await_until_deadline(service.answer(body, exchange.request_id), request.receive, deadline)
     return Response(answer.model_dump_json(), media_type="application/json")
 
 
-async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:
+async def _await_until_deadline(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:
     """Await the work until the deadline passes or the caller disconnects.
 
     In both cases the work is cancelled.
@@ -205,7 +207,7 @@ class _CallerGoneError(ModelServerError, code="caller_gone", status=499):
 
 def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(ModelServerError)
-    async def ours(request: Request, error: ModelServerError) -> Response:
+    async def answer_own_error(request: Request, error: ModelServerError) -> Response:
         return error_response(error)
 
     @app.exception_handler(RequestValidationError)
@@ -252,7 +254,7 @@ def _schema_error(errors: Sequence[Any]) -> Response:
         )
     if first["loc"] == ("body",):
         return error_response(InvalidRequest("the body must be a JSON object, sent as application/json"))
-    return error_response(InvalidRequest(plain_message(first), field=where))
+    return error_response(InvalidRequest(format_problem_message(first), field=where))
 
 
 @dataclass
@@ -288,18 +290,18 @@ class Edge:
         exchange = _Exchange(given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex, time.monotonic())
         scope["exchange"] = exchange
         try:
-            await self._guarded(scope, receive, _recording(send, exchange), headers)
+            await self._handle_request(scope, receive, _wrap_send(send, exchange), headers)
         finally:
             self._record(scope, exchange)
 
-    async def _guarded(
+    async def _handle_request(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
         refusal = self._refusal(scope["path"], headers)
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)
             return
-        bounded = _bounded(receive, self._service.limits)
+        bounded = _limit_body(receive, self._service.limits)
         try:
             if scope["method"] == "POST" and scope["path"] == "/v1/predict":
                 await self._predict(scope, bounded, send, headers)
@@ -322,16 +324,16 @@ class Edge:
         try:
             first = await receive()
             body = None
-            if not first.get("more_body") and _says_json(headers):
+            if not first.get("more_body") and _is_json(headers):
                 with suppress(ValidationError):
                     body = PredictRequest.model_validate_json(first.get("body", b""))
             if body is None:
-                await self._app(scope, _after(first, receive), send)
+                await self._app(scope, _replay_message(first, receive), send)
                 return
             timeout = headers.get(b"x-timeout-seconds")
             given = None if timeout is None else timeout.decode("latin-1")
             asked = Request(scope, receive)
-            response = await _answered(self._service, body, given, asked)
+            response = await _answer_items(self._service, body, given, asked)
         except HTTPException as error:
             response = _http_error(error)
         except ModelServerError as error:
@@ -362,8 +364,8 @@ class Edge:
         logger.log(level, "request", extra={"fields": fields | exchange.fields})
 
 
-def _recording(send: Send, exchange: _Exchange) -> Send:
-    async def recorded(message: Message) -> None:
+def _wrap_send(send: Send, exchange: _Exchange) -> Send:
+    async def record_and_send(message: Message) -> None:
         if message["type"] == "http.response.start":
             exchange.status = message["status"]
             message["headers"] = [
@@ -372,29 +374,29 @@ def _recording(send: Send, exchange: _Exchange) -> Send:
             ]
         await send(message)
 
-    return recorded
+    return record_and_send
 
 
-def _says_json(headers: Mapping[bytes, bytes]) -> bool:
+def _is_json(headers: Mapping[bytes, bytes]) -> bool:
     return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json"
 
 
-def _after(first: Message, receive: Receive) -> Receive:
+def _replay_message(first: Message, receive: Receive) -> Receive:
     """Return a receiver that yields ``first`` again, and then what follows."""
     waiting = [first]
 
-    async def received() -> Message:
+    async def receive_next() -> Message:
         return waiting.pop() if waiting else await receive()
 
-    return received
+    return receive_next
 
 
-def _bounded(receive: Receive, limits: ServerLimits) -> Receive:
+def _limit_body(receive: Receive, limits: ServerLimits) -> Receive:
     """Bound the time of a body, and its bytes if it declares no length."""
     seen, whole = 0, False
     end = time.monotonic() + limits.body_seconds
 
-    async def bounded() -> Message:
+    async def receive_within_limits() -> Message:
         nonlocal seen, whole
         if whole:
             return await receive()  # waits for the caller to go, which may take as long as the work
@@ -410,7 +412,7 @@ def _bounded(receive: Receive, limits: ServerLimits) -> Receive:
             raise HTTPException(413, str(_body_too_large(limits.body_bytes)))
         return message
 
-    return bounded
+    return receive_within_limits
 
 
 def _body_too_large(most: int) -> TooLarge:

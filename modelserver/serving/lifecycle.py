@@ -80,7 +80,7 @@ async def serve(
     loading = asyncio.create_task(service.load())
     stopped = asyncio.create_task(stop.wait())
     try:
-        await _until(stopped, {answering, computing, loading})
+        await _wait_until_stopped(stopped, {answering, computing, loading})
         logger.info("draining", extra={"fields": {"queued": service.waiting}})
         return await service.drain(drain_seconds)
     finally:
@@ -90,7 +90,7 @@ async def serve(
             task.cancel()
 
 
-async def _until(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) -> None:
+async def _wait_until_stopped(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) -> None:
     """Return when told to stop; raise as soon as any part fails.
 
     Only loading may end before.

@@ -55,7 +55,7 @@ class _Served(Generic[S]):
         self.check: Callable[[Any], None] = inner.check
 
     def _precision(self) -> contextlib.AbstractContextManager[object]:
-        return in_half(self._hardware.device) if self._hardware.half else contextlib.nullcontext()
+        return use_half_precision(self._hardware.device) if self._hardware.half else contextlib.nullcontext()
 
 
 class ServedReader(_Served[Predictor]):
@@ -91,7 +91,7 @@ class ServedNetwork(_Served[Executor]):
             return self._inner.execute(items)
 
 
-def in_half(device: str) -> torch.autocast:
+def use_half_precision(device: str) -> torch.autocast:
     """Return a context in which torch computes in bfloat16.
 
     Not in float16: its largest number is 65,504, and the logit of probability 0 lies far beyond.
@@ -124,17 +124,17 @@ def _source(choice: LocalSpec, hardware: Hardware) -> Source:
     if isinstance(choice, ClassSpec):
         make = partial(own.load, choice.file, choice.class_name, hardware.device, name=choice.name)
         return Source(partial(_served, choice.name, make, hardware))
-    return _carried(choice.name, choice.system, choice.folder, hardware)
+    return _make_shipped_source(choice.name, choice.system, choice.folder, hardware)
 
 
-def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) -> Source:
+def _make_shipped_source(name: str, system: str, folder: Path | None, hardware: Hardware) -> Source:
     if system not in SYSTEMS:
         renamed = folder is not None and system == name
         hint = f"; for one of these under a name of its own, write {name}=SYSTEM:{folder}" if renamed else ""
         raise UnknownSystem(f"no system {system!r}; known systems: {', '.join(SYSTEMS)}{hint}")
     spec = SYSTEMS[system]
     make = partial(spec.load, folder, torch.device(hardware.device))
-    expected = expected_bytes(folder or WEIGHTS / system)
+    expected = estimate_bytes(folder or WEIGHTS / system)
     about = AvailableSystem(spec.description, expected, spec.kind, spec.programs, spec.spans_only)
     return Source(partial(_served, name, make, hardware), about)
 
@@ -164,7 +164,7 @@ def _compile(name: str, system: Any) -> None:
         logger.warning("not compiled", extra={"fields": fields})
 
 
-def expected_bytes(folder: Path) -> int:
+def estimate_bytes(folder: Path) -> int:
     """Return the bytes of a folder's safetensors files as 32-bit floats.
 
     The number comes from the header of each file, which lists the shapes. A file without one counts 0,

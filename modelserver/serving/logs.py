@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 
 _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # json.dumps would make one for each line
 
@@ -17,7 +17,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
-        return redacted(_encode(self.fields(record)))
+        return redact_logins(_encode(self.fields(record)))
 
     def fields(self, record: logging.LogRecord) -> dict[str, object]:
         """Return the fields of a line."""

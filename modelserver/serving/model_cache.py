@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Literal
 
 from modelserver.serving.batching import ModelThreads
-from modelserver.systems.base import WARM_UP, described, out_of_memory, weight_bytes
+from modelserver.systems.base import WARM_UP, describe_error, is_out_of_memory, weight_bytes
 from modelserver.systems.predict_each import free_memory
 from modelserver.wire.errors import LoadFailed, ModelServerError, Unavailable
 from modelserver.wire.schema import ProgramKind, SystemInfo, SystemKind
@@ -161,12 +161,12 @@ class ModelCache:
     @property
     def used_bytes(self) -> int:
         """Return the bytes of the loaded systems."""
-        return sum(entry.size or 0 for entry in self._loaded())
+        return sum(entry.size or 0 for entry in self._list_loaded())
 
     @property
     def loaded_count(self) -> int:
         """Return the number of loaded systems."""
-        return len(self._loaded())
+        return len(self._list_loaded())
 
     def infos(self) -> list[SystemInfo]:
         """Return every system as a wire type."""
@@ -240,7 +240,7 @@ class ModelCache:
             except ModelServerError as caught:
                 error = caught
             except Exception as caught:  # the edge of the server: the others go on
-                error = LoadFailed(f"{entry.name} could not be loaded: {described(caught)}")
+                error = LoadFailed(f"{entry.name} could not be loaded: {describe_error(caught)}")
             if error is None and entry.system is None and entry.waiters:
                 queue.entries.put_nowait(entry)  # new callers came while it was being evicted
                 continue
@@ -317,8 +317,10 @@ class ModelCache:
                 if not (even_if_unused or entry.waiters):
                     return False
                 self._changed.clear()
-                last = min(self._loaded(), key=lambda loaded: (not self._idle(loaded), loaded.used_at))
-                if self._idle(last):
+                last = min(
+                    self._list_loaded(), key=lambda loaded: (not self._is_idle(loaded), loaded.used_at)
+                )
+                if self._is_idle(last):
                     await self._evict(last)
                 else:
                     last.is_leaving = True
@@ -328,10 +330,10 @@ class ModelCache:
                 other.is_leaving = False
         return True
 
-    def _loaded(self) -> list[_Entry]:
+    def _list_loaded(self) -> list[_Entry]:
         return [entry for entry in self._entries.values() if entry.system is not None]
 
-    def _idle(self, entry: _Entry) -> bool:
+    def _is_idle(self, entry: _Entry) -> bool:
         return not entry.users and not self._computing(entry.name)
 
     async def _load(self, entry: _Entry) -> Served:
@@ -373,8 +375,8 @@ def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
     except (LoadFailed, Unavailable):
         raise
     except Exception as error:  # the edge of the server: a loader may be user code
-        memory = "out of memory: " if out_of_memory(error) else ""
-        raise LoadFailed(f"{name} could not {doing}: {memory}{described(error)}") from error
+        memory = "out of memory: " if is_out_of_memory(error) else ""
+        raise LoadFailed(f"{name} could not {doing}: {memory}{describe_error(error)}") from error
     return system, size
 
 

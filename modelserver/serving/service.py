@@ -111,7 +111,7 @@ class Service:
             name: source if isinstance(source, Source) else Source(source) for name, source in sources.items()
         }
         self.cache = ModelCache(
-            every_source, max_bytes=memory, computing=self._computing, report=self.metrics.count_change
+            every_source, max_bytes=memory, computing=self._is_computing, report=self.metrics.count_change
         )
         # Each remote system has threads and a queue of its own, because its threads only wait.
         self._remote_batchers = {
@@ -159,11 +159,11 @@ class Service:
         ``seconds``, the rest is answered Unavailable and the result is False.
         """
         self.state = "draining"
-        self.cache.close(_shutting_down())
+        self.cache.close(_make_shutdown_error())
         try:
             async with asyncio.timeout(seconds):
                 for batcher in self._batchers:
-                    await batcher.drained()
+                    await batcher.wait_until_drained()
         except TimeoutError:
             for batcher in self._batchers:
                 batcher.abandon()
@@ -175,7 +175,7 @@ class Service:
         if self.state == "starting":
             raise Unavailable("the server is loading its systems", retry_after=1)
         if self.state == "draining":
-            raise _shutting_down()
+            raise _make_shutdown_error()
 
     def require(self, name: str) -> str:
         """Return the name of a served system.
@@ -188,9 +188,9 @@ class Service:
             raise UnknownSystem(f"no system {name!r} is served; served: {served}", field="system")
         return name
 
-    async def loaded(self, name: str) -> SystemInfo:
+    async def load_and_describe(self, name: str) -> SystemInfo:
         """Load a system if needed and return its description."""
-        with self._expected(name, items=1):
+        with self._count_expected(name, items=1):
             await self.cache.acquire(name)
         self.cache.release(name)
         return self.cache.info(name)
@@ -204,7 +204,7 @@ class Service:
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
             raise TooLarge(message, field="items")
-        with self._expected(request.system, items=len(request.items)):
+        with self._count_expected(request.system, items=len(request.items)):
             system = await self.cache.acquire(request.system)
         try:
             revision = system.revision
@@ -218,7 +218,7 @@ class Service:
         return response.model_validate({"system": request.system, "revision": revision, field: outcomes})
 
     @contextmanager
-    def _expected(self, name: str, *, items: int) -> Iterator[None]:
+    def _count_expected(self, name: str, *, items: int) -> Iterator[None]:
         """Count items that wait for their system within the limit of its queue."""
         waiting = self._expecting + self._batcher(name).waiting
         if not self.cache.is_available(name) and waiting + items > self.limits.batch.queue:
@@ -234,7 +234,7 @@ class Service:
     ) -> list[Outcome]:
         """Check items one by one, queue the valid ones and wait for them."""
         items: Sequence[Asked] = request.items
-        checked = await self._checked(system, items)
+        checked = await self._check_items(system, items)
         self.require_ready()
         queued = QueuedRequest(task, [error for error, _ in checked], request_id)
         jobs = [
@@ -251,7 +251,9 @@ class Service:
             raise
         return queued.outcomes()
 
-    async def _checked(self, system: Served, items: Sequence[Asked]) -> list[tuple[ItemError | None, int]]:
+    async def _check_items(
+        self, system: Served, items: Sequence[Asked]
+    ) -> list[tuple[ItemError | None, int]]:
         """Check items in the event loop if that is quick, else in a thread.
 
         Counting the tokens of many items would delay every other request, and a system may be a user's
@@ -263,7 +265,7 @@ class Service:
         # The system is in other processes, and only they can look at its items.
         if check_remotely is not None:
             return await asyncio.to_thread(check_remotely, items, most)
-        check = partial(_timed, partial(check_each, system, items, most))
+        check = partial(_time_check, partial(check_each, system, items, most))
         characters = sum(map(_characters, items))
         pace = self._check_pace.get(system.name, math.inf)
         quick = characters * pace <= QUICK_SECONDS
@@ -272,8 +274,8 @@ class Service:
         self._check_pace[system.name] = latest if pace == math.inf else 0.9 * pace + 0.1 * latest
         return checked
 
-    def _computing(self, name: str) -> bool:
-        return any(batcher.computing(name) for batcher in self._batchers)
+    def _is_computing(self, name: str) -> bool:
+        return any(batcher.is_computing(name) for batcher in self._batchers)
 
     def _batch_ended(self, report: BatchReport) -> None:
         self.metrics.count_batch(report)
@@ -286,7 +288,7 @@ def _task(system: Served, request: ItemsRequest) -> BatchTask:
     return ExplainTask(system, request.options) if isinstance(request, ExplainRequest) else as_reader(system)
 
 
-def _shutting_down() -> Unavailable:
+def _make_shutdown_error() -> Unavailable:
     return Unavailable("the server is shutting down", retry_after=5)
 
 
@@ -297,7 +299,7 @@ def _characters(item: Asked) -> int:
     return len(item.question) + sum(map(len, chain.from_iterable(text for _title, text in item.context)))
 
 
-def _timed(check: Callable[[], T]) -> tuple[T, float]:
+def _time_check(check: Callable[[], T]) -> tuple[T, float]:
     """Return the result of a check and its seconds of processor time.
 
     Time that the thread spends waiting for model threads does not count.

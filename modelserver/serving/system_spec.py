@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from modelserver.wire.load_balancing import is_server_url
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 _OWN = re.compile(r"(.+\.py):(\w+)")
@@ -67,7 +67,7 @@ LocalSpec = ShippedSpec | ClassSpec
 ServedSpec = LocalSpec | RemoteSpec | ChatSpec
 
 
-def computed(choices: Sequence[ServedSpec]) -> tuple[LocalSpec, ...]:
+def select_local_specs(choices: Sequence[ServedSpec]) -> tuple[LocalSpec, ...]:
     """Return the systems that are computed here, not by another server."""
     return tuple(choice for choice in choices if not isinstance(choice, RemoteSpec | ChatSpec))
 
@@ -87,11 +87,11 @@ def parse(text: str) -> list[ServedSpec]:
     return choices
 
 
-def _remote(name: str, where: str) -> RemoteSpec:
+def _parse_remote(name: str, where: str) -> RemoteSpec:
     url, _, revision = where.partition("#")
     if not is_server_url(url):
         raise ValueError(
-            f"{redacted(url)!r} is not the address of a server, such as http://127.0.0.1:9000/answer"
+            f"{redact_logins(url)!r} is not the address of a server, such as http://127.0.0.1:9000/answer"
         )
     return RemoteSpec(name, url, revision or None)
 
@@ -100,12 +100,12 @@ def _choice(part: str) -> ServedSpec:
     name, given, where = part.partition("=")
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{name!r} in {redacted(part)!r} is not a valid name: use letters, digits, '.', '_' and '-'"
+            f"{name!r} in {redact_logins(part)!r} is not a valid name: use letters, digits, '.', '_' and '-'"
         )
     if given and not where:
-        raise ValueError(f"{redacted(part)!r} has nothing after '='")
+        raise ValueError(f"{redact_logins(part)!r} has nothing after '='")
     if where.startswith(("http://", "https://")):
-        return _remote(name, where)
+        return _parse_remote(name, where)
     if own := _OWN.fullmatch(where):
         return ClassSpec(name, Path(own[1]), own[2])
     if where.endswith(".py"):

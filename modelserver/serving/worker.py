@@ -24,7 +24,7 @@ from modelserver.serving.devices import Hardware
 from modelserver.serving.logs import log_to_stderr
 from modelserver.serving.model_cache import AvailableSystem, Source, load_and_warm
 from modelserver.serving.system_spec import LocalSpec
-from modelserver.systems.base import described
+from modelserver.systems.base import describe_error
 from modelserver.systems.predict_each import free_memory, log_failure, predict_each
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import ItemError, LanguageModel, QAItem, SaliencyOptions
@@ -84,7 +84,7 @@ class Worker:
         self._sources: dict[str, Source] = sources(setup.chosen, setup.hardware)
         self._systems: dict[str, Served] = {}
 
-    def available(self) -> dict[str, AvailableSystem]:
+    def list_available(self) -> dict[str, AvailableSystem]:
         """Return the systems that can be loaded."""
         return {name: source.about for name, source in self._sources.items()}
 
@@ -134,14 +134,14 @@ class Worker:
 
 def _serve(connection: Connection, worker: Worker) -> NoReturn:
     """Answer requests until the other end is closed, then end the process."""
-    with _ending():
+    with _end_on_disconnect():
         while True:
             name, *arguments = connection.recv()
-            _send(connection, _answered(worker, name, arguments))
+            _send(connection, _call_worker(worker, name, arguments))
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
+def _end_on_disconnect() -> Iterator[None]:
     """End the process if the other end of a connection was closed."""
     try:
         yield
@@ -155,10 +155,10 @@ def _send(connection: Connection, answer: object) -> None:
     except OSError:
         raise
     except Exception as error:  # it cannot be pickled, and nothing of it has been sent: a user's class
-        connection.send(ModelServerError(f"the answer cannot be handed on: {described(error)}"))
+        connection.send(ModelServerError(f"the answer cannot be handed on: {describe_error(error)}"))
 
 
-def _answered(worker: Worker, name: str, arguments: Sequence[Any]) -> Any:
+def _call_worker(worker: Worker, name: str, arguments: Sequence[Any]) -> Any:
     """Call a method of the worker and return its result or its error.
 
     The error is always a ModelServerError.
@@ -169,7 +169,7 @@ def _answered(worker: Worker, name: str, arguments: Sequence[Any]) -> Any:
         return error
     except BaseException as error:  # user code, which may even ask to end the process
         log_failure("process_failed", error, request=name)
-        return ModelServerError(described(error))
+        return ModelServerError(describe_error(error))
 
 
 def main() -> None:
@@ -180,7 +180,7 @@ def main() -> None:
     channels = {
         channel: Connection(int(number)) for channel, number in zip(CHANNELS, sys.argv[1:], strict=True)
     }
-    with _ending():
+    with _end_on_disconnect():
         worker = _make_worker(channels["load"].recv(), channels["load"])
     for channel in ("load", "check"):
         threading.Thread(target=_serve, args=(channels[channel], worker), daemon=True).start()

@@ -26,7 +26,7 @@ from typing import Any, Self, cast
 from modelserver.serving.batching import thread_number
 from modelserver.serving.devices import Hardware
 from modelserver.serving.model_cache import AvailableSystem, Source
-from modelserver.serving.system_spec import ChatSpec, RemoteSpec, ServedSpec, computed
+from modelserver.serving.system_spec import ChatSpec, RemoteSpec, ServedSpec, select_local_specs
 from modelserver.serving.worker import CHANNELS, LoadedSystem, Setup
 from modelserver.wire.errors import LoadFailed, ModelServerError, PredictionFailed, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
@@ -149,14 +149,14 @@ class WorkerProcess:
                 self._current = _Subprocess(self._setup)
             return self._current
 
-    def available(self) -> dict[str, AvailableSystem]:
+    def list_available(self) -> dict[str, AvailableSystem]:
         """Return the systems that can be loaded.
 
         Raises what is wrong with the setup.
         """
         running = self.start()
         running.wait_started()
-        return cast(dict[str, AvailableSystem], running.ask("load", "available"))
+        return cast(dict[str, AvailableSystem], running.ask("load", "list_available"))
 
     def load(self, name: str) -> LoadedSystem:
         """Load a system here if needed.
@@ -195,13 +195,13 @@ class WorkerProcess:
         """
         for _ in range(LOAD_ATTEMPTS - 1):
             with suppress(WorkerDied):
-                return self._loaded(name)
+                return self._ensure_loaded(name)
         try:
-            return self._loaded(name)
+            return self._ensure_loaded(name)
         except WorkerDied as error:
             raise LoadFailed(f"{name} could not be loaded: {error}") from error
 
-    def _loaded(self, name: str) -> _Subprocess:
+    def _ensure_loaded(self, name: str) -> _Subprocess:
         running = self.start()
         if name not in running.loaded:
             running.wait_started()
@@ -306,7 +306,7 @@ class WorkerPool:
         batch_seconds: float | None = None,
     ) -> None:
         self._chosen, self._remote_seconds = chosen, remote_seconds
-        here = None if chosen is None else computed(chosen)
+        here = None if chosen is None else select_local_specs(chosen)
         level = logging.getLevelName(logging.getLogger().level)
         setups = [Setup(here, one, level, tuple(sys.path)) for one in hardware] if here != () else []
         self.processes = [WorkerProcess(setup, batch_seconds=batch_seconds) for setup in setups]
@@ -319,7 +319,7 @@ class WorkerPool:
         """
         for process in self.processes:  # all of them, so that they import at the same time
             process.start()
-        available = self.processes[0].available() if self.processes else {}
+        available = self.processes[0].list_available() if self.processes else {}
         names = [spec.name for spec in self._chosen] if self._chosen is not None else list(available)
         remote = {one.name: one for one in self._chosen or () if isinstance(one, RemoteSpec | ChatSpec)}
         return {name: self._source(name, remote.get(name), available) for name in names}

@@ -14,7 +14,7 @@ from modelserver.wire.schema import (
     Fact,
     QAItem,
     QAPrediction,
-    first_problem,
+    format_first_problem,
 )
 
 WARM_UP = QAItem(
@@ -53,7 +53,7 @@ def words(item: QAItem) -> int:
     return len(item.question.split()) + sum(len(text.split()) for text in texts)
 
 
-def completed(item: QAItem, answer: object) -> QAPrediction:
+def complete_prediction(item: QAItem, answer: object) -> QAPrediction:
     """Return a foreign system's answer to an item as a prediction.
 
     ``answer`` is a QAPrediction or a mapping with its fields, of which ``answer`` alone is required;
@@ -68,7 +68,7 @@ def completed(item: QAItem, answer: object) -> QAPrediction:
     try:
         prediction = QAPrediction.model_validate({"id": item.id, "facts": []} | dict(answer))
     except ValidationError as error:
-        raise ValueError(first_problem(error)) from error
+        raise ValueError(format_first_problem(error)) from error
     if prediction.id != item.id:
         raise ValueError(f"id: the answer to {item.id!r} has the id {prediction.id!r}")
     if "\0" in prediction.answer:
@@ -141,7 +141,7 @@ def _tensors(module: Any) -> Iterator[Any]:
     yield from module.buffers()
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return type and text of an error, even if its text itself fails."""
     try:
         text = str(error)
@@ -150,8 +150,8 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Return True if memory ran out: Python's, a GPU's, or torch's on the CPU."""
     # By name and text: this module does not import torch, and on the CPU torch raises a RuntimeError.
     named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return named or "can't allocate memory" in described(error)
+    return named or "can't allocate memory" in describe_error(error)

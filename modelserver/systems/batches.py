@@ -52,10 +52,12 @@ class Groups:
         sizes = (chunks > torch.arange((longest - 1) // steps + 1, device=ids.device)[:, None]).sum(1)
         first = sizes.cumsum(0) - sizes
 
-        def packed(position: Tensor) -> Tensor:
+        def compute_slot(position: Tensor) -> Tensor:
             return position % steps * chunks.sum() + first[position // steps] + rank
 
-        slots = torch.stack([2 * packed(position), 2 * packed(count[ids] - 1 - position) + 1], 1).flatten()
+        slots = torch.stack(
+            [2 * compute_slot(position), 2 * compute_slot(count[ids] - 1 - position) + 1], 1
+        ).flatten()
         all_chunks, rows = int(chunks.sum()), torch.arange(len(slots), device=ids.device)
         halves = slots.new_zeros(2 * steps * all_chunks).scatter_(0, slots, rows)
         before = torch.arange(int(sizes[0]), all_chunks, device=ids.device)
@@ -123,13 +125,13 @@ class Context:
         The word of padding is -1.
         """
         examples, words = rows.split(self.lengths), self.word.split(self.lengths)
-        for few in _few(self.lengths):
+        for few in _split_by_pairs(self.lengths):
             yield (
                 nn.utils.rnn.pad_sequence(examples[few], batch_first=True),
                 nn.utils.rnn.pad_sequence(words[few], batch_first=True, padding_value=-1),
             )
 
-    def only(self, kept: Tensor) -> Context:
+    def select_rows(self, kept: Tensor) -> Context:
         """Return the context without the rows where ``kept`` [K] is false.
 
         They leave not even a gap.
@@ -137,7 +139,7 @@ class Context:
         return Context(self.example[kept], self.article[kept], self.fact[kept], self.key[kept], self.n)
 
 
-def _few(lengths: Sequence[int]) -> Iterator[slice]:
+def _split_by_pairs(lengths: Sequence[int]) -> Iterator[slice]:
     """Yield slices of neighbours with at most `PAIRS` pairs of tokens.
 
     Padding counts. A longer example stands alone.
@@ -174,34 +176,36 @@ class Batch:
 def collate(features: Sequence[Features], device: torch.device) -> Batch:
     """Join items into one batch."""
 
-    def flat(arrays: Sequence[np.ndarray]) -> Tensor:
+    def join_arrays(arrays: Sequence[np.ndarray]) -> Tensor:
         return torch.from_numpy(np.concatenate(arrays)).to(device)
 
-    def padded(arrays: Sequence[np.ndarray]) -> Tensor:
+    def pad_arrays(arrays: Sequence[np.ndarray]) -> Tensor:
         return nn.utils.rnn.pad_sequence([torch.from_numpy(a) for a in arrays], batch_first=True).to(device)
 
     forms = np.cumsum([0] + [len(f.forms) for f in features])
     facts = np.cumsum([0] + [len(f.facts) for f in features])
     articles = np.cumsum([0] + [1 + int(f.article.max(initial=0)) for f in features])
     context = Context(
-        example=flat([np.full(len(f.word), i) for i, f in enumerate(features)]),
-        article=flat([f.article + articles[i] for i, f in enumerate(features)]),
-        fact=flat([np.where(f.fact == NO_FACT, NO_FACT, f.fact + facts[i]) for i, f in enumerate(features)]),
-        key=flat([f.key for f in features]),
+        example=join_arrays([np.full(len(f.word), i) for i, f in enumerate(features)]),
+        article=join_arrays([f.article + articles[i] for i, f in enumerate(features)]),
+        fact=join_arrays(
+            [np.where(f.fact == NO_FACT, NO_FACT, f.fact + facts[i]) for i, f in enumerate(features)]
+        ),
+        key=join_arrays([f.key for f in features]),
         n=len(features),
     )
     return Batch(
-        question_word=padded([f.question_word for f in features]),
-        question_form=padded([f.question_form + forms[i] for i, f in enumerate(features)]),
-        question_key=padded([f.question_key for f in features]),
-        question_mask=padded([np.ones(len(f.question_word), dtype=bool) for f in features]),
-        word=flat([f.word for f in features]),
-        form=flat([f.form + forms[i] for i, f in enumerate(features)]),
-        number=flat([f.number for f in features]),
-        asked=flat([np.isin(f.key, f.question_key) for f in features]),
-        forms=flat([f.forms for f in features]),
+        question_word=pad_arrays([f.question_word for f in features]),
+        question_form=pad_arrays([f.question_form + forms[i] for i, f in enumerate(features)]),
+        question_key=pad_arrays([f.question_key for f in features]),
+        question_mask=pad_arrays([np.ones(len(f.question_word), dtype=bool) for f in features]),
+        word=join_arrays([f.word for f in features]),
+        form=join_arrays([f.form + forms[i] for i, f in enumerate(features)]),
+        number=join_arrays([f.number for f in features]),
+        asked=join_arrays([np.isin(f.key, f.question_key) for f in features]),
+        forms=join_arrays([f.forms for f in features]),
         context=context,
         facts=int(facts[-1]),
-        fact_example=flat([np.full(len(f.facts), i) for i, f in enumerate(features)]),
+        fact_example=join_arrays([np.full(len(f.facts), i) for i, f in enumerate(features)]),
         features=tuple(features),
     )

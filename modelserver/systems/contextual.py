@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from modelserver.inputs.decoding import Bools
-from modelserver.inputs.encoders import longest_window, open_tokenizer, open_untrained, parts_of
+from modelserver.inputs.encoders import find_longest_window, open_tokenizer, open_untrained, parts_of
 from modelserver.inputs.features import Features, Ints, tokenise
 from modelserver.inputs.packing import OF_WINDOWS, plan
 from modelserver.inputs.windows import Encoded, Window, WindowSettings
@@ -82,8 +82,8 @@ class Contextual(Embedder):
         return PieceFeatures(
             **vars(features),
             encoded=encoded,
-            question_first=first_pieces(np.array(words, dtype=np.int64).reshape(-1, 4), asked),
-            first=first_pieces(features.places, encoded.places),
+            question_first=find_first_pieces(np.array(words, dtype=np.int64).reshape(-1, 4), asked),
+            first=find_first_pieces(features.places, encoded.places),
         )
 
     def cost(self, item: QAItem) -> int:
@@ -169,7 +169,7 @@ class Contextual(Embedder):
         return torch.cat(vectors)[back]
 
 
-def first_pieces(words: Ints, pieces: Ints) -> Ints:
+def find_first_pieces(words: Ints, pieces: Ints) -> Ints:
     """Return the first piece that overlaps each word, or NO_PIECE.
 
     Both arguments are rows of the fields of Place, in the order of the text: [K, 4] and [S, 4] give [K].
@@ -216,7 +216,7 @@ class Encoder(NamedTuple):
     @property
     def window(self) -> int:
         """Return the number of pieces to read at once."""
-        return WindowSettings.of_at_most(longest_window(self.model, self.tokenizer)).window
+        return WindowSettings.of_at_most(find_longest_window(self.model, self.tokenizer)).window
 
     def digest(self) -> str:
         """Return hex digits that change with weights, configuration and tokenizer."""

@@ -16,19 +16,19 @@ from pydantic import TypeAdapter, ValidationError
 from modelserver.inputs.decoding import (
     Bools,
     Floats,
-    first_best,
+    find_top_span,
     prediction,
     require_finite_logits,
     span_scores,
     text_logprob,
 )
-from modelserver.inputs.encoders import digest, find_folder, longest_window, open_encoder
+from modelserver.inputs.encoders import digest, find_folder, find_longest_window, open_encoder
 from modelserver.inputs.features import NO_FACT
 from modelserver.inputs.packing import OF_WINDOWS, plan
 from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import Identified, Identity, Labels
-from modelserver.systems.extractive_saliency import ExtractiveSaliency, allowed
+from modelserver.systems.extractive_saliency import ExtractiveSaliency, find_answer_spans
 from modelserver.wire.errors import UnreadableWeights
 from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 
@@ -118,7 +118,7 @@ def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded,
     for (_, first, end), (start_logits, end_logits) in zip(windows, logits, strict=True):
         part = scores[first:end]
         np.maximum(part, span_scores(start_logits, end_logits, longest), out=part)
-    scores[~allowed(encoded, longest)] = -np.inf
+    scores[~find_answer_spans(encoded, longest)] = -np.inf
     return scores
 
 
@@ -127,7 +127,7 @@ def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> 
     best = float(scores.max()) if scores.size else -np.inf
     span, chances = None, [0.0] * len(encoded.facts)
     if np.isfinite(best):
-        span, chances = first_best(scores), relevance(scores - best, encoded).tolist()
+        span, chances = find_top_span(scores), relevance(scores - best, encoded).tolist()
     answered = prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
     target = None if item.target is None else text_logprob(item, encoded, scores, item.target)
     logprob = text_logprob(item, encoded, scores, answered.answer)
@@ -166,7 +166,7 @@ def load(
     revision = digest(folder)
     model, tokenizer = open_encoder(folder, device)
     try:
-        reader = window_reader(tokenizer, read_reading(folder, longest_window(model, tokenizer)))
+        reader = window_reader(tokenizer, read_reading(folder, find_longest_window(model, tokenizer)))
     except ValueError as error:
         raise UnreadableWeights(f"{folder}: {error}") from error
     return ExtractiveSystem(model, reader, revision=revision, **labels)

@@ -15,7 +15,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from modelserver.inputs.decoding import Bools, Floats, joined, span_scores
+from modelserver.inputs.decoding import Bools, Floats, find_allowed_spans, span_scores
 from modelserver.inputs.features import Ints
 from modelserver.inputs.windows import Encoded, Window, WindowReader
 from modelserver.saliency.attribution import IN_QUESTION, Subject
@@ -61,7 +61,7 @@ class ExtractiveSaliency:
         self, item: QAItem, windows: Sequence[Window], logits: Sequence[Floats], options: SaliencyOptions
     ) -> Subject:
         span = options.target == "span"
-        find = _best_span if span else _best_start
+        find = _find_best_span if span else _find_best_start
         longest = self._system.reader.reading.longest
         candidates = [(*find(w, both, longest), w) for w, both in zip(windows, logits, strict=True)]
         value, first, last, window = max(
@@ -73,7 +73,7 @@ class ExtractiveSaliency:
         asked = np.pad(encoded.asked, ((0, 0), (2, 0)))
         asked[:, 0] = IN_QUESTION
         ids = np.concatenate([encoded.question, encoded.ids[window.start : window.end]])
-        rows = self._embedded(torch.from_numpy(ids))
+        rows = self._embed(torch.from_numpy(ids))
         return Subject(
             item=item,
             rows=rows,
@@ -85,7 +85,7 @@ class ExtractiveSaliency:
             inner=Seen(window, span),
         )
 
-    def _embedded(self, ids: Tensor) -> Tensor:
+    def _embed(self, ids: Tensor) -> Tensor:
         with torch.no_grad():
             embedded: Tensor = self._system.model.get_input_embeddings()(ids.to(self._system.model.device))
         return embedded.float()
@@ -96,7 +96,7 @@ class ExtractiveSaliency:
             raise InvalidRequest(
                 'the encoder has no mask token; ask for the baseline "zero"', field="options.baseline"
             )
-        row = self._embedded(torch.tensor([mask or 0]))
+        row = self._embed(torch.tensor([mask or 0]))
         return row if options.baseline == "mask" else torch.zeros_like(row)
 
     def scores(
@@ -106,7 +106,7 @@ class ExtractiveSaliency:
         windows = [subject.inner.window for subject in subjects]
         inputs = self._system.reader.inputs(windows, self._system.model.device)
         tensors = dict(inputs.tensors)
-        embedded = self._embedded(tensors.pop("input_ids"))  # [J, T, d]
+        embedded = self._embed(tensors.pop("input_ids"))  # [J, T, d]
         filled = []
         for of, own, window, offset in zip(embedded, rows, windows, inputs.offset, strict=True):
             asked, read = len(window.encoded.question), window.end - window.start
@@ -125,30 +125,30 @@ class ExtractiveSaliency:
         return start + outputs.end_logits[job, last].float() if subjects[0].inner.span else start
 
 
-def _best_start(window: Window, logits: Floats, longest: int) -> tuple[float, int, int]:
+def _find_best_start(window: Window, logits: Floats, longest: int) -> tuple[float, int, int]:
     """Return the largest start logit of a window and its token, twice."""
     start = np.where(window.encoded.solid[window.start : window.end], logits[0], -np.inf)
     best = int(start.argmax())
     return float(start[best]), best, best
 
 
-def _best_span(window: Window, logits: Floats, longest: int) -> tuple[float, int, int]:
+def _find_best_span(window: Window, logits: Floats, longest: int) -> tuple[float, int, int]:
     """Return the score, first and last token of a window's best span.
 
     In the window that scores it highest, it is the system's answer.
     """
     encoded = window.encoded
-    part = allowed(encoded, longest)[window.start : window.end]
+    part = find_answer_spans(encoded, longest)[window.start : window.end]
     scores = np.where(part, span_scores(logits[0], logits[1], longest), -np.inf)
     first, width = divmod(int(scores.argmax()), longest + 1)
     return float(scores[first, width]), first, first + width
 
 
-def allowed(encoded: Encoded, longest: int) -> Bools:
+def find_answer_spans(encoded: Encoded, longest: int) -> Bools:
     """Return which spans of an item may be an answer, [K, longest + 1].
 
     A span lies in one article, not partly in its title, and its ends are tokens with text.
     """
     solid = encoded.solid
     ends = np.lib.stride_tricks.sliding_window_view(np.pad(solid, (0, longest)), longest + 1)
-    return joined(np.ones(len(encoded), dtype=bool), encoded, longest) & solid[:, None] & ends
+    return find_allowed_spans(np.ones(len(encoded), dtype=bool), encoded, longest) & solid[:, None] & ends

@@ -20,9 +20,9 @@ from safetensors.torch import save as save_weights
 from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, type_logprobs
 from modelserver.inputs.decoding import Floats
-from modelserver.inputs.features import Vocabulary, lower_words, require_free_answer
+from modelserver.inputs.features import Vocabulary, list_lower_words, require_free_answer
 from modelserver.inputs.mentions import TYPES, mentions
-from modelserver.inputs.weight_files import load_weights, naming_file
+from modelserver.inputs.weight_files import load_weights, name_file_in_errors
 from modelserver.systems.base import Identified, Identity, Labels, words
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import LEAST_LOGPROB, AnswerLocation, QAItem, QAPrediction
@@ -65,7 +65,7 @@ class HeuristicSystem(Identified):
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for labels, or texts that lack words."""
         require_free_answer(item)
-        if not lower_words(item.question):
+        if not list_lower_words(item.question):
             raise InvalidRequest("it contains no words", field="question")
         if not any(sentences for _, sentences in item.context):
             raise InvalidRequest("at least one sentence is needed", field="context")
@@ -88,7 +88,7 @@ class HeuristicSystem(Identified):
         sentences = [
             ((title, number), text) for title, texts in item.context for number, text in enumerate(texts)
         ]
-        fact, text = sentences[self.closest(item.question, [text for _, text in sentences])]
+        fact, text = sentences[self.choose_sentence(item.question, [text for _, text in sentences])]
         firsts = {mention.type: mention for mention in reversed(mentions(text))}
         answers = [text[m.start : m.end] if (m := firsts.get(kind)) else "" for kind in TYPES]
 
@@ -111,15 +111,15 @@ class HeuristicSystem(Identified):
             target_logprob=None if item.target is None else logprob(item.target),
         )
 
-    def closest(self, question: str, sentences: Sequence[str]) -> int:
+    def choose_sentence(self, question: str, sentences: Sequence[str]) -> int:
         """Return the number of the chosen sentence."""
         if self.choice.selector == "position":
             return 0
         if self.choice.selector == "encoder":
             return int(np.argmax(self._cosines(question, sentences)))
-        asked = lower_words(question)
-        measure = shared_words if self.choice.selector == "overlap" else common_subsequence
-        return int(np.argmax([measure(asked, lower_words(text)) for text in sentences]))
+        asked = list_lower_words(question)
+        measure = count_shared_words if self.choice.selector == "overlap" else measure_common_subsequence
+        return int(np.argmax([measure(asked, list_lower_words(text)) for text in sentences]))
 
     def _cosines(self, question: str, sentences: Sequence[str]) -> list[float]:
         with torch.inference_mode():
@@ -127,17 +127,17 @@ class HeuristicSystem(Identified):
             return torch.cosine_similarity(vectors[:1], vectors[1:]).tolist()
 
 
-def shared_words(first: Sequence[str], second: Sequence[str]) -> int:
+def count_shared_words(first: Sequence[str], second: Sequence[str]) -> int:
     """Return how many different words both have."""
     return len(set(first) & set(second))
 
 
-def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+def measure_common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the length of the longest word sequence common to both.
 
     Gaps are allowed.
 
-    >>> common_subsequence(["a", "b", "c", "d"], ["b", "x", "d", "c"])
+    >>> measure_common_subsequence(["a", "b", "c", "d"], ["b", "x", "d", "c"])
     2
     """
     lengths = [0] * (len(second) + 1)
@@ -174,24 +174,24 @@ def load(
     Raises UnreadableWeights.
     """
     total = hashlib.sha256()
-    with naming_file(folder / "config.json"):
+    with name_file_in_errors(folder / "config.json"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         choice = choice or Choice(config["selector"], config["predictor"])
         if choice.selector not in SELECTORS or choice.predictor not in PREDICTORS:
             raise ValueError(f"no such selector or predictor: {choice.selector!r}, {choice.predictor!r}")
         sizes = {"size": int(config["size"]), "channels": int(config["channels"])}
     for file in ("vocab.json", "words.safetensors", "head.safetensors"):
-        with naming_file(folder / file):
+        with name_file_in_errors(folder / file):
             total.update((folder / file).read_bytes())
-    with naming_file(folder / "vocab.json"):
+    with name_file_in_errors(folder / "vocab.json"):
         words_model = WordCNN(Vocabulary.load(folder / "vocab.json"), **sizes)
-    with naming_file(folder / "words.safetensors"):
+    with name_file_in_errors(folder / "words.safetensors"):
         load_weights(words_model, folder / "words.safetensors")
     tokenizer = encoders.open_tokenizer(folder / ENCODER)
     # Saved without a head, so the span head that comes with it is new; nothing uses it.
     reader = encoders.open_model(folder / ENCODER, device, trained=False)
-    encoder = EncoderTypes(encoders.without_head(reader, folder / ENCODER), tokenizer)
-    with naming_file(folder / "head.safetensors"):
+    encoder = EncoderTypes(encoders.extract_encoder(reader, folder / ENCODER), tokenizer)
+    with name_file_in_errors(folder / "head.safetensors"):
         load_weights(encoder.out, folder / "head.safetensors")
     total.update(f"{choice}{encoders.digest(folder / ENCODER)}".encode())
     revision = total.hexdigest()[:12]

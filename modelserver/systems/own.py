@@ -39,9 +39,9 @@ from typing import Any
 
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import (
-    completed,
-    described,
-    out_of_memory,
+    complete_prediction,
+    describe_error,
+    is_out_of_memory,
     require_revision,
     weight_bytes,
     words,
@@ -70,7 +70,7 @@ class OwnSystem:
         say: Callable[[QAItem], int] | None = getattr(self._inner, "cost", None)
         if say is None:
             return words(item)
-        with self._look, _no_exit():
+        with self._look, _prevent_exit():
             cost = int(say(item))
         if cost < 0:
             raise ValueError(f"cost returned {cost}, which is below 0")
@@ -82,7 +82,7 @@ class OwnSystem:
         if look is None:
             return
         try:
-            with self._look, _no_exit():
+            with self._look, _prevent_exit():
                 look(item)
         except ValueError as error:
             raise InvalidRequest(str(error)) from error
@@ -94,7 +94,7 @@ class OwnSystem:
         return self._explain if all(map(callable, named)) else None
 
     def _explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
-        with self._turn, _no_exit():
+        with self._turn, _prevent_exit():
             return explain(self._inner, list(items), options, revision=self.revision)
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
@@ -102,14 +102,14 @@ class OwnSystem:
 
         Raises ValueError when the class does not answer each of them as declared.
         """
-        with self._turn, _no_exit():
+        with self._turn, _prevent_exit():
             answers = self._inner.predict(list(items))
             if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
                 raise ValueError(f"predict returned {type(answers).__name__}, not a list of answers")
             answers = list(answers)
         if len(answers) != len(items):
             raise ValueError(f"predict returned {len(answers)} answers to {len(items)} items")
-        return [completed(item, answer) for item, answer in zip(items, answers, strict=True)]
+        return [complete_prediction(item, answer) for item, answer in zip(items, answers, strict=True)]
 
 
 def _turn(shared: bool) -> contextlib.AbstractContextManager[Any]:
@@ -117,14 +117,14 @@ def _turn(shared: bool) -> contextlib.AbstractContextManager[Any]:
 
 
 @contextlib.contextmanager
-def _no_exit() -> Iterator[None]:
+def _prevent_exit() -> Iterator[None]:
     """Turn what would end the thread, such as SystemExit, into a RuntimeError."""
     try:
         yield
     except Exception:
         raise
     except BaseException as error:
-        raise RuntimeError(described(error)) from error
+        raise RuntimeError(describe_error(error)) from error
 
 
 def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
@@ -145,12 +145,12 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
         if inspect.iscoroutinefunction(function):
             raise UnusableSystem(f"{where}: {method} is asynchronous; write it without async")
     try:
-        with _no_exit():
+        with _prevent_exit():
             takes_device = "device" in inspect.signature(kind).parameters
             inner: Any = kind(**({"device": device} if takes_device else {}))
     except Exception as error:  # user code
-        memory = "out of memory: " if out_of_memory(error) else ""
-        raise UnusableSystem(f"{where}: it cannot be created: {memory}{described(error)}") from error
+        memory = "out of memory: " if is_out_of_memory(error) else ""
+        raise UnusableSystem(f"{where}: it cannot be created: {memory}{describe_error(error)}") from error
     description = _description(inner, where) or (inspect.getdoc(kind) or where).partition("\n")[0]
     size = getattr(inner, "weight_bytes", None)
     if size is not None and (not isinstance(size, int) or size < 0):
@@ -178,12 +178,12 @@ def _module(file: Path) -> ModuleType:
         sys.path.append(folder)
     sys.modules[name] = module
     try:
-        with _no_exit():
+        with _prevent_exit():
             spec.loader.exec_module(module)
     except SyntaxError as error:
         raise UnusableSystem(f"{error.filename or file}, line {error.lineno}: {error.msg}") from error
     except Exception as error:  # user code
-        raise UnusableSystem(f"{file}: it cannot be imported: {described(error)}") from error
+        raise UnusableSystem(f"{file}: it cannot be imported: {describe_error(error)}") from error
     return module
 
 

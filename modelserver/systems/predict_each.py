@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from modelserver.systems.base import described, out_of_memory
+from modelserver.systems.base import describe_error, is_out_of_memory
 from modelserver.wire.errors import BudgetSpent, LoadFailed, Unavailable
 from modelserver.wire.schema import ItemError
 from modelserver.wire.system_protocol import Asked, BatchTask, Outcome
@@ -31,13 +31,13 @@ def predict_each(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
         LoadFailed: The system could not be loaded.
     """
     try:
-        return _predicted(system, items)
+        return _predict_batch(system, items)
     except (Unavailable, LoadFailed, BudgetSpent):
         raise
     except Exception as error:  # the edge of the server: a system may be anybody's code
         if len(items) == 1:
             return [item_error(system, items[0], error)]
-        exhausted = out_of_memory(error)
+        exhausted = is_out_of_memory(error)
     # Only here, outside of the handler: the traceback holds what the failed batch had in memory.
     if exhausted:
         free_memory()
@@ -45,7 +45,7 @@ def predict_each(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
     return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
 
 
-def _predicted(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
+def _predict_batch(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
     outcomes = list(system.predict(items))
     if [outcome.id for outcome in outcomes] != [item.id for item in items]:
         raise ValueError("the system did not answer exactly the items it was given, in their order")
@@ -55,11 +55,11 @@ def _predicted(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
 def item_error(system: BatchTask, item: Asked, error: Exception) -> ItemError:
     """Return why an item failed, after logging the error."""
     log_failure("item_failed", error, system=system.name)
-    if out_of_memory(error):
-        message = f"{system.name} ran out of memory on this item alone: {described(error)}"
+    if is_out_of_memory(error):
+        message = f"{system.name} ran out of memory on this item alone: {describe_error(error)}"
         return ItemError(id=item.id, error="out_of_memory", message=message)
     return ItemError(
-        id=item.id, error="prediction_failed", message=f"{system.name} failed: {described(error)}"
+        id=item.id, error="prediction_failed", message=f"{system.name} failed: {describe_error(error)}"
     )
 
 

@@ -15,14 +15,14 @@ import torch
 from modelserver.inputs import encoders
 from modelserver.inputs.decoding import (
     Floats,
-    allowed_scores,
-    first_best,
+    find_top_span,
     prediction,
     require_finite_logits,
+    score_allowed_spans,
     text_logprob,
 )
 from modelserver.inputs.features import Features, Vocabulary, WordLimit, featurise
-from modelserver.inputs.weight_files import half_weights, load_half_weights, naming_file
+from modelserver.inputs.weight_files import load_half_weights, name_file_in_errors, serialise_half_weights
 from modelserver.saliency.attribution import explain
 from modelserver.systems import contextual
 from modelserver.systems.base import Identified, Identity, Labels
@@ -112,14 +112,14 @@ class RecurrentSystem(Identified):
         for item, of, kind in zip(items, features, types, strict=True):
             tokens = slice(token, token := token + len(of.word))
             chances = relevance[fact : (fact := fact + len(of.facts))]
-            scores = allowed_scores(start[tokens], end[tokens], seen[tokens], of)
-            span = first_best(scores) if np.isfinite(scores).any() else None
+            scores = score_allowed_spans(start[tokens], end[tokens], seen[tokens], of)
+            span = find_top_span(scores) if np.isfinite(scores).any() else None
             answer = prediction(item, of, span=span, kind=kind, relevance=chances, threshold=threshold)
-            results.append(_with_logprobs(item, of, answer, scores, log_types[len(results)]))
+            results.append(_add_logprobs(item, of, answer, scores, log_types[len(results)]))
         return results
 
 
-def _with_logprobs(
+def _add_logprobs(
     item: QAItem, located: Features, answer: QAPrediction, scores: Floats, log_types: Sequence[float]
 ) -> QAPrediction:
     """Add the log-probabilities of an answer and of the item's target.
@@ -147,7 +147,7 @@ def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabula
         encoder = Encoder(model.embed.encoder, model.embed.tokenizer)
         contextual.save(folder / contextual.FOLDER, encoder)
     with encoders.parts_of(folder) as part:
-        (part / "model.safetensors").write_bytes(half_weights(model))
+        (part / "model.safetensors").write_bytes(serialise_half_weights(model))
         (part / "config.json").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
         vocabulary.save(part / "vocab.json")
 
@@ -159,21 +159,21 @@ def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> Recurr
     """
     digest = hashlib.sha256()
     for file in ("config.json", "vocab.json", "model.safetensors"):
-        with naming_file(folder / file):
+        with name_file_in_errors(folder / file):
             digest.update((folder / file).read_bytes())
-    with naming_file(folder / "config.json"):
+    with name_file_in_errors(folder / "config.json"):
         config = Config(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
         if config.system != labels["name"]:
             raise ValueError(f"system is {config.system!r}, not {labels['name']!r}")
-    with naming_file(folder / "vocab.json"):
+    with name_file_in_errors(folder / "vocab.json"):
         vocabulary = Vocabulary.load(folder / "vocab.json")
     embed = None
     if config.window:
-        with naming_file(folder / contextual.FOLDER):
+        with name_file_in_errors(folder / contextual.FOLDER):
             encoder = contextual.open_encoder(folder / contextual.FOLDER, config.window)
             embed = Contextual(encoder.model, encoder.tokenizer, config)
         digest.update(encoders.digest(folder / contextual.FOLDER).encode())
-    with naming_file(folder / "model.safetensors"):
+    with name_file_in_errors(folder / "model.safetensors"):
         model = build(config, len(vocabulary), embed)
         load_half_weights(model, folder / "model.safetensors")
     revision = digest.hexdigest()[:12]

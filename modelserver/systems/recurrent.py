@@ -88,7 +88,7 @@ class Embedder(nn.Module):
         """
         return rows[seen]
 
-    def unknown(self, like: Tensor) -> Tensor:  # -> [size]
+    def embed_unknown(self, like: Tensor) -> Tensor:  # -> [size]
         """Return the vector of an unknown word, on the device of ``like``."""
         return like.new_zeros(self.size)
 
@@ -122,7 +122,7 @@ class Embedding(Embedder):
         context = torch.cat([self._look_up(batch.word), spelling[batch.form], marks], -1)
         return self.dropout(question), self.dropout(context)
 
-    def unknown(self, like: Tensor) -> Tensor:
+    def embed_unknown(self, like: Tensor) -> Tensor:
         """Return the vector of an unknown word, [size]."""
         word = torch.full((1,), UNKNOWN, device=like.device)
         no_letters = torch.zeros(1, FORM_LENGTH, dtype=torch.long, device=like.device)
@@ -464,7 +464,7 @@ class SelectAndForget(nn.Module):
             selected = selected | gold
         never = selected.new_zeros(1)  # titles: NO_FACT points here
         seen = torch.cat([selected, never])[context.fact]  # [K]
-        rest = context.only(seen)
+        rest = context.select_rows(seen)
         rows = self.embed.forget(batch, rows, seen)
         encoded = self.read_for_answer(question, rows, rest, batch)
         start, end, kind = self.answer(encoded, rest)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modelserver.inputs.decoding import Bools, best_span
+from modelserver.inputs.decoding import Bools, find_best_span
 from modelserver.inputs.features import NUMBER_FEATURES, Features, Ints, tokenise
 from modelserver.saliency.attribution import IN_QUESTION, Subject
 from modelserver.systems.batches import Batch, collate
@@ -59,8 +59,8 @@ class RecurrentSaliency:
             outputs = self._model.from_vectors(question, rows, batch)
             if isinstance(self._model, SelectAndForget):
                 rows = self._model.embed.forget(batch, rows, outputs.seen)
-            unknown = self._model.embed.unknown(rows) if options.baseline == "mask" else rows.new_zeros(1)
-        marked = options.baseline == "mask"
+            marked = options.baseline == "mask"
+            unknown = self._model.embed.embed_unknown(rows) if marked else rows.new_zeros(1)
         subjects, token, row = [], 0, 0
         for number, (item, of) in enumerate(zip(items, features, strict=True)):
             part = slice(token, token := token + len(of.word))
@@ -118,9 +118,9 @@ def _subject(
     if np.isnan(start).any() or np.isnan(end).any():
         raise PredictionFailed("the system's scores are not numbers: its weights are damaged")
     best = int(np.where(seen, start, -np.inf).argmax())
-    ends = best_span(start, end, seen, features) if span else (best, best)
+    ends = find_best_span(start, end, seen, features) if span else (best, best)
     assert ends is not None  # some word was seen
-    kept = _only(features, seen)
+    kept = _select_seen(features, seen)
     asked = [(IN_QUESTION, 0, token.start, token.end) for token in tokenise(item.question)]
     first, last = len(asked) + np.searchsorted(np.flatnonzero(seen), ends)
     return Subject(
@@ -135,7 +135,7 @@ def _subject(
     )
 
 
-def _only(features: Features, seen: Bools) -> Features:
+def _select_seen(features: Features, seen: Bools) -> Features:
     """Return the features without unseen words, as the answer heads read them."""
     named = ("word", "form", "key", "number", "fact", "places")
     return replace(features, **{name: getattr(features, name)[seen] for name in named})

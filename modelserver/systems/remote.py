@@ -25,9 +25,9 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from pydantic import ValidationError
 
-from modelserver.systems.base import WARM_UP, completed, require_revision, words
+from modelserver.systems.base import WARM_UP, complete_prediction, require_revision, words
 from modelserver.wire.errors import PredictionFailed, Unavailable, UnusableSystem
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 from modelserver.wire.schema import (
     ExplainRequest,
     ExplainResponse,
@@ -36,7 +36,7 @@ from modelserver.wire.schema import (
     QAItem,
     QAPrediction,
     SaliencyOptions,
-    first_problem,
+    format_first_problem,
 )
 
 AWAY = frozenset({408, 429, 502, 503, 504})  # the same items may be answered later
@@ -58,7 +58,7 @@ class RemoteSystem:
 
     def __init__(self, url: str, *, name: str, revision: str | None = None, timeout: float = 60.0) -> None:
         self.name, self._url = name, url
-        self.shown = redacted(urlsplit(url)._replace(query="", fragment="").geturl())
+        self.shown = redact_logins(urlsplit(url)._replace(query="", fragment="").geturl())
         self.description = f"answered by {self.shown}"
         # No proxy from the environment: a proxy cannot reach the loopback address of this machine.
         limits = httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
@@ -98,7 +98,7 @@ class RemoteSystem:
         A server that does not know the address is an UnusableSystem, whose message says so.
         """
         request = ExplainRequest(system=self.name, items=list(items), options=options)
-        response, content = self._sent(urljoin(self._url, EXPLAIN), request.model_dump(mode="json"))
+        response, content = self._post(urljoin(self._url, EXPLAIN), request.model_dump(mode="json"))
         if response.status_code in ABSENT:
             raise UnusableSystem(
                 f"{self.name} has no saliency: its server answers {response.status_code} at {EXPLAIN}"
@@ -107,7 +107,7 @@ class RemoteSystem:
         try:
             reply = ExplainResponse.model_validate_json(content)
         except ValidationError as error:
-            raise PredictionFailed(f"{self.shown}: {EXPLAIN}: {first_problem(error)}") from error
+            raise PredictionFailed(f"{self.shown}: {EXPLAIN}: {format_first_problem(error)}") from error
         if not self._given:
             self._require_same(reply.revision)
         explained = {explanation.id: explanation for explanation in reply.explanations}
@@ -116,7 +116,9 @@ class RemoteSystem:
     def _explanation(self, item: QAItem, answer: Explanation | ItemError | None) -> Explanation | ItemError:
         if isinstance(answer, ItemError):
             return answer
-        problem = "it is not among the explanations" if answer is None else _misplaced(item, answer)
+        problem = (
+            "it is not among the explanations" if answer is None else _describe_misplaced_score(item, answer)
+        )
         if answer is None or problem:
             return ItemError(id=item.id, error="prediction_failed", message=f"{self.shown}: {problem}")
         return answer.model_copy(update={"revision": self.revision})
@@ -128,7 +130,7 @@ class RemoteSystem:
             reason = str(answer["error"])
         else:
             try:
-                return completed(item, answer)
+                return complete_prediction(item, answer)
             except ValueError as error:
                 reason = str(error)
         return ItemError(id=item.id, error="prediction_failed", message=f"{self.shown}: {reason}")
@@ -139,7 +141,7 @@ class RemoteSystem:
             raise ValueError(f"{self.shown}: the first question is not among the predictions")
         if "error" not in predictions[0]:
             try:
-                completed(WARM_UP, predictions[0])
+                complete_prediction(WARM_UP, predictions[0])
             except ValueError as error:
                 raise ValueError(f"{self.shown}: predictions.0.{error}") from error
 
@@ -161,11 +163,11 @@ class RemoteSystem:
 
     def _reply(self, items: Sequence[QAItem]) -> Mapping[str, Any]:
         body = {"items": [item.model_dump(mode="json") for item in items]}
-        response, content = self._sent(self._url, body)
+        response, content = self._post(self._url, body)
         self._require_success(response)
-        return self._parsed(content, {item.id for item in items})
+        return self._parse_reply(content, {item.id for item in items})
 
-    def _sent(self, url: str, body: object) -> tuple[httpx.Response, bytes]:
+    def _post(self, url: str, body: object) -> tuple[httpx.Response, bytes]:
         """Post and return the response with its body.
 
         Raises Unavailable and PredictionFailed.
@@ -205,7 +207,7 @@ class RemoteSystem:
             raise Unavailable(message, retry_after=float(wait) if wait.isdecimal() else None)
         raise PredictionFailed(message) if status in BLAMES else UnusableSystem(message)
 
-    def _parsed(self, content: bytes, asked: Set[str]) -> Mapping[str, Any]:
+    def _parse_reply(self, content: bytes, asked: Set[str]) -> Mapping[str, Any]:
         try:
             reply = json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -226,7 +228,7 @@ class RemoteSystem:
         return {"revision": reply.get("revision"), "predictions": predictions}
 
 
-def _misplaced(item: QAItem, explanation: Explanation) -> str:
+def _describe_misplaced_score(item: QAItem, explanation: Explanation) -> str:
     """Return the score that lies outside the item, or the empty text."""
     for number, score in enumerate(explanation.scores):
         text: str | None = item.question

@@ -128,7 +128,7 @@ def cut(gold: GoldExample, stage: int, rng: np.random.Generator) -> GoldExample:
     return gold.model_copy(update={"context": context, "supporting_facts": facts})
 
 
-def written(gold: GoldExample, order: Order) -> tuple[str, list[Piece]]:
+def write_example(gold: GoldExample, order: Order) -> tuple[str, list[Piece]]:
     """Return the prompt of an example, and what the model should write."""
     texts = dict(gold.context)
     numbers = {fact: number for number, fact in enumerate(number_sentences(gold.context).facts, start=1)}
@@ -242,7 +242,7 @@ class Batches(torch.utils.data.Dataset[Batch]):
             text = encode(self.tokenizer, cut(gold, STAGES[stage], rng), order)
             longest = max(longest, len(text[0]))
             if texts and longest * (len(texts) + 1) > self.recipe.tokens:
-                return padded(texts)
+                return pad_texts(texts)
             texts.append(text)
 
 
@@ -250,7 +250,7 @@ def encode(
     tokenizer: PreTrainedTokenizerBase, gold: GoldExample, order: Order
 ) -> tuple[list[int], list[float]]:
     """Return tokens and weights of a text."""
-    prompt, pieces = written(gold, order)
+    prompt, pieces = write_example(gold, order)
     parts = tokenizer([prompt, *(piece.text for piece in pieces)], add_special_tokens=False)["input_ids"]
     weights = [0.0, *(piece.weight for piece in pieces)]
     return (
@@ -259,7 +259,7 @@ def encode(
     )
 
 
-def padded(texts: Sequence[tuple[list[int], list[float]]]) -> Batch:
+def pad_texts(texts: Sequence[tuple[list[int], list[float]]]) -> Batch:
     """Return texts as one batch."""
     shape = len(texts), max(len(tokens) for tokens, _ in texts)
     batch = Batch(
@@ -324,7 +324,7 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
 
     def step(self) -> float:
         """Learn from one batch and return its loss."""
-        batch = next(self._batches, None) or self._next_batches()
+        batch = next(self._batches, None) or self._make_batches()
         self.model.train()
         pace = cosine_pace(self.steps, self.recipe.warm_up, self.recipe.steps)
         loss, _ = self._loss(batch)
@@ -339,8 +339,8 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         """
         self.model.eval()
         with torch.inference_mode():
-            of_stage, _ = self._on_dev(dev, self.stage)
-            whole, right = self._on_dev(dev, len(STAGES) - 1)
+            of_stage, _ = self._evaluate_on_dev(dev, self.stage)
+            whole, right = self._evaluate_on_dev(dev, len(STAGES) - 1)
         row: loop.Row = {
             "stage": float(self.stage),
             "loss_of_stage": of_stage,
@@ -362,7 +362,7 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         halved = copy.deepcopy(self.model.model).half()
         encoders.save(folder, halved, self.tokenizer, {SYSTEM_FILE: SYSTEM})
 
-    def _next_batches(self) -> Batch:
+    def _make_batches(self) -> Batch:
         """Make the batches up to the next check; return the first."""
         until = min(self.total_steps, (self.steps // self.check_every + 1) * self.check_every)
         steps = range(self.steps, until)
@@ -370,7 +370,7 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         self._batches = iter(torch.utils.data.DataLoader(batches, batch_size=None, num_workers=self.workers))
         return next(self._batches)
 
-    def _on_dev(self, dev: Sequence[GoldExample], stage: int) -> tuple[float, float]:
+    def _evaluate_on_dev(self, dev: Sequence[GoldExample], stage: int) -> tuple[float, float]:
         """Return loss in nats a token, and share of right tokens among values."""
         rng = np.random.default_rng(self.recipe.seed)
         texts = [
@@ -380,7 +380,7 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         size = max(1, self.recipe.tokens // len(texts[-1][0]))
         sums = torch.zeros(4, dtype=torch.float64)
         for start in range(0, len(texts), size):
-            batch = padded(texts[start : start + size])
+            batch = pad_texts(texts[start : start + size])
             _, (nats, right, weights) = self._loss(batch)
             values = weights != OF_FORM
             sums += torch.tensor([nats.sum(), len(nats), (right & values).sum(), values.sum()])
@@ -422,10 +422,10 @@ def world_lm(*, options: LanguageOptions) -> None:
     require_free(options.out, **options.start)
     device = options.apply()
 
-    def generated(split: Any, count: int, seed: int) -> list[GoldExample]:
+    def generate_examples(split: Any, count: int, seed: int) -> list[GoldExample]:
         return parse_gold(generate(split, count, seed), "world")
 
-    examples, dev = options.open_examples(read_gold, generated)
+    examples, dev = options.open_examples(read_gold, generate_examples)
     trainer = new_trainer(examples, part_of(options, Recipe), device, options.workers)
     train_with_progress(trainer, dev, options.out, **options.start)
 
@@ -437,7 +437,7 @@ def new_trainer(
     torch.manual_seed(recipe.seed)
     texts = []
     for number, gold in enumerate(examples[:1_500]):
-        prompt, pieces = written(gold, ORDERS[number % 2])
+        prompt, pieces = write_example(gold, ORDERS[number % 2])
         texts.append(prompt + "".join(piece.text for piece in pieces).removesuffix(END))
     tokenizer = new_tokenizer(texts, recipe.pieces)
     model = new_model(tokenizer)

@@ -40,7 +40,7 @@ class Coupling:
     form: Form = "sum"
 
 
-def coupling_cost(answer: Tensor, explanation: Tensor, coupling: Coupling) -> Tensor:
+def compute_coupling_cost(answer: Tensor, explanation: Tensor, coupling: Coupling) -> Tensor:
     """Return J of each question: [N] from p_a [N] and p_e [N]."""
     right = (1 - explanation) * coupling.c1
     wrong = explanation * coupling.c2 + (1 - explanation) * coupling.c3

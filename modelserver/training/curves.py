@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.io.whole_files import whole
+from analysis.io.whole_files import write_whole
 
 # Colours: Okabe and Ito 2008; each curve has a marker of its own as well.
 CURVES = (
@@ -49,7 +49,7 @@ def draw(path: Path, rows: Sequence[Mapping[str, float | None]], title: str) -> 
             axes.grid(alpha=0.3)
         if right.lines:
             right.legend(fontsize=7)
-        with whole(path) as part:
+        with write_whole(path) as part:
             figure.savefig(part, format="svg", metadata={"Date": None, "Creator": None})
 
 

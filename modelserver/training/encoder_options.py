@@ -12,7 +12,7 @@ from cyclopts.validators import mutually_exclusive
 from torch import nn
 
 from modelserver.inputs import encoders
-from modelserver.inputs.encoders import find_folder, new_encoder, without_head
+from modelserver.inputs.encoders import extract_encoder, find_folder, new_encoder
 from modelserver.systems.contextual import Encoder
 from modelserver.training.options import Count, EncoderRate, Hub, options_of_command
 
@@ -117,4 +117,4 @@ def open_named(
                 part.p = 0.0
         for rate in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             setattr(model.config, rate, 0.0)
-    return Encoder(without_head(model, name), tokenizer)
+    return Encoder(extract_encoder(model, name), tokenizer)

@@ -22,14 +22,14 @@ from torch import nn
 
 from analysis.scores.hotpotqa import answer_f1, exact_match
 from modelserver.evaluation.predict_file import predict_all
-from modelserver.inputs.encoders import longest_window, save
+from modelserver.inputs.encoders import find_longest_window, save
 from modelserver.inputs.features import Ints, texts_of
 from modelserver.inputs.span_qa import FORMATS, ReadingExample, read_hotpotqa
 from modelserver.inputs.windows import Inputs, WindowReader, WindowSettings
 from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, NEW_RATE, RATE, EncoderName, open_reader_model
-from modelserver.training.loop import Row, make_room, rate_groups, scheduled_pace, train_with_progress
+from modelserver.training.loop import Row, make_room, rate_groups, schedule_pace, train_with_progress
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -46,7 +46,7 @@ from modelserver.training.options import (
     options_of_command,
     part_of,
 )
-from modelserver.training.span_loss import Labelled, groups, label, learnable, loss, readable
+from modelserver.training.span_loss import Labelled, groups, is_readable, label, loss, select_learnable
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 Format = Literal["hotpotqa", "quoref", "squad"]
@@ -97,7 +97,7 @@ class Recipe(Schedule):
 def pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
     warm_up = recipe.warm_up_steps or max(1, round(recipe.warm_up * recipe.steps))
-    return scheduled_pace(step, recipe.schedule or "linear-to-zero", warm_up, recipe.steps)
+    return schedule_pace(step, recipe.schedule or "linear-to-zero", warm_up, recipe.steps)
 
 
 class FineTuner(loop.Trainer[ReadingExample]):
@@ -140,7 +140,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
         self.optimiser.zero_grad()
         total = 0.0
         for group in groups(examples, self.reader, self.recipe.tokens):
-            value = self.summed_loss(group, rng) / len(examples)
+            value = self.sum_loss(group, rng) / len(examples)
             value.backward()
             total += value.item()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
@@ -154,7 +154,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
         """Return the windows of an example that a step learns from."""
         return label(example, self.reader, self.recipe.windows, rng)
 
-    def summed_loss(self, group: Sequence[Labelled], _rng: np.random.Generator) -> torch.Tensor:
+    def sum_loss(self, group: Sequence[Labelled], _rng: np.random.Generator) -> torch.Tensor:
         """Return the summed loss of examples."""
         inputs = self.inputs(group)
         with mixed_precision(self.model.device):
@@ -235,7 +235,7 @@ def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, devic
     one of them scores 1/n of its F1 and no exact match (see `read_quoref`).
     A question that the system cannot read counts 0.
     """
-    read = [example for example in dev if readable(example, system.reader)]
+    read = [example for example in dev if is_readable(example, system.reader)]
     predictions = predict_all(system, [example.item for example in read], device=device)
     em = f1 = 0.0
     for example, prediction in zip(read, predictions, strict=True):
@@ -287,11 +287,11 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
         options.encoder, texts, options.vocabulary_size, allow_hub=options.allow_hub, device=device
     )
     reader = reader_of(options, model, tokenizer)
-    examples = learnable(train_set, reader)
+    examples = select_learnable(train_set, reader)
     if not examples:
         raise UnreadableData(f"{options.train_file}: not one answer is found in its context")
     sys.stderr.write(f"{len(examples)} of {len(train_set)} questions can be learned from\n")
-    if long := sum(not readable(example, reader) for example in dev):
+    if long := sum(not is_readable(example, reader) for example in dev):
         sys.stderr.write(f"{long} of {len(dev)} dev questions are too long or empty, and count 0\n")
     tuner = FineTuner(model, tokenizer, reader, recipe_of(options, len(examples)), examples)
     train_with_progress(tuner, dev, options.out, **options.start)
@@ -350,7 +350,7 @@ def reader_of(
         UnreadableData: The encoder reads less than --window at once.
         UnreadableWeights: Its tokenizer does not fit.
     """
-    most = longest_window(model, tokenizer)
+    most = find_longest_window(model, tokenizer)
     if options.window is not None and options.window > most:
         raise UnreadableData(f"--window {options.window}: the encoder reads at most {most} tokens")
     try:

@@ -53,7 +53,7 @@ class Labelled:
     type: MentionType
 
 
-def labelled(examples: Iterable[GoldExample]) -> Iterator[Labelled]:
+def label_questions(examples: Iterable[GoldExample]) -> Iterator[Labelled]:
     """Yield the questions whose answer is mentioned in a supporting fact."""
     for gold in examples:
         facts = set(gold.supporting_facts)
@@ -273,15 +273,17 @@ def heuristic(*, options: HeuristicOptions) -> None:
 
 def read_labelled(path: Path) -> list[Labelled]:
     """Return the labelled questions of a file; raise UnreadableData for none."""
-    return _some(labelled(read_gold(path)), str(path))
+    return _require_examples(label_questions(read_gold(path)), str(path))
 
 
 def generate_labelled(split: Split, count: int, seed: int) -> list[Labelled]:
     """Return those of a generated split; raise UnreadableData for none."""
-    return _some(labelled(parse_gold(generate(split, count, seed), "world")), f"generated {split} data")
+    return _require_examples(
+        label_questions(parse_gold(generate(split, count, seed), "world")), f"generated {split} data"
+    )
 
 
-def _some(examples: Iterable[Labelled], source: str) -> list[Labelled]:
+def _require_examples(examples: Iterable[Labelled], source: str) -> list[Labelled]:
     if listed := list(examples):
         return listed
     raise UnreadableData(f"{source}: {UNTYPED}")
@@ -294,4 +296,4 @@ def open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:
         model, tokenizer = encoders.new_encoder(questions, cpu, hidden=64, layers=2, heads=2, pieces=1500)
     else:
         model, tokenizer = encoders.open_encoder(folder, cpu, trained=False)
-    return EncoderTypes(encoders.without_head(model, folder or "new encoder"), tokenizer)
+    return EncoderTypes(encoders.extract_encoder(model, folder or "new encoder"), tokenizer)

@@ -128,15 +128,15 @@ def search(
             report(done[-1])
         _keep_best(out, done[: number + 1])
         advance(1)
-    return best(done)
+    return find_best_run(done)
 
 
-def best(done: Sequence[Run]) -> Run:
+def find_best_run(done: Sequence[Run]) -> Run:
     """Return the first run with the largest share inside predicted facts."""
-    return max(done, key=lambda run: -1.0 if _inside(run) is None else _inside(run))
+    return max(done, key=lambda run: -1.0 if _read_inside_share(run) is None else _read_inside_share(run))
 
 
-def _inside(run: Run) -> Any:
+def _read_inside_share(run: Run) -> Any:
     return run["scores"]["loca_inside"]
 
 
@@ -145,7 +145,7 @@ def _keep_best(out: Path, done: Sequence[Run]) -> None:
     last = out / f"run-{done[-1]['run']}"
     if not last.is_dir():
         return
-    if best(done) is done[-1]:
+    if find_best_run(done) is done[-1]:
         if (out / BEST).exists():
             shutil.rmtree(out / BEST)
         last.replace(out / BEST)
@@ -165,7 +165,7 @@ def _read(path: Path) -> list[Run]:
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
             row = json.loads(line)
-            _inside(row)
+            _read_inside_share(row)
         except (ValueError, TypeError, KeyError) as error:
             raise UnreadableData(f"{path}: line {number}: not a run of a search: {error}") from error
         rows.append(row)

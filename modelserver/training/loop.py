@@ -161,7 +161,7 @@ def train(
     make_room(out, **start)
     settings = {**trainer.settings(), "dev": digest(dev, trainer.describe)}
     if (out / LOG).exists() and not (out / STATE).exists():
-        return _best(trainer, _finished(trainer, out, settings))
+        return _find_best_row(trainer, _read_finished_log(trainer, out, settings))
     rows: list[Row] = []
     if (out / STATE).exists():
         rows = _restore(trainer, out, settings)
@@ -183,14 +183,14 @@ def train(
         row["processor_seconds"] = time.process_time() - processor
         row |= trainer.evaluate(dev)
         rows, losses = [*rows, row], []
-        with _writing(out):
+        with _name_folder_in_errors(out):
             checkpoint.write(out / STATE, trainer.model, trainer.optimiser, rows, settings)
             _publish(trainer, rows, out)
         report(row)
-    with _writing(out):
+    with _name_folder_in_errors(out):
         replace_file(out / SETTINGS, json.dumps(settings, indent=2) + "\n")
         (out / STATE).unlink(missing_ok=True)
-    return _best(trainer, rows)
+    return _find_best_row(trainer, rows)
 
 
 def print_row(row: Row) -> None:
@@ -259,7 +259,7 @@ def make_room(out: Path, **start: Unpack[Start]) -> None:
         UnreadableData: As `require_free`, or the folder cannot be written.
     """
     require_free(out, **start)
-    with _writing(out):
+    with _name_folder_in_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()
         if start.get("overwrite"):
@@ -292,7 +292,7 @@ def cosine_pace(step: int, warm_up: int, total: int) -> float:
     return 0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2
 
 
-def scheduled_pace(step: int, schedule: ScheduleName, warm_up: int, total: int) -> float:
+def schedule_pace(step: int, schedule: ScheduleName, warm_up: int, total: int) -> float:
     """Return the share of the full learning rate at a step, in (0, 1].
 
     It rises linearly during the warm-up, of 1 step at least, then falls by the schedule: to a tenth, to zero
@@ -311,12 +311,12 @@ def _restore(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> l
     state = checkpoint.read(out / STATE, settings)
     trainer.go_to(int(state.rows[-1]["step"] or 0))
     state.load(trainer.model, trainer.optimiser)
-    with _writing(out):
+    with _name_folder_in_errors(out):
         _publish(trainer, state.rows, out)
     return state.rows
 
 
-def _finished(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> list[Row]:
+def _read_finished_log(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> list[Row]:
     """Return the log rows of a finished training with these settings."""
 
     def row_of(value: dict[str, float | None]) -> Row:
@@ -331,13 +331,13 @@ def _finished(trainer: Trainer[Any], out: Path, settings: Mapping[str, Any]) -> 
 
 def _publish(trainer: Trainer[Any], rows: list[Row], out: Path) -> None:
     """Write the weights if they are the best so far, the log and the curves."""
-    if trainer.is_candidate(rows[-1]) and rows[-1] is _best(trainer, rows):
+    if trainer.is_candidate(rows[-1]) and rows[-1] is _find_best_row(trainer, rows):
         trainer.save(out)
     replace_file(out / LOG, json_lines(rows))
     curves.draw(out / CURVES, rows, trainer.title)
 
 
-def _best(trainer: Trainer[Any], rows: Sequence[Row]) -> Row:
+def _find_best_row(trainer: Trainer[Any], rows: Sequence[Row]) -> Row:
     """Return the first candidate row with the highest score."""
     return max(rows, key=lambda row: (trainer.is_candidate(row), row[trainer.selection] or 0.0))
 
@@ -346,12 +346,12 @@ def _is_stopped_early(trainer: Trainer[Any], rows: Sequence[Row]) -> bool:
     """Return whether the last checks of a run bettered nothing."""
     if trainer.patience is None or not rows or not trainer.is_candidate(rows[-1]):
         return False
-    best = _best(trainer, rows)
+    best = _find_best_row(trainer, rows)
     return len(rows) - 1 - next(i for i, row in enumerate(rows) if row is best) >= trainer.patience
 
 
 @contextmanager
-def _writing(out: Path) -> Iterator[None]:
+def _name_folder_in_errors(out: Path) -> Iterator[None]:
     """Name the folder in errors of writing to it."""
     try:
         yield

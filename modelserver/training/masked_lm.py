@@ -31,7 +31,7 @@ from modelserver.training.extractive import (
 )
 from modelserver.training.loop import Row, train_with_progress
 from modelserver.training.options import options_of_command
-from modelserver.training.span_loss import Labelled, groups, readable
+from modelserver.training.span_loss import Labelled, groups, is_readable
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 PREDICTED = 0.15  # of the words
@@ -52,7 +52,7 @@ class MaskedTrainer(FineTuner):
         windows = self.reader.windows(self.reader.encode(example.item))
         return Labelled(windows[: self.recipe.windows], [])
 
-    def summed_loss(self, group: Sequence[Labelled], rng: np.random.Generator) -> Tensor:
+    def sum_loss(self, group: Sequence[Labelled], rng: np.random.Generator) -> Tensor:
         """Return the mean loss of the predicted words, times the examples."""
         logits, words = self._predict(group, rng)
         return cross_entropy(logits, words) * len(group)
@@ -61,7 +61,7 @@ class MaskedTrainer(FineTuner):
         """Return the share of masked words that are predicted right."""
         self.model.eval()
         rng = np.random.default_rng(0)  # the same words at each check
-        labelled = [self.label(example, rng) for example in dev if readable(example, self.reader)]
+        labelled = [self.label(example, rng) for example in dev if is_readable(example, self.reader)]
         right = total = 0
         with torch.inference_mode():
             for group in groups(labelled, self.reader, self.recipe.tokens):
@@ -133,7 +133,7 @@ def masked_lm(*, options: MaskedOptions) -> None:
     if tokenizer.mask_token_id is None:
         raise UnreadableWeights(f"{options.encoder}: its tokenizer has no mask")
     reader = reader_of(options, model, tokenizer)
-    examples = [example for example in train_set if readable(example, reader)]
+    examples = [example for example in train_set if is_readable(example, reader)]
     if not examples:
         raise UnreadableData(f"{options.train_file}: not one question can be read")
     sys.stderr.write(f"{len(examples)} of {len(train_set)} questions can be learned from\n")

@@ -52,7 +52,7 @@ class Muon(torch.optim.Optimizer):
             moments = [self._moment(each, "moment") for each in matrices]
             gradients = [each.grad for each in matrices if each.grad is not None]
             torch._foreach_lerp_(moments, gradients, 1 - group["momentum"])
-            updates = orthogonalised(torch.stack(torch._foreach_lerp(gradients, moments, group["momentum"])))
+            updates = orthogonalise(torch.stack(torch._foreach_lerp(gradients, moments, group["momentum"])))
             scale = max(1.0, shape[0] / shape[1]) ** 0.5
             torch._foreach_mul_(matrices, 1 - group["lr"] * group["decay"])
             torch._foreach_add_(matrices, list(updates.unbind()), alpha=-group["lr"] * scale)
@@ -76,7 +76,7 @@ class Muon(torch.optim.Optimizer):
         return state[name]
 
 
-def orthogonalised(matrices: Tensor) -> Tensor:
+def orthogonalise(matrices: Tensor) -> Tensor:
     """Return the nearest matrices with orthonormal rows or columns, roughly.
 
     Singular values come to lie between about 0.7 and 1.2.

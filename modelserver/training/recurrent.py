@@ -24,7 +24,7 @@ from modelserver.systems.recurrent import Config, Embedding, Qi2019, SelectAndFo
 from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
-from modelserver.training.loop import Row, rate_groups, require_free, scheduled_pace, train_with_progress
+from modelserver.training.loop import Row, rate_groups, require_free, schedule_pace, train_with_progress
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -219,7 +219,7 @@ class Trainer(loop.Trainer[GoldExample]):
 
 def pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
-    return scheduled_pace(step, recipe.schedule or "cosine", recipe.warm_up, recipe.steps)
+    return schedule_pace(step, recipe.schedule or "cosine", recipe.warm_up, recipe.steps)
 
 
 def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
@@ -327,7 +327,9 @@ class Work:
         choose = options.selection.of
         train_set, dev = options.open_examples(
             lambda path: choose(read_gold(path), path),
-            lambda split, n, seed: choose(_generated(split, n, seed), f"generated questions, {split}"),
+            lambda split, n, seed: choose(
+                _generate_examples(split, n, seed), f"generated questions, {split}"
+            ),
         )
         vectors = None
         if options.word_vectors is not None:
@@ -357,5 +359,5 @@ class Work:
         )
 
 
-def _generated(split: Split, n: int, seed: int) -> list[GoldExample]:
+def _generate_examples(split: Split, n: int, seed: int) -> list[GoldExample]:
     return parse_gold(generate(split, n, seed), f"world {seed}, {split}")

@@ -18,7 +18,7 @@ from modelserver.systems.recurrent import ANSWER_TYPES, Outputs
 from modelserver.training.coupling_loss import (
     Coupling,
     answer_probability,
-    coupling_cost,
+    compute_coupling_cost,
     explanation_probability,
 )
 
@@ -98,4 +98,4 @@ def loss(
         return total
     answer = answer_probability(start, end, kind, first=first, last=last, types=types)
     explanation = explanation_probability(facts, gold, batch.fact_example, len(examples), coupling.form)
-    return total + coupling_cost(answer, explanation, coupling).mean()
+    return total + compute_coupling_cost(answer, explanation, coupling).mean()

@@ -107,12 +107,12 @@ def groups(examples: Sequence[Labelled], reader: WindowReader, tokens: int) -> I
         yield group
 
 
-def learnable(examples: Sequence[ReadingExample], reader: WindowReader) -> list[ReadingExample]:
+def select_learnable(examples: Sequence[ReadingExample], reader: WindowReader) -> list[ReadingExample]:
     """Return readable examples with an answer that fits into a window."""
-    return [e for e in examples if readable(e, reader) and label(e, reader, 1, np.random.default_rng(0))]
+    return [e for e in examples if is_readable(e, reader) and label(e, reader, 1, np.random.default_rng(0))]
 
 
-def readable(example: ReadingExample, reader: WindowReader) -> bool:
+def is_readable(example: ReadingExample, reader: WindowReader) -> bool:
     """Return whether the reader accepts the question and the context."""
     try:
         reader.encode(example.item)

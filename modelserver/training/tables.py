@@ -13,7 +13,7 @@ import numpy as np
 
 from modelserver.training.loop import require_free, require_new
 from modelserver.training.options import Count, Output, options_of_command
-from modelserver.world.items import whole
+from modelserver.world.items import write_whole
 
 Key = TypeVar("Key", bound=tuple[str, ...])  # names of a row in table.json, from the outermost
 NOT_AVERAGED = "interval"  # each is of one seed's scores; their means would be of nothing
@@ -85,7 +85,7 @@ class Table(Generic[Key]):
                 part = part.setdefault(name, {})
             for seed, folder in folders.items():
                 runs[seed] = score(key, seed, folder)
-                part[key[-1]] = over_seeds(runs)
+                part[key[-1]] = average_over_seeds(runs)
                 _write(self.path, json.dumps(table, indent=2) + "\n")
         text = written(table)
         _write(self.path.with_suffix(".md"), text)
@@ -93,7 +93,7 @@ class Table(Generic[Key]):
 
 
 def _write(path: Path, text: str) -> None:
-    with whole(path) as partial:
+    with write_whole(path) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
@@ -103,7 +103,7 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int 
     return "".join(f"| {' | '.join(row)} |\n" for row in (heads, below, *rows))
 
 
-def over_seeds(runs: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+def average_over_seeds(runs: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the scores of a variant over its seeds.
 
     Args:
@@ -115,25 +115,25 @@ def over_seeds(runs: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         the runs themselves as ``seeds``, but no confidence intervals.
 
     Examples:
-        >>> over_seeds({1: {"n": 4, "accuracy": 0.5}, 2: {"n": 4, "accuracy": 1.0}})["accuracy"]
+        >>> average_over_seeds({1: {"n": 4, "accuracy": 0.5}, 2: {"n": 4, "accuracy": 1.0}})["accuracy"]
         0.75
     """
     listed = list(runs.values())
-    mean: dict[str, Any] = _over(listed, np.mean)
+    mean: dict[str, Any] = _summarise_runs(listed, np.mean)
     if len(listed) == 1:
         return mean
-    return {**mean, "sd": _over(listed, lambda values: np.std(values, ddof=1)), "seeds": dict(runs)}
+    return {**mean, "sd": _summarise_runs(listed, lambda values: np.std(values, ddof=1)), "seeds": dict(runs)}
 
 
-def _over(runs: Sequence[Any], summary: Callable[[list[Any]], Any]) -> Any:
+def _summarise_runs(runs: Sequence[Any], summary: Callable[[list[Any]], Any]) -> Any:
     first = runs[0]
     if isinstance(first, Mapping):
         common = [name for name in first if all(name in run for run in runs)]
         if len(runs) > 1:
             common = [name for name in common if name != NOT_AVERAGED]
-        return {name: _over([run[name] for run in runs], summary) for name in common}
+        return {name: _summarise_runs([run[name] for run in runs], summary) for name in common}
     if isinstance(first, (list, tuple)):
-        return [_over(values, summary) for values in zip(*runs, strict=True)]
+        return [_summarise_runs(values, summary) for values in zip(*runs, strict=True)]
     if isinstance(first, str) or any(each is None for each in runs):
         return first
     value = float(summary(list(runs)))
@@ -144,7 +144,7 @@ def cell(row: Mapping[str, Any], *names: str, form: str = ".2f") -> str:
     """Return a score of a row as a table shows it, ± its SD if there is one.
 
     Args:
-        row: Scores as `over_seeds` returns them.
+        row: Scores as `average_over_seeds` returns them.
         names: Of the score, from the outermost; the cell of one that is not
             there is empty.
         form: Of the number; of a percentage if it ends in %.
@@ -155,12 +155,12 @@ def cell(row: Mapping[str, Any], *names: str, form: str = ".2f") -> str:
         >>> cell({"find": {"f1": 0.714}}, "find", "f1"), cell({}, "find", "f1")
         ('0.71', '')
     """
-    numbers = [number for part in (row, row.get("sd")) if (number := _at(part, names)) is not None]
+    numbers = [number for part in (row, row.get("sd")) if (number := _read_nested(part, names)) is not None]
     shown = " ± ".join(f"{number:{form}}".rstrip("%") for number in numbers)
     return f"{shown} %" if shown and form.endswith("%") else shown
 
 
-def _at(part: Any, names: Sequence[str]) -> float | None:
+def _read_nested(part: Any, names: Sequence[str]) -> float | None:
     for name in names:
         part = (part or {}).get(name)
     return part

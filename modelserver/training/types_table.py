@@ -74,10 +74,10 @@ def types_table(*, options: TypesTableOptions) -> None:
         last = train(trainer, test, out, **options.start)  # the test set chooses nothing
         return {"n": len(test), "accuracy": last["accuracy"], "macro_f1": last["macro_f1"]}
 
-    table.fill(score, written)
+    table.fill(score, format_table)
 
 
-def written(table: dict[Row, dict[str, Any]]) -> str:
+def format_table(table: dict[Row, dict[str, Any]]) -> str:
     """Return the table in Markdown; with several seeds, mean ± SD."""
     rows = []
     for name, title in TITLES.items():

@@ -43,8 +43,8 @@ from modelserver.wire.schema import (
     SystemInfo,
     SystemList,
     Wire,
-    first_problem,
-    plain_message,
+    format_first_problem,
+    format_problem_message,
 )
 from modelserver.wire.system_protocol import Outcome
 
@@ -146,20 +146,20 @@ class ModelClient:
 
     def systems(self) -> SystemList:
         """Return the systems that all answering servers have in common."""
-        return self._retried(10.0, self._systems)
+        return self._ask_with_retries(10.0, self._systems)
 
     def _systems(self, first: Server, seconds: float) -> SystemList:
         """Ask the first server, which must answer, and all that do not rest."""
-        lists = {first: self._listed(first, seconds)}
+        lists = {first: self._fetch_system_list(first, seconds)}
         tried = [first]
         while (server := self._servers.take(tried)) is not None:
             tried.append(server)
-            with suppress(Unavailable), self._returning(server):
-                lists[server] = self._listed(server, seconds)
-        return SystemList(systems=_common(lists))
+            with suppress(Unavailable), self._report_outcome(server):
+                lists[server] = self._fetch_system_list(server, seconds)
+        return SystemList(systems=_find_common_systems(lists))
 
-    def _listed(self, server: Server, seconds: float) -> SystemList:
-        listed = _parsed(SystemList, self._sent(server, "/v1/systems", seconds))
+    def _fetch_system_list(self, server: Server, seconds: float) -> SystemList:
+        listed = _parse_response(SystemList, self._send(server, "/v1/systems", seconds))
         server.revisions = {system.name: system.revision for system in listed.systems if system.revision}
         return listed
 
@@ -171,9 +171,9 @@ class ModelClient:
         body = _json(LoadRequest(system=system))
 
         def attempt(server: Server, left: float) -> SystemInfo:
-            return _parsed(SystemInfo, self._post(server, "/v1/load", body, left))
+            return _parse_response(SystemInfo, self._post(server, "/v1/load", body, left))
 
-        return self._retried(timeout, attempt)
+        return self._ask_with_retries(timeout, attempt)
 
     def predict(self, system: str, items: Sequence[QAItem], **call: Unpack[Call]) -> PredictResponse:
         """Return one prediction or one error for each item, in their order.
@@ -181,8 +181,8 @@ class ModelClient:
         Raises also UnknownSystem, InvalidRequest (which names the field), TooLarge and DeadlineExceeded,
         the last without a retry.
         """
-        request = _valid(PredictRequest, system=system, items=list(items))
-        return self._asked(PredictResponse, "/v1/predict", request, **call)
+        request = _build_request(PredictRequest, system=system, items=list(items))
+        return self._ask(PredictResponse, "/v1/predict", request, **call)
 
     def explain(
         self,
@@ -196,18 +196,18 @@ class ModelClient:
         Raises as `predict` does, and InvalidRequest for a system that has no saliency.
         """
         options = options or SaliencyOptions()
-        request = _valid(ExplainRequest, system=system, items=list(items), options=options)
-        return self._asked(ExplainResponse, "/v1/explain", request, **call)
+        request = _build_request(ExplainRequest, system=system, items=list(items), options=options)
+        return self._ask(ExplainResponse, "/v1/explain", request, **call)
 
     def execute(self, system: str, items: Sequence[ModuleItem], **call: Unpack[Call]) -> ExecuteResponse:
         """Return the outputs of each item's modules, or an error, in item order.
 
         Raises as `predict` does, and InvalidRequest for a system that executes no programs.
         """
-        request = _valid(ExecuteRequest, system=system, items=list(items))
-        return self._asked(ExecuteResponse, "/v1/execute", request, **call)
+        request = _build_request(ExecuteRequest, system=system, items=list(items))
+        return self._ask(ExecuteResponse, "/v1/execute", request, **call)
 
-    def _asked(
+    def _ask(
         self,
         kind: type[A],
         path: str,
@@ -226,12 +226,12 @@ class ModelClient:
             headers["X-Request-ID"] = request_id
 
         def attempt(server: Server, left: float) -> A:
-            response = _parsed(kind, self._post(server, path, body, left, **headers))
+            response = _parse_response(kind, self._post(server, path, body, left, **headers))
             _require_answered(response, request)
             self._compare(server, response)
             return response
 
-        return self._retried(timeout, attempt)
+        return self._ask_with_retries(timeout, attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         """Return once a server takes predictions.
@@ -242,7 +242,7 @@ class ModelClient:
         while True:
             for server in self._servers.all:
                 try:
-                    self._sent(server, "/ready", 5.0)
+                    self._send(server, "/ready", 5.0)
                     return
                 except Unavailable as error:
                     if time.monotonic() >= end:
@@ -251,13 +251,13 @@ class ModelClient:
                         ) from error
             time.sleep(0.05)
 
-    def _retried(self, timeout: float | None, attempt: Callable[[Server, float], W]) -> W:
+    def _ask_with_retries(self, timeout: float | None, attempt: Callable[[Server, float], W]) -> W:
         seconds = self._timeout if timeout is None else timeout
         left = self._retry.total
         tries = 0
         while True:
             try:
-                return self._round(seconds, attempt)
+                return self._ask_each_server(seconds, attempt)
             except DeadlineExceeded:
                 raise  # all of the caller's time is used up
             except Unavailable as error:
@@ -268,13 +268,13 @@ class ModelClient:
                 left -= pause
                 tries += 1
 
-    def _round(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
+    def _ask_each_server(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
         """Ask each server once until one answers, all within ``seconds``."""
         end = time.monotonic() + seconds
         left, failures = seconds, dict[Server, Unavailable]()
         while (server := self._servers.take(failures)) is not None:
             try:
-                with self._returning(server):
+                with self._report_outcome(server):
                     return attempt(server, left)
             except DeadlineExceeded:
                 raise
@@ -283,10 +283,10 @@ class ModelClient:
             left = end - time.monotonic()
             if left <= 0:
                 break
-        raise _together(list(failures.values()))
+        raise _merge_failures(list(failures.values()))
 
     @contextmanager
-    def _returning(self, server: Server) -> Iterator[None]:
+    def _report_outcome(self, server: Server) -> Iterator[None]:
         """Report to the load balancer how the request of the block ended."""
         failure = None
         try:
@@ -309,14 +309,19 @@ class ModelClient:
             if other.revisions.get(name, revision) != revision:
                 del other.revisions[name]
                 with suppress(Unavailable):
-                    _common({server: self._listed(server, 10.0), other: self._listed(other, 10.0)})
+                    _find_common_systems(
+                        {
+                            server: self._fetch_system_list(server, 10.0),
+                            other: self._fetch_system_list(other, 10.0),
+                        }
+                    )
 
     def _post(self, server: Server, path: str, body: str, seconds: float, **headers: str) -> httpx.Response:
         """Post JSON with a deadline, which the server receives too."""
         always = {"Content-Type": "application/json", "X-Timeout-Seconds": f"{seconds:g}"}
-        return self._sent(server, path, seconds + SLACK_SECONDS, body, **always, **headers)
+        return self._send(server, path, seconds + SLACK_SECONDS, body, **always, **headers)
 
-    def _sent(
+    def _send(
         self, server: Server, path: str, seconds: float, body: str | None = None, **headers: str
     ) -> httpx.Response:
         """Get a path, or post a body to it, and return the 200 response.
@@ -358,7 +363,7 @@ def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _together(failures: Sequence[Unavailable]) -> Unavailable:
+def _merge_failures(failures: Sequence[Unavailable]) -> Unavailable:
     """Return one error for those of all servers.
 
     The shortest time to wait that any of them named counts.
@@ -370,7 +375,7 @@ def _together(failures: Sequence[Unavailable]) -> Unavailable:
     return kind("; ".join(map(str, failures)), retry_after=min(waits, default=None))
 
 
-def _common(lists: Mapping[Server, SystemList]) -> list[SystemInfo]:
+def _find_common_systems(lists: Mapping[Server, SystemList]) -> list[SystemInfo]:
     """Return the systems that are in every list. Raises MixedRevisions."""
     by_server = {server: {one.name: one for one in found.systems} for server, found in lists.items()}
     (first, systems), *rest = by_server.items()
@@ -405,7 +410,7 @@ def _error_of(response: httpx.Response, prefix: str) -> ModelServerError:
     return kind(f"{prefix}{body.message}", field=body.field, retry_after=wait)
 
 
-def _parsed(kind: type[W], response: httpx.Response) -> W:
+def _parse_response(kind: type[W], response: httpx.Response) -> W:
     try:
         return kind.model_validate_json(response.content)
     except ValidationError as error:
@@ -413,17 +418,19 @@ def _parsed(kind: type[W], response: httpx.Response) -> W:
         for problem in problems:
             if problem["type"] == "schema_mismatch":
                 raise SchemaMismatch(f"{response.url} {problem['msg']}") from error
-        message = f"{response.url} did not answer with a valid {kind.__name__}: {first_problem(error)}"
+        message = f"{response.url} did not answer with a valid {kind.__name__}: {format_first_problem(error)}"
         raise BadResponse(message) from error
 
 
-def _valid(kind: type[W], **fields: object) -> W:
+def _build_request(kind: type[W], **fields: object) -> W:
     """Return a request. Raises InvalidRequest, naming the field."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise InvalidRequest(plain_message(first), field=".".join(map(str, first["loc"])) or None) from error
+        raise InvalidRequest(
+            format_problem_message(first), field=".".join(map(str, first["loc"])) or None
+        ) from error
 
 
 def _require_answered(response: Response, request: Request) -> None:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 
 
 class ModelServerError(Exception):
@@ -45,7 +45,7 @@ class ModelServerError(Exception):
         cls.code, cls.status = code or cls.code, status or cls.status
 
     def __init__(self, message: str, *, field: str | None = None, retry_after: float | None = None) -> None:
-        super().__init__(redacted(message))
+        super().__init__(redact_logins(message))
         self.field = field
         self.retry_after = retry_after
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from modelserver.wire.errors import Unavailable
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 
 SHORTEST_REST = 0.5  # seconds, after a first failure; each further one doubles it
 LONGEST_REST = 60.0
@@ -50,14 +50,14 @@ class Servers:
         for url in cleaned:
             if not is_server_url(url):
                 raise ValueError(
-                    f"{redacted(url)!r} is not the URL of a model server: it needs http:// or https://, "
+                    f"{redact_logins(url)!r} is not the URL of a model server: it needs http:// or https://, "
                     "and a host"
                 )
         self.all = [Server(url) for url in cleaned]
         self._lock = threading.Lock()
 
     def __str__(self) -> str:
-        return redacted(", ".join(server.url for server in self.all))
+        return redact_logins(", ".join(server.url for server in self.all))
 
     def take(self, tried: Collection[Server] = ()) -> Server | None:
         """Return the server to ask next, not one of ``tried``, or None.
@@ -71,7 +71,7 @@ class Servers:
             if awake:
                 fewest = min(server.in_flight for server in awake)
                 chosen = random.choice([server for server in awake if server.in_flight == fewest])
-            elif left and not self._any_awake(now):
+            elif left and not self._has_awake_server(now):
                 chosen = min(left, key=lambda server: server.wakes)
             else:
                 return None
@@ -93,7 +93,7 @@ class Servers:
             server.failures = min(server.failures + 1, 30)  # or the power would outgrow a float
             server.wakes = time.monotonic() + rest
 
-    def _any_awake(self, now: float) -> bool:
+    def _has_awake_server(self, now: float) -> bool:
         return any(server.wakes <= now for server in self.all)
 
 

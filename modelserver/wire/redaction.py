@@ -8,6 +8,6 @@ import re
 _LOGIN = re.compile(r"(?<=://)[^\s/?#\"'<>]*@")
 
 
-def redacted(text: str) -> str:
+def redact_logins(text: str) -> str:
     """Return the text without user names and passwords of addresses in it."""
     return _LOGIN.sub("", text)

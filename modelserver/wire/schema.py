@@ -32,7 +32,7 @@ LONGEST_TEXT = 1_000_000  # of a title, a sentence or an answer
 MOST_LABELS = 100
 
 
-def _same_version(version: int) -> int:
+def _check_version(version: int) -> int:
     if version != SCHEMA_VERSION:
         raise PydanticCustomError(
             "schema_mismatch",
@@ -42,10 +42,10 @@ def _same_version(version: int) -> int:
     return version
 
 
-SchemaVersion = Annotated[int, AfterValidator(_same_version)]
+SchemaVersion = Annotated[int, AfterValidator(_check_version)]
 
 
-def _sayable(text: object) -> object:
+def _clean_message(text: object) -> object:
     """Shorten an error's text and make it valid JSON, whatever it quotes."""
     if not isinstance(text, str):
         return text
@@ -53,22 +53,22 @@ def _sayable(text: object) -> object:
     return shown.encode("utf-8", "backslashreplace").decode()
 
 
-def first_problem(error: ValidationError, *, whole: str = "") -> str:
+def format_first_problem(error: ValidationError, *, whole: str = "") -> str:
     """Return the first problem that pydantic reports, as ``field: message``.
 
     ``whole`` names the value if the problem is not about one of its fields.
     """
     problem = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, problem['loc'])) or whole}: {plain_message(problem)}"
+    return f"{'.'.join(map(str, problem['loc'])) or whole}: {format_problem_message(problem)}"
 
 
-def plain_message(problem: Any) -> str:
+def format_problem_message(problem: Any) -> str:
     """Return pydantic's message of a problem, about fields in plain words."""
     plain = {"missing": "is missing", "extra_forbidden": "there is no such field"}
     return plain.get(problem["type"], str(problem["msg"]))
 
 
-Message = Annotated[str, BeforeValidator(_sayable)]
+Message = Annotated[str, BeforeValidator(_clean_message)]
 
 AnswerType = Literal["span", "yes", "no", "label"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -105,7 +105,7 @@ class QAItem(Wire):
     labels: Annotated[tuple[Text, ...], Field(max_length=MOST_LABELS)] = ()
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unused_fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what is not used: servers of other people know no such fields."""
         fields: dict[str, Any] = handler(self)
         if self.target is None:
@@ -164,7 +164,7 @@ class QuestionWeight(Wire):
     weight: Annotated[float, Field(allow_inf_nan=False)]
 
     @model_validator(mode="after")
-    def _holds_something(self) -> Self:
+    def _check_not_empty(self) -> Self:
         if self.end <= self.start:
             raise ValueError("end must lie after start")
         return self

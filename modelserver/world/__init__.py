@@ -19,7 +19,7 @@ from cyclopts import Parameter, validators
 
 from modelserver.world.articles import Article, write_article
 from modelserver.world.entities import Entity, World
-from modelserver.world.items import Number, SplitOptions, whole
+from modelserver.world.items import Number, SplitOptions, write_whole
 from modelserver.world.names import SPLITS, Names, Split, split_of
 from modelserver.world.questions import Question, Questions, ask
 
@@ -77,7 +77,7 @@ def write_split(
 
     The file appears whole or not at all.
     """
-    with whole(path) as partial, partial.open("w", encoding="utf-8") as file:
+    with write_whole(path) as partial, partial.open("w", encoding="utf-8") as file:
         for index, example in enumerate(generate(split, n, seed, articles, questions)):
             file.write(("[\n" if index == 0 else ",\n") + json.dumps(example, ensure_ascii=False))
         file.write("\n]\n" if n else "[]\n")

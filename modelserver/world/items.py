@@ -45,19 +45,19 @@ class SplitOptions:
 
 def write_items(path: Path, records: Iterable[dict[str, Any]]) -> None:
     """Write one JSON object a line; the file appears whole or not at all."""
-    with whole(path) as partial, partial.open("w", encoding="utf-8") as file:
+    with write_whole(path) as partial, partial.open("w", encoding="utf-8") as file:
         for record in records:
             file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def write_whole(path: Path) -> Iterator[Path]:
     """Give a partial path to write to, and rename it if that succeeds.
 
     Raises `UnreadableData`.
     """
     try:
-        with whole_files.whole(path) as partial:
+        with whole_files.write_whole(path) as partial:
             yield partial
     except OSError as error:
         raise UnreadableData(f"{error.filename or path}: {error.strerror}") from error

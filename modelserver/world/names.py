@@ -74,7 +74,7 @@ class Names:
 
     def surname(self) -> str:
         """Return a new surname."""
-        return self._fresh(lambda: (self._stem(1) + self._pick(_SURNAMES)).capitalize())
+        return self._draw_unused(lambda: (self._stem(1) + self._pick(_SURNAMES)).capitalize())
 
     def given_name(self, *, female: bool) -> str:
         """Return a given name."""
@@ -83,35 +83,35 @@ class Names:
 
     def country(self) -> tuple[str, str]:
         """Return a country and its adjective, as ``Valdoria``, ``Valdorian``."""
-        name = self._fresh(lambda: (self._stem(2) + "ia").capitalize())
+        name = self._draw_unused(lambda: (self._stem(2) + "ia").capitalize())
         return name, name + "n"
 
     def region(self) -> str:
         """Return a new region."""
-        return self._fresh(lambda: (self._stem(2) + self._pick(["land", "mark", "shire"])).capitalize())
+        return self._draw_unused(lambda: (self._stem(2) + self._pick(["land", "mark", "shire"])).capitalize())
 
     def town(self) -> str:
         """Return a new town."""
-        return self._fresh(lambda: (self._stem(1) + self._pick(_TOWNS)).capitalize())
+        return self._draw_unused(lambda: (self._stem(1) + self._pick(_TOWNS)).capitalize())
 
     def river(self) -> str:
         """Return a new river."""
-        return self._fresh(lambda: (self._stem(1) + self._pick(_RIVERS)).capitalize())
+        return self._draw_unused(lambda: (self._stem(1) + self._pick(_RIVERS)).capitalize())
 
     def work(self, near: str | None = None) -> str:
         """Return the title of a film, a novel or an album.
 
         It shares a word with ``near`` if given.
         """
-        return self._fresh(lambda: self._work(near))
+        return self._draw_unused(lambda: self._work(near))
 
     def band(self) -> str:
         """Return a new band."""
-        return self._fresh(self._band)
+        return self._draw_unused(self._band)
 
     def company(self) -> str:
         """Return a new company."""
-        return self._fresh(lambda: f"{self._stem(1).capitalize()}{self._pick(_SURNAMES)}")
+        return self._draw_unused(lambda: f"{self._stem(1).capitalize()}{self._pick(_SURNAMES)}")
 
     def _work(self, near: str | None) -> str:
         adjective, noun = self._pick(_ADJECTIVES), self._pick(_NOUNS)
@@ -139,7 +139,7 @@ class Names:
         open_ones = "".join(self._pick(_ONSETS) + self._pick(_PLAIN) for _ in range(syllables - 1))
         return open_ones + self._pick(_ONSETS) + self._pick(_VOWELS) + self._pick(_CODAS)
 
-    def _fresh(self, make: Callable[[], str]) -> str:
+    def _draw_unused(self, make: Callable[[], str]) -> str:
         while True:
             name = make()
             if name not in self._used and split_of(name) == self.split:

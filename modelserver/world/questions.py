@@ -161,7 +161,7 @@ def ask(world: World, rng: random.Random, questions: Questions = "all") -> Quest
     60 % of all are bridge questions, 22 % comparisons, 18 % yes or no.
     """
     draw = rng.random()
-    make = _bridge if draw < 0.60 else _comparison if draw < 0.82 else _yes_no
+    make = _bridge if draw < 0.60 else _comparison if draw < 0.82 else _ask_yes_no
     if questions != "all":
         make = _comparison if questions == "comparisons" else partial(_comparison, larger=True)
     while True:
@@ -204,7 +204,7 @@ def _comparison(world: World, rng: random.Random, *, larger: bool = False) -> Qu
     return Question(text, winner.title, "comparison", "medium", ((first, key), (second, key)))
 
 
-def _yes_no(world: World, rng: random.Random) -> Question | None:
+def _ask_yes_no(world: World, rng: random.Random) -> Question | None:
     wanted = rng.random() < 0.5  # drawn first: by themselves most pairs differ
     for _ in range(60):
         first, second = _pair(world, rng)

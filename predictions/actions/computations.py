@@ -14,7 +14,7 @@ from predictions.actions.saliency import start_saliency
 from predictions.actions.scores import retry_failed_reductions
 from predictions.models import PredictionRun
 from predictions.queries.run_jobs import open_job
-from predictions.saliency import highlighting
+from predictions.saliency import build_highlight_options
 
 
 @transaction.atomic
@@ -47,7 +47,7 @@ def start_weighing(*, run: PredictionRun, method: SaliencyMethod, by: User) -> J
         raise Conflict(_("Systems that execute programs have no saliency of words."))
     if (job := open_job("saliency", run)) is not None:
         return job
-    start_saliency(run=run, options=highlighting(method), by=by)
+    start_saliency(run=run, options=build_highlight_options(method), by=by)
     return _create("saliency", run, by, {"method": method})
 
 

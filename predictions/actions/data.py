@@ -11,7 +11,7 @@ from django.db.models import F
 from accounts.models import User, Workspace
 from foundation.errors import Conflict, NotFound
 from foundation.imports.findings import Findings
-from foundation.messages import at_field, say
+from foundation.messages import prefix_field, say
 from predictions.actions import events
 from predictions.formats.records import QuestionRecord
 from predictions.models import Dataset, Question
@@ -70,8 +70,8 @@ def import_questions(
             defaults={"source_format": source_format, "licence": licence, "created_by": by},
         )
     added = unchanged = without_facts = 0
-    for read in _batches(findings.until_unreadable(records)):
-        batch = _completed(read, workspace, findings)
+    for read in _batches(findings.read_until_broken(records)):
+        batch = _complete_records(read, workspace, findings)
         new = batch if dataset is None else _new_records(dataset, batch, findings)
         if not dry_run and not findings.refused_count:
             Question.objects.bulk_create([Question(dataset=dataset, **record.columns()) for record in new])
@@ -95,7 +95,7 @@ def _batches(records: Iterable[QuestionRecord]) -> Iterator[list[QuestionRecord]
         yield batch
 
 
-def _completed(
+def _complete_records(
     batch: Sequence[QuestionRecord], workspace: Workspace, findings: Findings
 ) -> list[QuestionRecord]:
     """Fill in what changed items leave out; refuse one without its original."""
@@ -108,10 +108,10 @@ def _completed(
         external_id__in={record.source_item_id for record in wanted},
     )
     originals = {(row.dataset.name, row.external_id): row for row in rows.select_related("dataset")}
-    return [_filled(record, originals, findings) for record in batch]
+    return [_complete_record(record, originals, findings) for record in batch]
 
 
-def _filled(
+def _complete_record(
     record: QuestionRecord, originals: Mapping[tuple[str, str], Question], findings: Findings
 ) -> QuestionRecord:
     if not record.source_dataset:
@@ -123,7 +123,7 @@ def _filled(
             dataset=record.source_dataset,
             id=record.source_item_id,
         )
-        findings.refuse_entry(record.external_id, NotFound(at_field("source_item_id", reason)))
+        findings.refuse_entry(record.external_id, NotFound(prefix_field("source_item_id", reason)))
         return record
     context = [(title, sentences) for title, sentences in original.context]
     return replace(
@@ -144,18 +144,18 @@ def _new_records(
         for question in dataset.questions.filter(external_id__in=[record.external_id for record in batch])
     }
     for record in batch:
-        for column in _differing(stored.get(record.external_id), record):
+        for column in _find_differing_columns(stored.get(record.external_id), record):
             reason = say(
                 "differs from what the dataset %(dataset)r holds under the id %(id)s; questions are never "
                 "changed, so import under another name",
                 dataset=dataset.name,
                 id=record.external_id,
             )
-            findings.refuse_entry(record.external_id, Conflict(at_field(column, reason)))
+            findings.refuse_entry(record.external_id, Conflict(prefix_field(column, reason)))
     return [record for record in batch if record.external_id not in stored]
 
 
-def _differing(stored: Question | None, record: QuestionRecord) -> list[str]:
+def _find_differing_columns(stored: Question | None, record: QuestionRecord) -> list[str]:
     """Return the columns, as files name them, that differ from a stored row."""
     if stored is None:
         return []
@@ -173,7 +173,7 @@ def _files(images: Iterable[Mapping[str, Any]]) -> list[Any]:
 def _note(batch: Sequence[QuestionRecord], findings: Findings) -> None:
     """Note what is kept though it is not as it should be."""
     for record in batch:
-        if facts := record.stray_facts():
+        if facts := record.find_stray_facts():
             findings.mend("stray_facts", f"{record.external_id}: {facts[0]}", len(facts))
         if record.supporting_facts is None:
             findings.mend("without_facts", record.external_id)

@@ -35,7 +35,7 @@ def delete_dataset(*, dataset: Dataset, by: User | None = None) -> None:
             dataset.delete()
             events.record(kind="dataset_deleted", by=by, data={"dataset": dataset.name})
     except (ProtectedError, IntegrityError) as error:
-        raise _just_used() from error
+        raise _build_conflict() from error
 
 
 def delete_run(*, run: PredictionRun, by: User | None = None) -> None:
@@ -57,7 +57,7 @@ def delete_run(*, run: PredictionRun, by: User | None = None) -> None:
             run.delete()
             events.record(kind="run_deleted", by=by, data=data)
     except (ProtectedError, IntegrityError) as error:
-        raise _just_used() from error
+        raise _build_conflict() from error
 
 
 def _delete_rows(rows: QuerySet[Any]) -> None:
@@ -75,6 +75,6 @@ def _refuse_used(uses: Sequence[str]) -> None:
         )
 
 
-def _just_used() -> Conflict:
+def _build_conflict() -> Conflict:
     # The database keeps what began to refer to it after the check.
     return Conflict(_("Something began to use it just now. Load the page again."))

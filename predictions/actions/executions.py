@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from analysis.programs import ProgramError
 from foundation.images.image_files import read_image
-from foundation.imports.import_fields import first_error
+from foundation.imports.import_fields import format_first_error
 from jobs.model_gateway import execute_items
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
 from predictions.executions import answer_text, module_item, steps_of
@@ -39,7 +39,7 @@ def _request(question: Question) -> ModuleItem | ItemError:
             images=[_image(each) for each in IMAGES.validate_python(question.images)],
         )
     except ValidationError as error:
-        return _refusal(question.external_id, "invalid_item", first_error(error))
+        return _refusal(question.external_id, "invalid_item", format_first_error(error))
     except (ValueError, OSError) as error:
         return _refusal(question.external_id, "invalid_item", str(error))
 

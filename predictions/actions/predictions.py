@@ -26,9 +26,9 @@ from modelserver.wire.schema import (
 from predictions.actions import events
 from predictions.actions.executions import Outcome, execute_questions
 from predictions.formats.predictions import PredictionsFile
-from predictions.formats.records import stray_facts
+from predictions.formats.records import find_stray_facts
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
-from predictions.queries.predictions import missing
+from predictions.queries.predictions import list_missing_questions
 
 # The kind of system that does each kind of run.
 SYSTEM_KINDS: dict[str, SystemKind] = {
@@ -103,7 +103,7 @@ def require_programs(dataset: Dataset, programs: ProgramKind | None) -> None:
         Conflict: Its questions have neither images nor a single article, or not what such programs look at,
             so that every question would fail.
     """
-    if not dataset.takes_programs():
+    if not dataset.can_take_programs():
         raise Conflict(
             gettext(
                 "Programs are executed on images or on one article, and the questions of this dataset have "
@@ -194,7 +194,7 @@ def _log(act: str, run: PredictionRun, by: User | None, details: dict[str, Any])
     events.record(kind=_EVENT_KINDS[act], by=by, data=events.names_of(run) | details)
 
 
-RUNS = RunKind(model=PredictionRun, missing=missing, answer=_answer, log=_log)
+RUNS = RunKind(model=PredictionRun, missing=list_missing_questions, answer=_answer, log=_log)
 compute_slice, finish_run = RUNS.compute_slice, RUNS.finish_run
 fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run
 
@@ -248,7 +248,7 @@ def import_predictions(
     report = FileReport()
     for batch in _question_batches(dataset):
         read = _read_batch(file, batch, findings)
-        stored = set() if run is None else _stored(run, batch)
+        stored = set() if run is None else _find_predicted_keys(run, batch)
         new = [(question, prediction) for question, prediction in read if question.pk not in stored]
         if not dry_run and not findings.refused_count:
             Prediction.objects.bulk_create(
@@ -298,7 +298,7 @@ def _read_batch(file: PredictionsFile, batch: Sequence[Question], findings: Find
     return read
 
 
-def _stored(run: PredictionRun, batch: Sequence[Question]) -> set[int]:
+def _find_predicted_keys(run: PredictionRun, batch: Sequence[Question]) -> set[int]:
     keys = [question.pk for question in batch]
     return set(run.predictions.filter(question__in=keys).values_list("question_id", flat=True))
 
@@ -314,7 +314,7 @@ def _note(findings: Findings, file: PredictionsFile, batch: Sequence[Question], 
         if question.external_id not in file.content.sp:
             findings.mend("without_fact_list", question.external_id)
         wellformed = [fact for fact in prediction.facts if fact not in file.malformed]
-        if stray := stray_facts(question.context, wellformed):
+        if stray := find_stray_facts(question.context, wellformed):
             findings.mend("stray_predicted_facts", f"{question.external_id}: {stray[0]}", len(stray))
 
 
@@ -327,7 +327,7 @@ def _check_ids(report: FileReport, file: PredictionsFile, dataset: Dataset, find
     matched = report.added + report.unchanged + findings.refused_count
     unknown = max(0, len(file.ids) - matched)
     if unknown and matched:
-        findings.mend("unknown_ids", _first_unknown(file, dataset), unknown)
+        findings.mend("unknown_ids", _find_unknown_id(file, dataset), unknown)
     elif not matched:
         reason = f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}"
         findings.refuse(
@@ -335,5 +335,5 @@ def _check_ids(report: FileReport, file: PredictionsFile, dataset: Dataset, find
         )
 
 
-def _first_unknown(file: PredictionsFile, dataset: Dataset) -> str:
+def _find_unknown_id(file: PredictionsFile, dataset: Dataset) -> str:
     return min(file.ids - set(dataset.questions.values_list("external_id", flat=True)), default="")

@@ -39,11 +39,11 @@ def store_instances(*, dataset: Dataset, instances: Sequence[Instance]) -> list[
     keys: list[int] = []
     stream = iter(instances)
     while batch := list(islice(stream, BATCH)):
-        keys += _stored(dataset, batch)
+        keys += _store_instances(dataset, batch)
     return keys
 
 
-def _stored(dataset: Dataset, batch: Sequence[Instance]) -> list[int]:
+def _store_instances(dataset: Dataset, batch: Sequence[Instance]) -> list[int]:
     ids = {instance.question_id for instance in batch}
     questions = dict(dataset.questions.filter(external_id__in=ids).values_list("external_id", "pk"))
     for instance in batch:

@@ -10,7 +10,7 @@ from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
 from predictions.actions import events
 from predictions.models import Prediction, PredictionRun
-from predictions.queries.saliency import LACKS_WEIGHTS, without_weights
+from predictions.queries.saliency import LACKS_WEIGHTS, list_without_weights
 from predictions.saliency import method_name, question_weights, weights
 
 
@@ -67,7 +67,7 @@ def compute_weights(*, run_id: int, first: int, last: int) -> int:
         Unavailable: The model server cannot answer now.
     """
     run = PredictionRun.objects.select_related("system").get(pk=run_id)
-    lacking = list(without_weights(run).filter(pk__range=(first, last)).select_related("question"))
+    lacking = list(list_without_weights(run).filter(pk__range=(first, last)).select_related("question"))
     if not lacking or run.saliency is None:
         return 0
     options = SaliencyOptions.model_validate(run.saliency)

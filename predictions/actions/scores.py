@@ -19,7 +19,7 @@ from predictions import scoring
 from predictions.actions import events
 from predictions.farm_contexts import Reductions
 from predictions.models import Prediction, PredictionRun, QuestionScore, ReducedAnswer, Score
-from predictions.queries.reductions import reduced, with_known_answers, with_question
+from predictions.queries.reductions import list_with_questions, read_with_answers, reduce_prediction
 
 SCHEMA_VERSION = 1
 BATCH = 500
@@ -63,7 +63,7 @@ def compute_reductions(*, run_id: int, first: int, last: int) -> int:
         The number of inputs answered.
     """
     run = PredictionRun.objects.select_related("system").get(pk=run_id)
-    lacking = _unanswered(run, first, last)
+    lacking = _list_unanswered_inputs(run, first, last)
     if lacking:
         outcomes = predict_items(
             system=run.system.name, revision=run.revision, items=[item for _, _, item in lacking]
@@ -77,8 +77,10 @@ def compute_reductions(*, run_id: int, first: int, last: int) -> int:
     return len(lacking)
 
 
-def _unanswered(run: PredictionRun, first: int, last: int) -> list[tuple[Prediction, str, QAItem]]:
-    predictions = list(with_question(run).filter(pk__range=(first, last)))
+def _list_unanswered_inputs(
+    run: PredictionRun, first: int, last: int
+) -> list[tuple[Prediction, str, QAItem]]:
+    predictions = list(list_with_questions(run).filter(pk__range=(first, last)))
     answered = set(
         ReducedAnswer.objects.filter(prediction__in=predictions).values_list("prediction_id", "digest")
     )
@@ -95,7 +97,7 @@ def _unanswered(run: PredictionRun, first: int, last: int) -> list[tuple[Predict
             ),
         )
         for prediction, question in ((one, one.question) for one in predictions)
-        for digest, context in sorted(reduced(prediction).contexts.items())
+        for digest, context in sorted(reduce_prediction(prediction).contexts.items())
         if (prediction.pk, digest) not in answered
     ]
 
@@ -141,7 +143,7 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
         RunFailed: Reduced inputs have no answer yet.
     """
     standard = scoring.Standard()
-    parts = {question: standard.add(one) for question, one in _scored(run)}
+    parts = {question: standard.add(one) for question, one in _read_scoring_inputs(run)}
     scores, answers = standard.scores(), _Answers()
     if farm_reason is None:
         farm = _farm(run, answers)
@@ -152,7 +154,7 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
         scores.reasons |= erased.reasons
     else:
         scores.refuse(scoring.FARM_KEYS + scoring.ERASURE_KEYS, farm_reason)
-    given = scoring.known_parts(scores)
+    given = scoring.find_given_parts(scores)
     rows = (
         (
             question,
@@ -164,10 +166,10 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
         )
         for question, own in parts.items()
     )
-    return _save(run, standard.questions, scores, _only(given, rows), by)
+    return _save(run, standard.questions, scores, _blank_missing_parts(given, rows), by)
 
 
-def _only(
+def _blank_missing_parts(
     given: tuple[bool, ...], rows: Iterable[tuple[int, scoring.Parts]]
 ) -> Iterator[tuple[int, list[float | None]]]:
     """Replace the parts of scores that are not given by None."""
@@ -201,7 +203,7 @@ def _save(
     return score
 
 
-def _scored(run: PredictionRun) -> Iterator[tuple[int, scoring.Scored]]:
+def _read_scoring_inputs(run: PredictionRun) -> Iterator[tuple[int, scoring.Scored]]:
     """Yield each question's key and prediction, one batch in memory."""
     questions = run.dataset.questions.order_by("pk").values_list("pk", "answer", "supporting_facts")
     stream = questions.iterator(chunk_size=BATCH)
@@ -246,7 +248,7 @@ class _Answers:
 def _farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
     """Return the scores of removed facts, and fill ``answers``."""
     failed: list[str] = []
-    for prediction, reduced_answers in with_known_answers(run):
+    for prediction, reduced_answers in read_with_answers(run):
         failed += _collect(prediction, reduced_answers, answers)
     if failed:
         scores = scoring.Scores()
@@ -261,7 +263,7 @@ def _collect(
     prediction: Prediction, reduced_answers: dict[str, ReducedAnswer], answers: _Answers
 ) -> list[str]:
     """Add the answers of a prediction; return errors of unanswered inputs."""
-    forms = reduced(prediction)
+    forms = reduce_prediction(prediction)
     if not forms.contexts.keys() <= reduced_answers.keys():
         raise RunFailed(
             f"question {prediction.question.external_id} has reduced inputs without an answer yet"

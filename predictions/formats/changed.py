@@ -73,18 +73,18 @@ def read_changed(
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord | None:
         if "counterfactual" not in entry:
-            return _of_item(_Changed.model_validate(entry))
+            return _convert_item(_Changed.model_validate(entry))
         instance = _Instance.model_validate(entry)
         is_doubtful = instance.near_synonym and instance.verdict not in CONFIRMED
         if instance.verdict == "rejected" or is_doubtful:
             findings.mend("rejected_changes", instance.id)
             return None
-        return _of_instance(instance)
+        return _convert_instance(instance)
 
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
 
 
-def _of_item(item: _Changed) -> QuestionRecord:
+def _convert_item(item: _Changed) -> QuestionRecord:
     if item.question is None and item.context is None:
         raise value_error("changes nothing; give a question, a context, or both")
     if None in (item.question, item.context) and not item.dataset:
@@ -101,7 +101,7 @@ def _of_item(item: _Changed) -> QuestionRecord:
     )
 
 
-def _of_instance(instance: _Instance) -> QuestionRecord:
+def _convert_instance(instance: _Instance) -> QuestionRecord:
     extent = f", {instance.extent} only" if instance.extent else ""
     return QuestionRecord(
         external_id=instance.id,

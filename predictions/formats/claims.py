@@ -17,7 +17,7 @@ from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, Index, LongText, Text
 from foundation.imports.json_stream import OnProgress, read_values
 from foundation.messages import field_error, say
-from foundation.pages.whole_numbers import whole_number
+from foundation.pages.whole_numbers import parse_whole_number
 from modelserver.wire.schema import Fact
 from predictions.formats.entries import read_entries
 from predictions.formats.labels import labels_of
@@ -111,7 +111,7 @@ def read_fever(
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord | None:
         claim = _Fever.model_validate(entry)
-        sets = [facts for each in claim.evidence if (facts := _named_facts(each))]
+        sets = [facts for each in claim.evidence if (facts := _list_named_facts(each))]
         if not sets:
             findings.mend("without_evidence", claim.external_id)
             return None
@@ -130,10 +130,10 @@ def _fever_sets(path: Path) -> Iterator[list[Fact]]:
             claim = _Fever.model_validate(element.value)
         except ValueError:
             continue  # refused when it is read for its record
-        yield from map(_named_facts, claim.evidence)
+        yield from map(_list_named_facts, claim.evidence)
 
 
-def _named_facts(evidence: list[Evidence]) -> list[Fact]:
+def _list_named_facts(evidence: list[Evidence]) -> list[Fact]:
     named = [(title, index) for _, _, title, index in evidence if title is not None and index is not None]
     return list(dict.fromkeys(named))
 
@@ -160,7 +160,7 @@ def _wiki_sentences(lines: str) -> list[str]:
     sentences = dict[int, str]()
     for line in lines.split("\n"):
         first, _, rest = line.partition("\t")
-        if (number := whole_number(first, _SENTENCE_DIGITS)) is not None:
+        if (number := parse_whole_number(first, _SENTENCE_DIGITS)) is not None:
             sentences[number] = rest.partition("\t")[0]
     return [sentences.get(number, "") for number in range(max(sentences, default=-1) + 1)]
 

@@ -10,7 +10,7 @@ from typing import Any
 from foundation.errors import BadFile
 from foundation.imports.dataset_rows import has_rows, read_rows
 from foundation.imports.findings import Findings
-from foundation.imports.import_fields import shown_value
+from foundation.imports.import_fields import describe_value
 from foundation.imports.json_elements import Element
 from foundation.imports.json_stream import OnError, OnProgress, read_values
 from foundation.messages import say
@@ -73,12 +73,12 @@ def records_of(
     for number, (element, entry) in enumerate(entries, start=1):
         try:
             if not isinstance(entry, dict):
-                raise ValueError(_not_an_object(entry))
+                raise ValueError(_describe_wrong_entry(entry))
             record = make_record(entry)
             if record is not None:
                 findings.note_entry(record.external_id, path, line=element.line, field=id_fields[0])
         except ValueError as error:
-            findings.refuse(error, path, element=element, entry=_named(number, entry, id_fields))
+            findings.refuse(error, path, element=element, entry=_name_entry(number, entry, id_fields))
         else:
             if record is not None:
                 yield record
@@ -86,11 +86,11 @@ def records_of(
         raise BadFile(path, say("holds no questions"), line=1)
 
 
-def _not_an_object(entry: object) -> str:
-    return say("expected an object with the fields of a question, found %(name)s", name=shown_value(entry))
+def _describe_wrong_entry(entry: object) -> str:
+    return say("expected an object with the fields of a question, found %(name)s", name=describe_value(entry))
 
 
-def _named(number: int, entry: Any, id_fields: Sequence[str]) -> str:
+def _name_entry(number: int, entry: Any, id_fields: Sequence[str]) -> str:
     given = [entry.get(name) for name in id_fields] if isinstance(entry, dict) else []
     external_id = next((value for value in given if isinstance(value, str | int)), None)
     return f"entry {number}" if external_id is None else f"entry {number} ({str(external_id)[:40]})"

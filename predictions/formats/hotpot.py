@@ -22,7 +22,7 @@ from predictions.formats.records import QuestionRecord
 COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")
 
 
-def _paired(first: str, second: str) -> Callable[[Any], Any]:
+def _make_pairing(first: str, second: str) -> Callable[[Any], Any]:
     """Turn ``{first: [...], second: [...]}`` into pairs, if it is that."""
 
     def pairs(value: Any) -> Any:
@@ -55,8 +55,10 @@ class _Entry(BaseModel):
     answer: Text
     kind: Annotated[Label, Field(validation_alias="type")] = ""
     level: Label = ""
-    context: Annotated[list[Article], Field(min_length=1), BeforeValidator(_paired("title", "sentences"))]
-    supporting_facts: Annotated[list[GoldFact] | None, BeforeValidator(_paired("title", "sent_id"))]
+    context: Annotated[
+        list[Article], Field(min_length=1), BeforeValidator(_make_pairing("title", "sentences"))
+    ]
+    supporting_facts: Annotated[list[GoldFact] | None, BeforeValidator(_make_pairing("title", "sent_id"))]
 
 
 def read_hotpot(

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from analysis.scores.hotpotqa import plain_facts
+from analysis.scores.hotpotqa import normalise_facts
 from foundation.errors import BadFile
 from foundation.imports.findings import MOST_EXAMPLES, Findings, Refused
 from foundation.imports.import_fields import Index, Text
@@ -43,7 +43,7 @@ Weight = Annotated[float, Field(allow_inf_nan=False)]
 REVISION_DIGITS = 12
 
 
-def _ordered(location: tuple[str, int, int, int]) -> tuple[str, int, int, int]:
+def _check_order(location: tuple[str, int, int, int]) -> tuple[str, int, int, int]:
     if location[3] < location[2]:
         raise value_error("its end lies before its start")
     return location
@@ -65,7 +65,9 @@ class _File(BaseModel):
     question_weights: dict[Text, list[tuple[Index, Index, Weight]]] = {}
     rationale: dict[Text, Text] = {}
     answer_logprob: dict[Text, LogProbability] = {}
-    answer_location: dict[Text, Annotated[tuple[Text, Index, Index, Index], AfterValidator(_ordered)]] = {}
+    answer_location: dict[
+        Text, Annotated[tuple[Text, Index, Index, Index], AfterValidator(_check_order)]
+    ] = {}
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ class PredictionsFile:
         try:
             check_places(context, given)
         except ValueError as error:
-            raise self._wrong("explanation_weights", external_id, message_of(error)) from error
+            raise self._build_error("explanation_weights", external_id, message_of(error)) from error
         return [
             TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
             for title, index, start, end, weight in given
@@ -140,7 +142,7 @@ class PredictionsFile:
         try:
             check_question_places(question, given)
         except ValueError as error:
-            raise self._wrong("question_weights", external_id, message_of(error)) from error
+            raise self._build_error("question_weights", external_id, message_of(error)) from error
         return [QuestionWeight(start=start, end=end, weight=weight) for start, end, weight in given]
 
     def _location(self, external_id: str, context: Any) -> AnswerLocation | None:
@@ -156,11 +158,11 @@ class PredictionsFile:
                 title=title,
                 end=end,
             )
-            raise self._wrong("answer_location", external_id, message)
+            raise self._build_error("answer_location", external_id, message)
         fact: Fact = (title, index)
         return AnswerLocation(first=fact, last=fact, start=start, end=end)
 
-    def _wrong(self, part: str, external_id: str, reason: str) -> BadFile:
+    def _build_error(self, part: str, external_id: str, reason: str) -> BadFile:
         line = self.element.line_of([part, external_id])
         return BadFile(self.path, reason, line=line, field=f"{part}[{external_id}]")
 
@@ -182,40 +184,40 @@ def read_predictions(
     """
     findings = findings or Findings()
     element = read_document(path)
-    malformed = frozenset[Fact]() if strict else _plain_facts(path, element, findings)
+    malformed = frozenset[Fact]() if strict else _replace_malformed_facts(path, element, findings)
     try:
         content = _File.model_validate(element.value)
     except ValidationError as error:
         findings.refuse(error, path, element=element)
-        content = _rest(element.value, error, findings)
+        content = _drop_bad_entries(element.value, error, findings)
     revision = hashlib.sha256(path.read_bytes()).hexdigest()[:REVISION_DIGITS]
     return PredictionsFile(path, revision, content, element, malformed)
 
 
-def _plain_facts(path: Path, element: Element, findings: Findings) -> frozenset[Fact]:
+def _replace_malformed_facts(path: Path, element: Element, findings: Findings) -> frozenset[Fact]:
     """Replace malformed facts in the element; return what stands for them."""
     parts = element.value.get("sp") if isinstance(element.value, dict) else None
     if not isinstance(parts, dict):
         return frozenset()  # refused as a whole
     stand_ins: set[Fact] = set()
     for external_id, facts in parts.items():
-        plain, malformed = plain_facts(facts)
+        plain, malformed = normalise_facts(facts)
         for index in malformed:
             # To find the lines of thousands of them would take minutes.
             is_listed = findings.count("malformed_facts") < MOST_EXAMPLES
-            shown = _shown_fact(path, element, external_id, index) if is_listed else ""
+            shown = _format_fact_location(path, element, external_id, index) if is_listed else ""
             findings.mend("malformed_facts", shown)
             stand_ins.add(plain[index])
         parts[external_id] = plain
     return frozenset(stand_ins)
 
 
-def _shown_fact(path: Path, element: Element, external_id: str, index: int) -> str:
+def _format_fact_location(path: Path, element: Element, external_id: str, index: int) -> str:
     line = element.line_of(["sp", external_id, index])
     return f"{path.name}:{line}: sp.{external_id}[{index}]"
 
 
-def _rest(value: Any, error: ValidationError, findings: Findings) -> _File:
+def _drop_bad_entries(value: Any, error: ValidationError, findings: Findings) -> _File:
     """Return the file without the entries of an error, to check the others."""
     for each in error.errors(include_url=False, include_input=False):
         part, *rest = each["loc"] or [""]

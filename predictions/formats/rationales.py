@@ -18,8 +18,8 @@ from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText, Text
 from foundation.imports.json_stream import OnProgress
-from foundation.imports.text_files import opened
-from foundation.messages import at_field, field_error
+from foundation.imports.text_files import open_text
+from foundation.messages import field_error, prefix_field
 from modelserver.wire.schema import Context
 from predictions.formats.claims import LabelText, entries_file
 from predictions.formats.entries import read_entries
@@ -102,7 +102,7 @@ def read_eraser(
         spans = [span for group in row.evidences for span in group]
         names = list(dict.fromkeys([*(row.docids or []), *(span.docid for span in spans)]))
         texts = {name: document(name) for name in names or [row.external_id]}
-        facts = [(span.docid, index) for span in spans for index in _covered(span, texts[span.docid])]
+        facts = [(span.docid, index) for span in spans for index in _find_sentences(span, texts[span.docid])]
         unique = list(dict.fromkeys(facts)) or None
         context = [*texts.items()]
         return QuestionRecord(row.external_id, row.query, row.classification, context, unique, labels=labels)
@@ -122,14 +122,14 @@ def _sentences(folder: Path, name: str) -> list[str]:
     if folder.resolve() not in file.resolve().parents or not file.is_file():
         raise field_error("docids", "docs has no document %(name)r", name=name[:200])
     try:
-        with opened(file) as lines:
+        with open_text(file) as lines:
             return [text for line in lines if (text := line.strip())]
     except BadFile as error:
         # Without the path, which is that of a folder to unpack: a preview has another one.
-        raise ValueError(at_field("docids", f"{name[:200]}: {error.message}")) from error
+        raise ValueError(prefix_field("docids", f"{name[:200]}: {error.message}")) from error
 
 
-def _covered(span: _Span, sentences: Sequence[str]) -> range:
+def _find_sentences(span: _Span, sentences: Sequence[str]) -> range:
     """Return the numbers of the sentences that hold words of a span."""
     if 0 <= span.start_sentence < span.end_sentence:
         return range(span.start_sentence, span.end_sentence)

@@ -44,15 +44,15 @@ class QuestionRecord:
             values["supporting_facts"] = [list(fact) for fact in self.supporting_facts]
         return values
 
-    def stray_facts(self) -> list[Fact]:
+    def find_stray_facts(self) -> list[Fact]:
         """Return the gold facts that name no sentence of the context.
 
         The released HotpotQA has a few: their index lies beyond the article's sentences.
         """
-        return stray_facts(self.context, self.supporting_facts or [])
+        return find_stray_facts(self.context, self.supporting_facts or [])
 
 
-def stray_facts(context: Any, facts: Any) -> list[Fact]:
+def find_stray_facts(context: Any, facts: Any) -> list[Fact]:
     """Return the facts, (title, index), that name no sentence."""
     lengths: dict[str, int] = {}
     for title, sentences in context:

@@ -100,16 +100,18 @@ class _Reading:
 
     def asked(self) -> Iterator[tuple[str, str, _Asked]]:
         """Yield title, passage and content of each question."""
-        for _top, file in self._each(_File, [self._element.value], ""):
-            for where, article in self._each(_Article, file.data, "data"):
-                for inside, paragraph in self._each(_Paragraph, article.paragraphs, f"{where}.paragraphs"):
-                    for field, asked in self._each(_Asked, paragraph.qas, f"{inside}.qas"):
+        for _top, file in self._read_parts(_File, [self._element.value], ""):
+            for where, article in self._read_parts(_Article, file.data, "data"):
+                for inside, paragraph in self._read_parts(
+                    _Paragraph, article.paragraphs, f"{where}.paragraphs"
+                ):
+                    for field, asked in self._read_parts(_Asked, paragraph.qas, f"{inside}.qas"):
                         if self._is_new(asked, field):
                             self.some = True
                             yield article.title, paragraph.context, asked
 
-    def _each(self, kind: type[Part], values: Sequence[Any], name: str) -> Iterator[tuple[str, Part]]:
-        return self._findings.each_of(kind, values, self._path, self._element, name)
+    def _read_parts(self, kind: type[Part], values: Sequence[Any], name: str) -> Iterator[tuple[str, Part]]:
+        return self._findings.validate_each(kind, values, self._path, self._element, name)
 
     def _is_new(self, asked: _Asked, field: str) -> bool:
         where: dict[str, Any] = {"element": self._element, "within": field}

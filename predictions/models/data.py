@@ -35,7 +35,7 @@ class Dataset(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def takes_programs(self) -> bool:
+    def can_take_programs(self) -> bool:
         """Return whether programs can be executed on its questions.
 
         They look at images, or at one article.

@@ -11,7 +11,7 @@ from predictions.models import Dataset, Prediction, PredictionRun
 EARLIER = 5  # runs that count; older ones may have run on other machines
 
 
-def predicting_seconds(dataset: Dataset, system: str, revision: str = "") -> float | None:
+def estimate_predicting_seconds(dataset: Dataset, system: str, revision: str = "") -> float | None:
     """Estimate the time to predict what a dataset lacks; None if unknown.
 
     Args:

@@ -35,7 +35,7 @@ class Cost:
     stray: int = 0
 
 
-def expected_cost(dataset: Dataset, system: str, revision: str, model: LanguageModel) -> Cost:
+def estimate_cost(dataset: Dataset, system: str, revision: str, model: LanguageModel) -> Cost:
     """Estimate what the missing predictions cost; nothing is sent for it.
 
     Tokens are a fourth of the characters. A retry of an invalid answer comes on top, and answers that are
@@ -55,7 +55,7 @@ def expected_cost(dataset: Dataset, system: str, revision: str, model: LanguageM
     return Cost(requests, read, written, _money(model, read, written), model.currency)
 
 
-def counted_cost(run: PredictionRun, model: LanguageModel) -> Cost:
+def sum_counted_cost(run: PredictionRun, model: LanguageModel) -> Cost:
     """Return what the stored predictions of a run took, as the server counted."""
     rows = run.predictions.filter(usage__isnull=False)
     names = ("input_tokens", "output_tokens", "cached_tokens")

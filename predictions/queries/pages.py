@@ -13,7 +13,7 @@ from jobs.run_states import RunState, run_state
 from predictions.highlights import Highlights, highlights
 from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.queries.predictions import RunProgress, progress
-from predictions.queries.rest import with_counts
+from predictions.queries.rest import annotate_counts
 from predictions.saliency import has_sign
 
 SYSTEMS_AT_ONCE = 12  # on the page of a question
@@ -104,7 +104,7 @@ class RunRow:
 def run_row(run: PredictionRun) -> RunRow:
     """Return a run with its counts."""
     counts = progress(run)
-    return _counted(run, counts.questions, counts.predictions, counts.failures)
+    return _build_run_row(run, counts.questions, counts.predictions, counts.failures)
 
 
 def runs_in(
@@ -114,9 +114,9 @@ def runs_in(
     rows = PredictionRun.objects.filter(dataset__workspace__in=list(workspaces))
     if dataset is not None:
         rows = rows.filter(dataset=dataset)
-    rows = with_counts(rows.select_related("dataset", "system", "score")).order_by("-pk")[:most]
-    return [_counted(run, run.size, run.answered, run.failed) for run in rows]  # type: ignore[attr-defined]
+    rows = annotate_counts(rows.select_related("dataset", "system", "score")).order_by("-pk")[:most]
+    return [_build_run_row(run, run.size, run.answered, run.failed) for run in rows]  # type: ignore[attr-defined]
 
 
-def _counted(run: PredictionRun, size: int, answered: int, failed: int) -> RunRow:
+def _build_run_row(run: PredictionRun, size: int, answered: int, failed: int) -> RunRow:
     return RunRow(run, RunProgress(size, answered, failed), run_state(run, failed))

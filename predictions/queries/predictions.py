@@ -35,45 +35,45 @@ def progress(run: PredictionRun) -> RunProgress:
     )
 
 
-def missing(run: PredictionRun) -> QuerySet[Question]:
+def list_missing_questions(run: PredictionRun) -> QuerySet[Question]:
     """Return the questions that have neither prediction nor failure."""
     predicted = Prediction.objects.filter(run=run, question=OuterRef("pk"))
     failed = PredictionFailure.objects.filter(run=run, question=OuterRef("pk"))
     return Question.objects.filter(~Exists(predicted), ~Exists(failed), dataset=run.dataset_id)
 
 
-def missing_sizes(run: PredictionRun) -> Iterator[tuple[int, int]]:
+def estimate_missing_sizes(run: PredictionRun) -> Iterator[tuple[int, int]]:
     """Return the key and the estimated tokens of each missing question.
 
     The estimate is a fourth of the characters of the question and its stored context. The database counts
     them, so that no context leaves it.
     """
     characters = Length("text") + Length(Cast("context", TextField()))
-    rows = missing(run).order_by("pk").values_list("pk", characters).iterator()
+    rows = list_missing_questions(run).order_by("pk").values_list("pk", characters).iterator()
     return ((key, count // CHARACTERS_PER_TOKEN) for key, count in rows)
 
 
-def running_runs(dataset: Dataset, system_name: str) -> QuerySet[PredictionRun]:
+def list_running_runs(dataset: Dataset, system_name: str) -> QuerySet[PredictionRun]:
     """Return a system's running runs on a dataset, one for each revision."""
     running = PredictionRun.objects.filter(status=PredictionRun.Status.RUNNING, dataset=dataset)
     return running.filter(system__name=system_name).select_related("dataset", "system").order_by("pk")
 
 
-def latest_run(dataset: Dataset, system_name: str) -> PredictionRun | None:
+def find_latest_run(dataset: Dataset, system_name: str) -> PredictionRun | None:
     """Return a system's latest finished run on a dataset, or None."""
-    return _finished(dataset).filter(system__name=system_name).last()
+    return _list_finished_runs(dataset).filter(system__name=system_name).last()
 
 
-def latest_runs(dataset: Dataset) -> list[PredictionRun]:
+def list_latest_runs(dataset: Dataset) -> list[PredictionRun]:
     """Return each system's latest finished run on a dataset, by name."""
-    by_system = {run.system.name: run for run in _finished(dataset)}
+    by_system = {run.system.name: run for run in _list_finished_runs(dataset)}
     return [by_system[name] for name in sorted(by_system)]
 
 
-def with_others(runs: Collection[PredictionRun], dataset: Dataset) -> list[PredictionRun]:
+def add_other_runs(runs: Collection[PredictionRun], dataset: Dataset) -> list[PredictionRun]:
     """Return runs, then the latest runs of other systems on a dataset."""
     names = {run.system.name for run in runs}
-    return [*runs, *(run for run in latest_runs(dataset) if run.system.name not in names)]
+    return [*runs, *(run for run in list_latest_runs(dataset) if run.system.name not in names)]
 
 
 def answers_of(runs: Iterable[PredictionRun]) -> dict[str, dict[str, str]]:
@@ -89,7 +89,7 @@ def systems_of(workspace: Workspace) -> QuerySet[System]:
     return System.objects.filter(pk__in=runs.values("system")).order_by("name")
 
 
-def finished_runs(workspaces: Iterable[Workspace]) -> QuerySet[PredictionRun]:
+def list_finished_runs(workspaces: Iterable[Workspace]) -> QuerySet[PredictionRun]:
     """Return finished runs by dataset and system, the latest first."""
     done = PredictionRun.objects.filter(
         status=PredictionRun.Status.DONE, dataset__workspace__in=list(workspaces)
@@ -98,6 +98,6 @@ def finished_runs(workspaces: Iterable[Workspace]) -> QuerySet[PredictionRun]:
     return runs.order_by("dataset__name", "system__name", "-created_at", "-pk")
 
 
-def _finished(dataset: Dataset) -> QuerySet[PredictionRun]:
+def _list_finished_runs(dataset: Dataset) -> QuerySet[PredictionRun]:
     runs = PredictionRun.objects.filter(dataset=dataset, status=PredictionRun.Status.DONE)
     return runs.select_related("system", "dataset").order_by("created_at", "pk")

@@ -10,7 +10,7 @@ from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import SaliencyOptions
 from predictions.models import Dataset, Question, ReadingProbe, ReadingRecord
 from predictions.queries.predictions import CHARACTERS_PER_TOKEN
-from predictions.queries.saliency import passes_tokens
+from predictions.queries.saliency import count_pass_tokens
 
 CHUNK = 500
 
@@ -30,7 +30,7 @@ def pending(probe: ReadingProbe) -> QuerySet[ReadingRecord]:
     return probe.records.filter(result__isnull=True, error="").order_by("pk")
 
 
-def done(probe: ReadingProbe) -> int:
+def count_done(probe: ReadingProbe) -> int:
     """Return the number of a probe's records with a result or an error."""
     return probe.records.count() - pending(probe).count()
 
@@ -53,7 +53,7 @@ def _work(probe: ReadingProbe, tokens: int) -> int:
     """
     if probe.saliency is None:
         return 2 * tokens
-    return 2 * tokens + passes_tokens(SaliencyOptions.model_validate(probe.saliency), tokens)
+    return 2 * tokens + count_pass_tokens(SaliencyOptions.model_validate(probe.saliency), tokens)
 
 
 def records_of(probe: ReadingProbe, instances: Sequence[int]) -> Iterator[ReadingRecord]:

@@ -28,7 +28,7 @@ class PendingReductions:
     slices: list[Slice]
 
 
-def reduced(prediction: Prediction) -> Reductions:
+def reduce_prediction(prediction: Prediction) -> Reductions:
     """Return the reductions of a prediction with its question selected.
 
     Raises:
@@ -45,7 +45,7 @@ def reduced(prediction: Prediction) -> Reductions:
         raise RunFailed(f"question {prediction.question.external_id}: {error}") from error
 
 
-def with_question(run: PredictionRun) -> QuerySet[Prediction]:
+def list_with_questions(run: PredictionRun) -> QuerySet[Prediction]:
     """Return a run's predictions by key, with the columns reductions need."""
     return (
         run.predictions.select_related("question")
@@ -63,7 +63,7 @@ def with_question(run: PredictionRun) -> QuerySet[Prediction]:
     )
 
 
-def answered(run: PredictionRun) -> int:
+def count_answered_inputs(run: PredictionRun) -> int:
     """Return the number of a run's reduced inputs with answer or error."""
     return ReducedAnswer.objects.filter(prediction__run=run).count()
 
@@ -75,8 +75,8 @@ def pending_reductions(run: PredictionRun, *, tokens: int, most: int) -> Pending
     """
     total = 0
     lacking: list[tuple[int, int]] = []
-    for prediction, answers in with_known_answers(run):
-        contexts = reduced(prediction).contexts
+    for prediction, answers in read_with_answers(run):
+        contexts = reduce_prediction(prediction).contexts
         total += len(contexts)
         asked = [context for digest, context in contexts.items() if digest not in answers]
         if asked:
@@ -88,7 +88,7 @@ def _characters(context: Context) -> int:
     return sum(len(title) + sum(map(len, sentences)) for title, sentences in context)
 
 
-def with_known_answers(
+def read_with_answers(
     run: PredictionRun,
 ) -> Iterator[tuple[Prediction, dict[str, ReducedAnswer]]]:
     """Yield each prediction with its reduced answers by digest.
@@ -96,7 +96,7 @@ def with_known_answers(
     Memory holds one chunk at a time.
     """
     after = 0
-    while chunk := list(with_question(run).filter(pk__gt=after)[:CHUNK]):
+    while chunk := list(list_with_questions(run).filter(pk__gt=after)[:CHUNK]):
         after = chunk[-1].pk
         answers: dict[int, dict[str, ReducedAnswer]] = {prediction.pk: {} for prediction in chunk}
         for answer in ReducedAnswer.objects.filter(prediction__in=answers):

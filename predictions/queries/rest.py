@@ -26,10 +26,10 @@ def runs_for(user: User, workspace: str | None = None) -> QuerySet[PredictionRun
     rows = PredictionRun.objects.filter(dataset__workspace__in=workspaces_of(user, Act.DATA_SEE))
     if workspace is not None:
         rows = rows.filter(dataset__workspace__slug=workspace)
-    return with_counts(rows.select_related("dataset__workspace", "system"))
+    return annotate_counts(rows.select_related("dataset__workspace", "system"))
 
 
-def with_counts(runs: QuerySet[PredictionRun]) -> QuerySet[PredictionRun]:
+def annotate_counts(runs: QuerySet[PredictionRun]) -> QuerySet[PredictionRun]:
     """Return runs with ``size`` in questions, ``answered`` and ``failed``."""
     return runs.annotate(
         size=number_of(Question.objects.filter(dataset=OuterRef("dataset"))),
@@ -43,7 +43,7 @@ def systems_for(user: User, workspace: str | None = None) -> QuerySet[System]:
     return System.objects.filter(pk__in=runs_for(user, workspace).values("system"))
 
 
-def matching_questions(dataset: Dataset, words: str) -> QuerySet[Question]:
+def find_matching_questions(dataset: Dataset, words: str) -> QuerySet[Question]:
     """Return the questions with every word in their text or answer, or as ID."""
     rows = Question.objects.filter(dataset=dataset)
     for word in words.split():
@@ -58,7 +58,9 @@ QUESTION_COLUMNS = ("id", "question", "answer", "type", "level", "supporting_fac
 def question_rows(dataset: Dataset, words: str) -> Iterator[tuple[str, ...]]:
     """Yield the questions with some words as rows of a file."""
     fields = ("external_id", "text", "answer", "kind", "level", "supporting_facts")
-    for *texts, facts in matching_questions(dataset, words).order_by("pk").values_list(*fields).iterator():
+    for *texts, facts in (
+        find_matching_questions(dataset, words).order_by("pk").values_list(*fields).iterator()
+    ):
         yield *texts, "" if facts is None else json.dumps(facts, ensure_ascii=False)
 
 

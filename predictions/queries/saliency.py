@@ -12,7 +12,7 @@ from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 LACKS_WEIGHTS = Q(explanation_weights__isnull=True) | Q(question_weights__isnull=True)
 
 
-def without_weights(run: PredictionRun) -> QuerySet[Prediction]:
+def list_without_weights(run: PredictionRun) -> QuerySet[Prediction]:
     """Return a run's predictions with neither weights nor error, by key."""
     return run.predictions.filter(LACKS_WEIGHTS, saliency_error="").order_by("pk")
 
@@ -24,12 +24,12 @@ def weight_slices(run: PredictionRun, *, tokens: int, most: int) -> list[Slice]:
     """
     options = SaliencyOptions.model_validate(run.saliency)
     characters = Length(Cast("question__context", TextField())) + Length("question__text")
-    rows = without_weights(run).values_list("pk", characters).iterator()
-    sizes = ((key, passes_tokens(options, count // CHARACTERS_PER_TOKEN)) for key, count in rows)
+    rows = list_without_weights(run).values_list("pk", characters).iterator()
+    sizes = ((key, count_pass_tokens(options, count // CHARACTERS_PER_TOKEN)) for key, count in rows)
     return cut_slices(sizes, most_tokens=tokens, most=most)
 
 
-def passes_tokens(options: SaliencyOptions, tokens: int) -> int:
+def count_pass_tokens(options: SaliencyOptions, tokens: int) -> int:
     """Return the tokens that all passes compute for a text of so many."""
     passes = {"integrated-gradients": options.steps + 2, "occlusion": tokens + 1, "gradient-x-input": 1}
     return tokens * passes[options.method]

@@ -7,12 +7,12 @@ from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import existing
+from accounts.access import require_existing
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from jobs.actions.previews import apply_preview
@@ -36,7 +36,7 @@ from touchstone.client import rows as wire
 class Datasets(RestView):
     """The datasets of your workspaces."""
 
-    @described(answers=PageOf[wire.DatasetRow], query=shapes.DatasetQuery)
+    @describe_method(answers=PageOf[wire.DatasetRow], query=shapes.DatasetQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List datasets."""
         query = read_query(request, shapes.DatasetQuery)
@@ -51,19 +51,19 @@ class DatasetView(RestView):
 
     def dataset(self, pk: int, act: Act = Act.DATA_SEE) -> Dataset:
         """Return a dataset with which the user may do this, or raise 404 or 403."""
-        self.require(act, existing(Dataset.objects.select_related("workspace").filter(pk=pk).first()))
+        self.require(act, require_existing(Dataset.objects.select_related("workspace").filter(pk=pk).first()))
         return rest.datasets_for(self.user).get(pk=pk)
 
 
 class OneDataset(DatasetView):
     """One dataset."""
 
-    @described(answers=wire.DatasetRow)
+    @describe_method(answers=wire.DatasetRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One dataset."""
         return answer(_datasets([self.dataset(pk)])[0])
 
-    @described(status=204, errors=(409,))
+    @describe_method(status=204, errors=(409,))
     def delete(self, request: Request, pk: int) -> HttpResponse:
         """Delete a dataset that nothing refers to."""
         dataset = self.dataset(pk, Act.DATA_MANAGE)
@@ -74,12 +74,12 @@ class OneDataset(DatasetView):
 class Questions(DatasetView):
     """The questions of a dataset."""
 
-    @described(answers=PageOf[wire.QuestionRow], query=shapes.QuestionQuery)
+    @describe_method(answers=PageOf[wire.QuestionRow], query=shapes.QuestionQuery)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """List the questions of a dataset."""
         dataset = self.dataset(pk)
         query = read_query(request, shapes.QuestionQuery)
-        rows = rest.matching_questions(dataset, query.search or "")
+        rows = rest.find_matching_questions(dataset, query.search or "")
         if query.external_id is not None:
             rows = rows.filter(external_id=query.external_id)
         return page_of(request, query, rows, lambda part: (row_of(wire.QuestionRow, row) for row in part))
@@ -88,7 +88,7 @@ class Questions(DatasetView):
 class Imports(RestView):
     """Imports of files of questions or predictions."""
 
-    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery, creates=True)
+    @describe_method(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery, creates=True)
     def post(self, request: Request) -> HttpResponse:
         """Import a file of questions or predictions."""
         query = read_query(request, shapes.ImportQuery)
@@ -106,12 +106,14 @@ class Imports(RestView):
     def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
         """Return the workspace and the options of the job."""
         if query.kind == "dataset":
-            workspace = existing(Workspace.objects.filter(slug=query.workspace).first())
+            workspace = require_existing(Workspace.objects.filter(slug=query.workspace).first())
             self.require(Act.DATA_MANAGE, workspace)
             names = ("name", "format", "licence", "dry_run")
             wishes = {name: getattr(query, name) for name in names}
             return workspace, DatasetOptions.model_validate(wishes)
-        dataset = existing(Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first())
+        dataset = require_existing(
+            Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first()
+        )
         self.require(Act.DATA_MANAGE, dataset)
         return dataset.workspace, PredictionsOptions.model_validate(
             {
@@ -126,7 +128,7 @@ class Imports(RestView):
 class ApplyImport(JobView):
     """Applies the preview of an import."""
 
-    @described(answers=JobRow, status=202, errors=(409,))
+    @describe_method(answers=JobRow, status=202, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Apply the preview of an import."""
         preview = self.job(pk)
@@ -140,7 +142,7 @@ class ApplyImport(JobView):
 class Systems(RestView):
     """The systems with runs in your workspaces."""
 
-    @described(answers=PageOf[wire.SystemRow], query=shapes.InWorkspace)
+    @describe_method(answers=PageOf[wire.SystemRow], query=shapes.InWorkspace)
     def get(self, request: Request) -> HttpResponseBase:
         """List the systems of my workspaces."""
         query = read_query(request, shapes.InWorkspace)
@@ -150,7 +152,7 @@ class Systems(RestView):
 class ServedSystems(RestView):
     """The model servers and their systems."""
 
-    @described(answers=wire.ServedRows)
+    @describe_method(answers=wire.ServedRows)
     def get(self, request: Request) -> HttpResponse:
         """List the systems that are served now."""
         servers = [row_of(wire.ServerRow, state) for state in server_states()]
@@ -161,7 +163,7 @@ class ServedSystems(RestView):
 class Runs(RestView):
     """The runs of systems over datasets."""
 
-    @described(answers=PageOf[wire.RunRow], query=shapes.RunQuery)
+    @describe_method(answers=PageOf[wire.RunRow], query=shapes.RunQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List runs."""
         query = read_query(request, shapes.RunQuery)
@@ -170,12 +172,12 @@ class Runs(RestView):
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, _runs)
 
-    @described(answers=wire.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
-    @once
+    @describe_method(answers=wire.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
+    @run_once_per_key
     def post(self, request: Request) -> HttpResponse:
         """Start or resume predictions or program executions."""
         new = read_body(request, shapes.NewRun)
-        dataset = existing(Dataset.objects.select_related("workspace").filter(pk=new.dataset).first())
+        dataset = require_existing(Dataset.objects.select_related("workspace").filter(pk=new.dataset).first())
         self.require(Act.DATA_MANAGE, dataset)
         kind = PredictionRun.Kind(new.kind)
         served = served_system(new.system, SYSTEM_KINDS[kind])
@@ -190,19 +192,19 @@ class RunView(RestView):
     def run(self, pk: int, act: Act = Act.DATA_SEE) -> PredictionRun:
         """Return a run on which the user may do this, or raise 404 or 403."""
         rows = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk)
-        self.require(act, existing(rows.first()))
+        self.require(act, require_existing(rows.first()))
         return rest.runs_for(self.user).get(pk=pk)
 
 
 class OneRun(RunView):
     """One run."""
 
-    @described(answers=wire.RunRow)
+    @describe_method(answers=wire.RunRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One run with its progress."""
         return answer(_runs([self.run(pk)])[0])
 
-    @described(status=204, errors=(409,))
+    @describe_method(status=204, errors=(409,))
     def delete(self, request: Request, pk: int) -> HttpResponse:
         """Delete a run that nothing refers to."""
         delete_run(run=self.run(pk, Act.DATA_MANAGE), by=self.user)
@@ -212,7 +214,7 @@ class OneRun(RunView):
 class StartScoring(RunView):
     """Starts the scoring of a run."""
 
-    @described(answers=JobRow, status=202, errors=(409,))
+    @describe_method(answers=JobRow, status=202, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Score a run in a job."""
         job = start_scoring(run=self.run(pk, Act.DATA_MANAGE), by=self.user)
@@ -223,7 +225,7 @@ class StartScoring(RunView):
 class StartSaliency(RunView):
     """Starts the saliency of the predictions of a run."""
 
-    @described(answers=JobRow, status=202, takes=shapes.NewSaliency, errors=(409,))
+    @describe_method(answers=JobRow, status=202, takes=shapes.NewSaliency, errors=(409,))
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Compute the saliency of words in a job."""
         run = self.run(pk, Act.DATA_MANAGE)
@@ -236,7 +238,7 @@ class StartSaliency(RunView):
 class Cancel(RunView):
     """Cancels a run; its predictions so far stay."""
 
-    @described(answers=wire.RunRow)
+    @describe_method(answers=wire.RunRow)
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Cancel a run."""
         cancel_run(run_id=self.run(pk, Act.DATA_MANAGE).pk, by=self.user)
@@ -246,7 +248,7 @@ class Cancel(RunView):
 class Errors(RunView):
     """The failures of a run."""
 
-    @described(answers=shapes.Failures)
+    @describe_method(answers=shapes.Failures)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """List the failures of a run by reason."""
         groups = [
@@ -263,7 +265,7 @@ class Errors(RunView):
 class Predictions(RunView):
     """The predictions of a run."""
 
-    @described(answers=PageOf[wire.PredictionRow], query=shapes.PredictionQuery)
+    @describe_method(answers=PageOf[wire.PredictionRow], query=shapes.PredictionQuery)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """List the predictions of a run."""
         run = self.run(pk)
@@ -277,10 +279,10 @@ class Predictions(RunView):
 class Scores(RunView):
     """The scores of a run."""
 
-    @described(answers=wire.ScoreRow)
+    @describe_method(answers=wire.ScoreRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """The scores of a run."""
-        score = existing(getattr(self.run(pk), "score", None))
+        score = require_existing(getattr(self.run(pk), "score", None))
         return answer(row_of(wire.ScoreRow, score, run=str(pk)))
 
 

@@ -8,8 +8,8 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 
-from accounts.access import NOT_THERE, existing, require, require_somewhere, user_of
-from accounts.current_workspace import chosen_workspace
+from accounts.access import NOT_THERE, require, require_existing, require_somewhere, user_of
+from accounts.current_workspace import find_chosen_workspace
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from accounts.rights import Owned, can
@@ -50,15 +50,15 @@ def _guard(act: Act, model: type[Model], *related: str) -> Callable[[Page], Page
     def decorate(view: Page) -> Page:
         @login_required
         @wraps(view)
-        def checked(request: HttpRequest, pk: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            row = existing(model._default_manager.select_related(*related).filter(pk=pk).first())
+        def check_access(request: HttpRequest, pk: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            row = require_existing(model._default_manager.select_related(*related).filter(pk=pk).first())
             owned = row.dataset if isinstance(row, Question) else cast("Owned", row)
             user = user_of(request)
             require(user, act, owned)
             cast(DataRequest, request).manages = can(user, Act.DATA_MANAGE, owned)
             return view(request, row, *args, **kwargs)
 
-        return checked
+        return check_access
 
     return decorate
 
@@ -72,15 +72,15 @@ def workspaces_page(act: Act) -> Callable[[Page], Page]:
     def decorate(view: Page) -> Page:
         @login_required
         @wraps(view)
-        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def check_access(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             user = user_of(request)
             allowed = require_somewhere(user, act)
-            chosen = chosen_workspace(request)
+            chosen = find_chosen_workspace(request)
             shown: list[Workspace] = [each for each in allowed if each == chosen] or allowed
             cast(DataRequest, request).manages = any(can(user, Act.DATA_MANAGE, each) for each in shown)
             return view(request, shown, *args, **kwargs)
 
-        return checked
+        return check_access
 
     return decorate
 
@@ -90,7 +90,7 @@ def import_page(view: Callable[..., HttpResponse]) -> Page:
 
     @login_required
     @wraps(view)
-    def checked(request: HttpRequest, pk: int) -> HttpResponse:
+    def check_access(request: HttpRequest, pk: int) -> HttpResponse:
         user = user_of(request)
         job: Job | None = job_of(user, pk)
         if job is None or job.kind not in IMPORTS:
@@ -98,4 +98,4 @@ def import_page(view: Callable[..., HttpResponse]) -> Page:
         require(user, Act.DATA_MANAGE, job.workspace)
         return view(request, job)
 
-    return checked
+    return check_access

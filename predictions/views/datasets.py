@@ -12,7 +12,7 @@ from accounts.access import user_of
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from predictions.actions.deletion import delete_dataset
 from predictions.models import Dataset
 from predictions.queries.pages import datasets_of, imports_of, runs_in
@@ -48,7 +48,7 @@ def overview(request: HttpRequest, dataset: Dataset) -> HttpResponse:
             "dataset": dataset,
             **runs_and_scores(rows, request.GET, without=("dataset",)),
             "manages": cast(DataRequest, request).manages,
-            "takes_programs": dataset.takes_programs(),
+            "takes_programs": dataset.can_take_programs(),
         },
     )
 
@@ -61,7 +61,7 @@ def delete(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     try:
         delete_dataset(dataset=dataset, by=user_of(request))
     except Conflict as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return redirect("data:dataset", dataset.pk)
     messages.success(request, _("The dataset %(name)s is deleted.") % {"name": name})
     return redirect("data:home")

@@ -31,7 +31,7 @@ class FailureRow(NamedTuple):
     first: PredictionFailure
 
 
-def labelled_failures(run: PredictionRun) -> Iterator[FailureRow]:
+def list_labelled_failures(run: PredictionRun) -> Iterator[FailureRow]:
     """Yield each kind of failure of a run, frequent first."""
     for kind, number, first in failures_by_kind(run):
         yield FailureRow(KINDS.get(kind, kind), kind, number, first)

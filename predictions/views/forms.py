@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Workspace
 from foundation.errors import Conflict
 from foundation.imports.hub_forms import FIELDS, HubFields
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from jobs.served_systems import served_systems
 from modelserver.wire.schema import SaliencyMethod
 from predictions.actions.predictions import require_free_answers, require_programs
@@ -137,7 +137,7 @@ class StartRun(forms.Form):
                 elif system.spans_only:
                     require_free_answers(dataset)
             except Conflict as error:
-                raise forms.ValidationError(translated_error(error)) from error
+                raise forms.ValidationError(translate_error(error)) from error
         return data
 
 

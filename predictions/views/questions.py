@@ -17,7 +17,7 @@ from foundation.pages.spreadsheet import csv_download
 from predictions.articles import Article, Sentence, articles, cut_pieces
 from predictions.models import Dataset, Question
 from predictions.queries.pages import SystemAnswer, answers_to
-from predictions.queries.rest import QUESTION_COLUMNS, matching_questions, question_rows
+from predictions.queries.rest import QUESTION_COLUMNS, find_matching_questions, question_rows
 from predictions.views.access import DataRequest, dataset_page, question_page
 from predictions.views.tables import QUESTIONS
 
@@ -71,7 +71,7 @@ def questions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     wishes: dict[str, Any] = search.cleaned_data if search.is_valid() else {"q": ""}
     words = wishes["q"]
     table = QUESTIONS.of(request.GET)
-    listed = _listed(dataset, words)
+    listed = _list_questions(dataset, words)
     page = table.page(listed, SHOWN, after=wishes.get("after"), before=wishes.get("before"))
     return render(
         request,
@@ -86,9 +86,9 @@ def questions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     )
 
 
-def _listed(dataset: Dataset, words: str) -> QuerySet[Question]:
+def _list_questions(dataset: Dataset, words: str) -> QuerySet[Question]:
     """Return the questions without their articles."""
-    return matching_questions(dataset, words).only("external_id", "text", "answer", "kind", "level")
+    return find_matching_questions(dataset, words).only("external_id", "text", "answer", "kind", "level")
 
 
 @require_safe
@@ -116,8 +116,8 @@ def question(request: HttpRequest, question: Question) -> HttpResponse:
             "question": question,
             "named": [article for article in shown if article.is_named],
             "others": [article for article in shown if not article.is_named],
-            "answers": [_shown(question, answer) for answer in answers],
-            "following": _listed(question.dataset, "").filter(pk__gt=question.pk).order_by("pk")[:1],
+            "answers": [_build_shown_answer(question, answer) for answer in answers],
+            "following": _list_questions(question.dataset, "").filter(pk__gt=question.pk).order_by("pk")[:1],
         },
     )
 
@@ -151,7 +151,7 @@ def _articles(question: Question, answers: list[SystemAnswer]) -> list[ShownArti
     ]
 
 
-def _shown(question: Question, answer: SystemAnswer) -> ShownAnswer:
+def _build_shown_answer(question: Question, answer: SystemAnswer) -> ShownAnswer:
     pieces = answer.pieces
     explained, _others = articles(question.context, answer.facts, pieces.context)
     asked = Sentence(cut_pieces(question.text, pieces.question), False) if pieces.question else None

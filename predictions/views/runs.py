@@ -15,7 +15,7 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
 from foundation.pages.spreadsheet import csv_download
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.translated_messages import errors_shown, translate_error
 from jobs.model_gateway import served_system
 from jobs.served_systems import served_systems, server_states
 from jobs.tasks import enqueue_job
@@ -24,14 +24,14 @@ from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_run
 from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_served_run
 from predictions.models import Dataset, PredictionRun
-from predictions.queries.estimates import job_seconds, predicting_seconds
-from predictions.queries.language_models import counted_cost, expected_cost
+from predictions.queries.estimates import estimate_predicting_seconds, job_seconds
+from predictions.queries.language_models import estimate_cost, sum_counted_cost
 from predictions.queries.pages import run_row, runs_in
 from predictions.queries.rest import FAILURE_COLUMNS, failure_rows
 from predictions.queries.run_jobs import jobs_of
 from predictions.tasks import enqueue_missing
 from predictions.views.access import DataRequest, run_page, workspaces_page
-from predictions.views.failure_labels import labelled_failures
+from predictions.views.failure_labels import list_labelled_failures
 from predictions.views.forms import StartRun, StartSaliency
 from predictions.views.score_columns import score_cells
 from predictions.views.tables import SYSTEMS, runs_and_scores
@@ -64,13 +64,13 @@ def systems(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
 def start(request: HttpRequest, workspaces: list[Workspace], kind: str) -> HttpResponse:
     """Start predictions or program executions; a GET shows the estimate."""
     run_kind = PredictionRun.Kind(kind)
-    chosen = _initial(request)
+    chosen = _read_initial_values(request)
     data = request.POST if request.method == "POST" else chosen if len(chosen) > 1 else None
     form = StartRun(workspaces, run_kind, data, initial=chosen)
     if request.method == "POST" and form.is_valid():
         dataset, name = form.cleaned_data["dataset"], form.cleaned_data["system"]
         try:
-            run = _started(request, dataset, name, run_kind)
+            run = _start_run(request, dataset, name, run_kind)
         except (TouchstoneError, ModelServerError) as error:
             form.add_error(None, _message(error))
         else:
@@ -98,12 +98,12 @@ def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
             "run": run,
             "row": row,
             "is_watched": run.status == PredictionRun.Status.RUNNING or any(job.is_open for job in jobs),
-            "failures": list(labelled_failures(run)),
+            "failures": list(list_labelled_failures(run)),
             "cells": score_cells(run) if hasattr(run, "score") else [],
             "jobs": jobs,
             "saliency_form": StartSaliency(),
             "model": run.asked,
-            "cost": counted_cost(run, run.asked) if run.asked else None,
+            "cost": sum_counted_cost(run, run.asked) if run.asked else None,
             "can_weigh": run.kind == PredictionRun.Kind.PREDICT and run.source == PredictionRun.Source.SERVER,
             "scoring_seconds": job_seconds("score", run, row.counts.questions) if manages else None,
             "weighing_seconds": job_seconds("saliency", run, row.counts.predictions) if manages else None,
@@ -145,7 +145,7 @@ def restart(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     try:
         if run.source == PredictionRun.Source.FILE:
             raise Conflict(_("The predictions came from a file."))
-        again = _started(request, run.dataset, run.system.name, PredictionRun.Kind(run.kind))
+        again = _start_run(request, run.dataset, run.system.name, PredictionRun.Kind(run.kind))
     except (TouchstoneError, ModelServerError) as error:
         messages.error(request, _message(error))
         return redirect("data:run", run.pk)
@@ -156,7 +156,7 @@ def restart(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 @run_page(Act.DATA_MANAGE)
 def score(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Score a run in a job."""
-    return _with_job(request, run, start_scoring, {})
+    return _begin_job(request, run, start_scoring, {})
 
 
 @require_POST
@@ -167,7 +167,7 @@ def weigh(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("Choose a method of saliency."))
         return redirect("data:run", run.pk)
-    return _with_job(request, run, start_weighing, {"method": form.cleaned_data["method"]})
+    return _begin_job(request, run, start_weighing, {"method": form.cleaned_data["method"]})
 
 
 @require_POST
@@ -178,19 +178,21 @@ def delete(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     try:
         delete_run(run=run, by=user_of(request))
     except Conflict as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return redirect("data:run", run.pk)
     messages.success(request, _("The run %(name)s is deleted.") % {"name": name})
     return redirect("data:dataset", dataset)
 
 
-def _with_job(request: HttpRequest, run: PredictionRun, begin: Any, options: dict[str, Any]) -> HttpResponse:
+def _begin_job(request: HttpRequest, run: PredictionRun, begin: Any, options: dict[str, Any]) -> HttpResponse:
     with errors_shown(request, Conflict):
         enqueue_job(begin(run=run, by=user_of(request), **options))
     return redirect("data:run", run.pk)
 
 
-def _started(request: HttpRequest, dataset: Dataset, system: str, kind: PredictionRun.Kind) -> PredictionRun:
+def _start_run(
+    request: HttpRequest, dataset: Dataset, system: str, kind: PredictionRun.Kind
+) -> PredictionRun:
     user = user_of(request)
     require(user, Act.DATA_MANAGE, dataset)
     served = served_system(system, SYSTEM_KINDS[kind])
@@ -203,7 +205,7 @@ def _started(request: HttpRequest, dataset: Dataset, system: str, kind: Predicti
     return run
 
 
-def _initial(request: HttpRequest) -> dict[str, str]:
+def _read_initial_values(request: HttpRequest) -> dict[str, str]:
     return {name: request.GET[name][:100] for name in ("dataset", "system") if name in request.GET}
 
 
@@ -218,11 +220,11 @@ def _estimate(request: HttpRequest, form: StartRun) -> dict[str, Any]:
     system = names.get(str(wishes.get("system", "")))
     if dataset is None or system is None:
         return {}
-    seconds = predicting_seconds(dataset, system.name, system.revision)
+    seconds = estimate_predicting_seconds(dataset, system.name, system.revision)
     shown = {"estimated": (dataset, system), "seconds": seconds}
     if system.language_model is None:
         return shown
-    cost = expected_cost(dataset, system.name, system.revision, system.language_model)
+    cost = estimate_cost(dataset, system.name, system.revision, system.language_model)
     return {**shown, "model": system.language_model, "cost": cost}
 
 
@@ -230,4 +232,4 @@ def _message(error: Exception) -> str:
     if isinstance(error, RunFailed | ModelServerError):
         # Their texts hold addresses of servers, which are no business of the page.
         return _("The model server does not serve this system now. Look at the page Systems.")
-    return translated_error(error)
+    return translate_error(error)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from predictions.models import PredictionRun
 
 COLUMNS: dict[str, str | Promise] = {
@@ -44,7 +44,7 @@ def score_cells(run: PredictionRun) -> list[Cell]:
         Cell(
             label,
             None if values.get(key) is None else 100 * values[key],
-            translated(reasons.get(key, "")),
+            translate_text(reasons.get(key, "")),
         )
         for key, label in (COLUMNS | ERASURE).items()
     ]

@@ -14,11 +14,11 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict
 from foundation.imports.hub_forms import Upload
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from jobs.actions.jobs import create_job
 from jobs.actions.previews import apply_preview, discard_preview
 from jobs.models import Job
-from jobs.queries import applied_job
+from jobs.queries import find_applying_job
 from jobs.tasks import enqueue_job
 from predictions.imports import DatasetOptions, PredictionsOptions
 from predictions.mendings import label_of
@@ -31,13 +31,13 @@ from predictions.views.forms import UploadDataset, UploadPredictions
 @workspaces_page(Act.DATA_MANAGE)
 def new(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Upload a file of questions; its preview comes first."""
-    form = UploadDataset(workspaces, *_posted(request))
+    form = UploadDataset(workspaces, *_read_form_data(request))
     if request.method == "POST" and form.is_valid():
         wishes = form.cleaned_data
         names = ("name", "format", "licence")
         upload = wishes["upload"]
         options = DatasetOptions(**{name: wishes[name] for name in names}, hub=upload.hub, dry_run=True)
-        return _previewed(
+        return _begin_preview(
             request,
             "import_dataset",
             wishes["workspace"],
@@ -52,13 +52,13 @@ def new(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
 @dataset_page(Act.DATA_MANAGE)
 def predictions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     """Upload a file of predictions; its preview comes first."""
-    form = UploadPredictions(*_posted(request))
+    form = UploadPredictions(*_read_form_data(request))
     if request.method == "POST" and form.is_valid():
         system, strict = form.cleaned_data["system"], form.cleaned_data["strict"]
         options = PredictionsOptions(dataset=dataset.pk, system=system, strict=strict, dry_run=True)
         file = form.cleaned_data["file"]
         upload = Upload(file.name or "upload", file.chunks(), hub=False)
-        return _previewed(
+        return _begin_preview(
             request,
             "import_predictions",
             dataset.workspace,
@@ -71,10 +71,10 @@ def predictions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
 
 @require_safe
 @import_page
-def imported(request: HttpRequest, job: Job) -> HttpResponse:
+def show_import(request: HttpRequest, job: Job) -> HttpResponse:
     """Show the progress and the preview of an import, or what it stored."""
     result = job.result or {}
-    applied = applied_job(job) if job.options.get("dry_run") else None
+    applied = find_applying_job(job) if job.options.get("dry_run") else None
     mended = [{**each, "label": label_of(each["kind"])} for each in result.get("mended", [])]
     return render(
         request,
@@ -100,7 +100,7 @@ def apply(request: HttpRequest, job: Job) -> HttpResponse:
     try:
         applying, is_new = apply_preview(preview=job, by=user_of(request))
     except Conflict as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return redirect("data:import", job.pk)
     if is_new:
         enqueue_job(applying)
@@ -114,13 +114,13 @@ def discard(request: HttpRequest, job: Job) -> HttpResponse:
     try:
         discard_preview(preview=job)
     except Conflict as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return redirect("data:import", job.pk)
     messages.success(request, gettext("Preview discarded. Nothing was stored."))
     return redirect("data:home")
 
 
-def _posted(request: HttpRequest) -> tuple[Any, ...]:
+def _read_form_data(request: HttpRequest) -> tuple[Any, ...]:
     return (request.POST, request.FILES) if request.method == "POST" else ()
 
 
@@ -128,7 +128,7 @@ def _form(request: HttpRequest, form: forms.Form, template: str, context: dict[s
     return render(request, template, {"form": form, **context}, status=422 if form.errors else 200)
 
 
-def _previewed(
+def _begin_preview(
     request: HttpRequest,
     kind: str,
     workspace: Workspace,

@@ -11,9 +11,9 @@ from foundation.database.days import seconds_between
 from foundation.database.prepared_queries import PreparedUpdate, slot
 from studyapp.definition.suspicion_flags import IMPOSSIBLE_SECONDS, ItemPage, number_of
 from studyapp.models import Event, Item, ItemTime, Participant, Stage, StageResponse, StudyVersion, Trial
-from studyapp.queries.excluded import rule_condition, with_time
+from studyapp.queries.excluded import annotate_time, rule_condition
 from studyapp.queries.flags import HONEYPOT, pages_of
-from studyapp.queries.studies import once_per_version
+from studyapp.queries.studies import cache_per_version
 from studyapp.rules.page_timing import PageTiming
 
 COLUMNS = (
@@ -23,7 +23,7 @@ COLUMNS = (
 _ADDED = ("timed_items", "fast_items", "client_ms", "hidden_ms", "pattern", "rule_hits")
 
 
-def _counted() -> tuple[QuerySet[Participant], dict[str, Any]]:
+def _build_count_update() -> tuple[QuerySet[Participant], dict[str, Any]]:
     answers = slot("answers", Participant, "same_answers")
     return Participant.objects.filter(pk=slot("participant", Participant)), {
         "items_submitted": F("items_submitted") + 1,
@@ -37,7 +37,7 @@ def _counted() -> tuple[QuerySet[Participant], dict[str, Any]]:
     }
 
 
-_COUNT_ITEM = PreparedUpdate(_counted)
+_COUNT_ITEM = PreparedUpdate(_build_count_update)
 
 
 def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, now: Any) -> None:
@@ -47,7 +47,7 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
     # As stored: a page does not end before it began, though the clock was set back meanwhile.
     seconds = seconds_between(trial.shown_at, max(now, trial.shown_at or now))
     page = ItemPage(trial.item.external_id, answers, seconds, timing.client_total_ms, timing.client_hidden_ms)
-    mark = _marking_hits(trial.participant.version)
+    mark = _build_hit_update(trial.participant.version)
     hits = mark(trial=trial.pk) if mark else 0
     if seconds is not None:
         _add_time(trial.participant, round(10 * seconds), 1)
@@ -60,13 +60,13 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
     )
 
 
-@once_per_version(128)
-def _marking_hits(version: StudyVersion) -> PreparedUpdate | None:
+@cache_per_version(128)
+def _build_hit_update(version: StudyVersion) -> PreparedUpdate | None:
     """Return the update of a trial that a rule hits; None without rules."""
     condition = rule_condition(version)
     if condition is None:
         return None
-    rows = with_time(Trial.objects.filter(pk=slot("trial", Trial))).filter(condition)
+    rows = annotate_time(Trial.objects.filter(pk=slot("trial", Trial))).filter(condition)
     return PreparedUpdate(lambda: (rows, {"hits_rule": True}))
 
 
@@ -125,7 +125,7 @@ def recount(people: QuerySet[Participant]) -> None:
         trials = Trial.objects.filter(participant__in=people.filter(version=version).values("pk"))
         trials.filter(hits_rule=True).update(hits_rule=False)
         if condition:
-            answered = with_time(trials.filter(answers__isnull=False, item__kind="item"))
+            answered = annotate_time(trials.filter(answers__isnull=False, item__kind="item"))
             answered.filter(condition).update(hits_rule=True)
     keys = people.values("pk")
     hits = Counter(

@@ -14,9 +14,9 @@ from predictions.models import PredictionRun
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study, StudyVersion, Trial
-from studyapp.queries.correctness import Answer, later_decisions, queue, settled_by
+from studyapp.queries.correctness import Answer, find_later_decisions, name_decision_source, queue
 from studyapp.queries.decisions import digest
-from studyapp.queries.own_answers import counting, keys_of_answers
+from studyapp.queries.own_answers import exclude_withdrawn, keys_of_answers
 from studyapp.rules.proposed_verdicts import Proposal
 
 HOW = JudgedAnswer.How
@@ -81,7 +81,7 @@ def forget_answers(keys: Set[tuple[int, str]]) -> None:
     if not queued:
         return
     questions = {row.question_id for row in queued}
-    given = keys_of_answers(counting(Trial.objects.filter(item__question__in=questions)))
+    given = keys_of_answers(exclude_withdrawn(Trial.objects.filter(item__question__in=questions)))
     left = [row.pk for row in queued if (row.question_id, row.digest) not in given]
     gone = JudgedAnswer.objects.filter(pk__in=left)
     of_systems = gone.filter(Q(question__predictions__answer=F("answer")) | Q(stimuli__isnull=False))
@@ -203,14 +203,18 @@ def apply_decisions(*, version: StudyVersion, by: User) -> int:
     Returns:
         The number of answers decided since.
     """
-    decided = later_decisions(version)
+    decided = find_later_decisions(version)
     changed = [
         {"condition": row.condition.name, "item": row.item.external_id, "is_correct": decision.is_correct}
         for row, decision in decided
         if row.system_correct != decision.is_correct
     ]
     for row, decision in decided:
-        row.system_correct, row.judged_by, row.decision = decision.is_correct, settled_by(decision), decision
+        row.system_correct, row.judged_by, row.decision = (
+            decision.is_correct,
+            name_decision_source(decision),
+            decision,
+        )
     Stimulus.objects.bulk_update(
         (row for row, _decision in decided), ["system_correct", "judged_by", "decision"]
     )

@@ -17,9 +17,15 @@ from foundation.messages import say
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import DraftRevision, Study
-from studyapp.queries.access import chooses_data, data_of_draft, data_of_study
-from studyapp.queries.drafts import Edited, current_revision, edited, redoable, undoable
-from studyapp.studio.drafts import Draft, opened, stored
+from studyapp.queries.access import can_choose_data, data_of_draft, data_of_study
+from studyapp.queries.drafts import (
+    Edited,
+    find_current_revision,
+    find_redoable_revision,
+    find_undoable_revision,
+    read_current_draft,
+)
+from studyapp.studio.drafts import Draft, build_stored_draft, open_draft
 
 
 class DraftChanged(StudyappError):
@@ -73,7 +79,7 @@ def start_draft(*, draft: Mapping[str, Any], workspace: Workspace, by: User | No
         DraftChanged: a study of that name is there already.
     """
     slug = draft["study"]
-    content = opened(draft)
+    content = open_draft(draft)
     defaults: dict[str, Any] = {
         "workspace": workspace, "title": _title(slug, content), "definition": {}, "created_by": by,
     }  # fmt: skip
@@ -99,7 +105,7 @@ def save_draft(
         DataNotShared: this person may not give the study other data.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    now = edited(study)
+    now = read_current_draft(study)
     if now.number != base:
         raise DraftChanged(
             _(
@@ -108,10 +114,10 @@ def save_draft(
             )
         )
     content = {**draft, "study": study.slug}
-    if stored(content) == stored(now.draft):
+    if build_stored_draft(content) == build_stored_draft(now.draft):
         return None
     _check_data(study, content, by)
-    return _store(study, _based(study, now, by), content, changed, by)
+    return _store(study, _ensure_revision(study, now, by), content, changed, by)
 
 
 def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
@@ -121,7 +127,7 @@ def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
         NothingToDo: there is no change to undo.
         DataNotShared: as `save_draft`, unless it was their own change.
     """
-    return _go(study, undoable, "undo", _("There is nothing to undo."), by)
+    return _go(study, find_undoable_revision, "undo", _("There is nothing to undo."), by)
 
 
 def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
@@ -131,7 +137,7 @@ def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
         NothingToDo: there is no change to redo.
         DataNotShared: as `save_draft`.
     """
-    return _go(study, redoable, "redo", _("There is nothing to redo."), by)
+    return _go(study, find_redoable_revision, "redo", _("There is nothing to redo."), by)
 
 
 def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevision:
@@ -142,13 +148,13 @@ def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevisi
         DataNotShared: as `save_draft`.
     """
 
-    def numbered(study: Study, _now: Edited) -> DraftRevision | None:
+    def find_revision(study: Study, _now: Edited) -> DraftRevision | None:
         return study.revisions.filter(number=number).first()
 
-    return _go(study, numbered, "go to", _("There is no such revision."), by)
+    return _go(study, find_revision, "go to", _("There is no such revision."), by)
 
 
-def _based(study: Study, now: Edited, by: User | None) -> int:
+def _ensure_revision(study: Study, now: Edited, by: User | None) -> int:
     """Return the number of the revision that is changed.
 
     A definition that did not come from the studio becomes a revision first.
@@ -163,7 +169,7 @@ def replace_draft(*, study: Study, draft: Draft, by: User | None) -> DraftRevisi
 
     The study must be locked.
     """
-    before = current_revision(study)
+    before = find_current_revision(study)
     return _store(study, before.number if before else None, draft, "definition", by)
 
 
@@ -186,10 +192,10 @@ def _go(
 ) -> DraftRevision:
     """Make the revision that is found current; refuse without one."""
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    revision = find(study, edited(study))
+    revision = find(study, read_current_draft(study))
     if revision is None:
         raise NothingToDo(refusal)
-    current = current_revision(study)
+    current = find_current_revision(study)
     takes_back_own = current is not None and current.made_by == by and current.before == revision.number
     if not takes_back_own:
         _check_data(study, revision.content, by)
@@ -199,7 +205,7 @@ def _go(
 
 def _make_current(study: Study, revision: DraftRevision, changed: str, by: User | None) -> None:
     study.draft_number = revision.number
-    study.definition = stored(revision.content)
+    study.definition = build_stored_draft(revision.content)
     study.title = _title(study.slug, revision.content)
     study.save(update_fields=["draft_number", "definition", "title"])
     data = {"revision": revision.number, "changed": changed}
@@ -211,7 +217,7 @@ def _check_data(study: Study, content: Mapping[str, Any], by: User | None) -> No
 
     Everybody to whom a study is shared can read and judge the data that it uses.
     """
-    if chooses_data(by, study) or data_of_draft(stored(content)) <= data_of_study(study):
+    if can_choose_data(by, study) or data_of_draft(build_stored_draft(content)) <= data_of_study(study):
         return
     raise DataNotShared(
         _(

@@ -19,14 +19,14 @@ from studyapp.actions.participants import (
     hold,
     lock_version,
     new_code,
-    on_their_way,
     record,
+    select_active_participant,
 )
 from studyapp.definition.checks import is_admitted, is_comprehended
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.question_flow import next_page
+from studyapp.definition.question_flow import find_next_page
 from studyapp.definition.questionnaires import Answer
-from studyapp.definition.task_questions import settled
+from studyapp.definition.task_questions import resolve_answers
 from studyapp.models import (
     Outcome,
     Participant,
@@ -50,13 +50,13 @@ from studyapp.queries.question_pages import (
     stages_of,
     viewer_of,
 )
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 from studyapp.rules import states
 from studyapp.rules.page_timing import Openings, PageTiming
-from studyapp.rules.survey_pages import PageRecord, answers_of, merged, page_record
+from studyapp.rules.survey_pages import PageRecord, answers_of, merge_pages, page_record
 
 
-def _filled(page: type[TimedPage]) -> dict[str, Any]:
+def _build_submitted_columns(page: type[TimedPage]) -> dict[str, Any]:
     """Return the columns of a submitted page.
 
     A clock that was set back cannot make a page end before it began.
@@ -75,13 +75,13 @@ def _values(
     return {"now": now, "answers": dict(answers), "changes": dict(changes), **vars(timing)}
 
 
-def _storing(page: type[StageResponse | Trial], *columns: str) -> PreparedUpdate:
+def _build_store_update(page: type[StageResponse | Trial], *columns: str) -> PreparedUpdate:
     """Return the update that stores a shown page, with further columns, once."""
     once = {"answers__isnull": True, "shown_at__isnull": False}
     return PreparedUpdate(
         lambda: (
             page.objects.filter(pk=slot("key", page), page=slot("page", page, "page"), **once),
-            {**{name: slot(name, page, name) for name in columns}, **_filled(page)},
+            {**{name: slot(name, page, name) for name in columns}, **_build_submitted_columns(page)},
         )
     )
 
@@ -96,7 +96,7 @@ def show_stage(*, page: StageResponse) -> None:
         record(page.participant, "stage_shown", {"stage": page.stage, "attempt": page.attempt})
 
 
-_STORE_STAGE = _storing(StageResponse, "passed")
+_STORE_STAGE = _build_store_update(StageResponse, "passed")
 
 
 @transaction.atomic
@@ -116,12 +116,12 @@ def submit_stage(
     """
     now = timezone.now()
     participant = page.participant
-    content = frozen(participant.version)
+    content = load_frozen_study(participant.version)
     record_now = page_record(answers, changes, timing)
-    if (follows := _following(page, cast("PageName", page.stage), record_now)) is not None:
+    if (follows := _find_next_page(page, cast("PageName", page.stage), record_now)) is not None:
         return _turn_page(page, page.stage, follows, record_now, now)
-    answers, changes, timing = merged([*(page.earlier or []), record_now])
-    passed = _passed(content, page.stage, answers)
+    answers, changes, timing = merge_pages([*(page.earlier or []), record_now])
+    passed = _check_answers(content, page.stage, answers)
     goes_on = passed is not False
     if goes_on:
         lock_version(participant.version)
@@ -151,12 +151,14 @@ def submit_stage(
     return True
 
 
-def _following(page: StageResponse | SurveyResponse, part: PageName, record_now: PageRecord) -> int | None:
+def _find_next_page(
+    page: StageResponse | SurveyResponse, part: PageName, record_now: PageRecord
+) -> int | None:
     """Return the page of the same part that follows; None after the last."""
-    content = frozen(page.participant.version)
+    content = load_frozen_study(page.participant.version)
     pages = pages_on(content, part, viewer_of(content, page.participant))
     shown, _questions = page_questions(pages, page.page, answers_of(page.earlier))
-    return next_page(pages, shown + 1, answers_of([*(page.earlier or []), record_now]))
+    return find_next_page(pages, shown + 1, answers_of([*(page.earlier or []), record_now]))
 
 
 def _turn_page(
@@ -184,7 +186,7 @@ def _turn_page(
     return True
 
 
-def _passed(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> bool | None:
+def _check_answers(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> bool | None:
     """Return whether the answers pass the check; None without a check."""
     if stage == Stage.SCREENING:
         return is_admitted(content.screening, answers)
@@ -202,7 +204,7 @@ _SHOW = PreparedUpdate(
 # Updates, and with that locks, only a participant who is active: see `hold`.
 _NOTE_START = PreparedUpdate(
     lambda: (
-        on_their_way(),
+        select_active_participant(),
         {
             "started_at": Coalesce("started_at", slot("now", Participant, "started_at")),
             "last_seen_at": slot("now", Participant, "last_seen_at"),
@@ -239,7 +241,7 @@ def _show_later_page(trial: Trial) -> None:
             Participant.objects.filter(pk=trial.participant_id).update(last_seen_at=now)
 
 
-_STORE_TRIAL = _storing(Trial, "passed", "articles", "earlier", "timed_out")
+_STORE_TRIAL = _build_store_update(Trial, "passed", "articles", "earlier", "timed_out")
 
 
 @transaction.atomic
@@ -260,18 +262,18 @@ def submit_trial(
     the item was never shown, or if the person withdrew.
     """
     now = timezone.now()
-    content = frozen(trial.participant.version)
+    content = load_frozen_study(trial.participant.version)
     kind, item_id = trial.item.kind, trial.item.external_id
     if page := item_page_name(content, trial):
-        answers = settled(content.task, answers, answers_of(trial.earlier), advice_of(content, trial))
+        answers = resolve_answers(content.task, answers, answers_of(trial.earlier), advice_of(content, trial))
         timed_out = ";".join(filter(None, (trial.timed_out, page if has_run_out else "")))
         record_now = page_record(answers, changes, timing, server_ms=_milliseconds(trial, now))
         if not is_last_page(content, trial):
             return _turn_page(trial, "item", trial.page + 1, record_now, now, timed_out=timed_out)
         trial.earlier, trial.timed_out = [*(trial.earlier or []), record_now], timed_out
-        answers, changes, timing = merged(trial.earlier)
+        answers, changes, timing = merge_pages(trial.earlier)
     check = content.attention_item(item_id) if kind == "attention" else None
-    passed = check.passes(answers) if check else None
+    passed = check.is_passed_by(answers) if check else None
     stored = _values(now, answers, changes, timing)
     more = {"passed": passed, "articles": articles, "earlier": trial.earlier, "timed_out": trial.timed_out}
     if not (hold(trial.participant) and _STORE_TRIAL(key=trial.pk, page=trial.page, **more, **stored)):
@@ -330,7 +332,7 @@ def _complete_surveys() -> QuerySet[SurveyResponse]:
     )
 
 
-_STORE_SURVEY = PreparedUpdate(lambda: (_complete_surveys(), _filled(SurveyResponse)))
+_STORE_SURVEY = PreparedUpdate(lambda: (_complete_surveys(), _build_submitted_columns(SurveyResponse)))
 
 
 @transaction.atomic
@@ -355,15 +357,15 @@ def submit_survey(
         return False
     page.participant = participant
     record_now = page_record(answers, changes, timing)
-    if (follows := _following(page, "survey", record_now)) is not None:
+    if (follows := _find_next_page(page, "survey", record_now)) is not None:
         return _turn_page(page, "survey", follows, record_now, now)
-    stored = _values(now, *merged([*(page.earlier or []), record_now]))
-    if webhooks.listens(participant.version.study_id, WebhookEvent.FLAGGED):
+    stored = _values(now, *merge_pages([*(page.earlier or []), record_now]))
+    if webhooks.has_listener(participant.version.study_id, WebhookEvent.FLAGGED):
         # Of two who complete at once with the same answers, the second has to see the first.
         lock_version(participant.version)
     if not (hold(participant) and _STORE_SURVEY(participant=participant.pk, page=page.page, **stored)):
         return False
-    participant.status = states.next_status(states.PARTICIPANT, "complete", participant.status)
+    participant.status = states.find_next_status(states.PARTICIPANT, "complete", participant.status)
     participant.outcome = Outcome.DONE
     participant.completed_at = participant.ended_at = participant.last_seen_at = now
     participant.completion_code = new_code(10)

@@ -33,7 +33,7 @@ from studyapp.models import (
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, Outdated, check_admission
 from studyapp.queries.question_pages import pages_on, stages_of, viewer_of
-from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
+from studyapp.queries.studies import item_keys, load_frozen_study, match_counted_participants
 from studyapp.rules import assignment, pairs, states
 from studyapp.rules.balanced_blocks import lay_out_blocks
 
@@ -63,7 +63,7 @@ def consent(
             the page showed another version.
     """
     version = _lock_newest(link)
-    if public_id is not None and (same := _already_in(link, public_id)) is not None:
+    if public_id is not None and (same := _find_same_participant(link, public_id)) is not None:
         return same
     check_admission(link)
     assert version is not None  # an open study has been launched
@@ -86,7 +86,7 @@ def consent(
     insert(participant)
     record(participant, "consented", {})
     webhooks.announce_full_link(link)
-    enter_stage(participant, stages_of(frozen(version))[0], now)
+    enter_stage(participant, stages_of(load_frozen_study(version))[0], now)
     return participant
 
 
@@ -145,7 +145,7 @@ def replace_link(*, participant: Participant, by: User | None) -> str:
     return resume_token(participant)
 
 
-def _already_in(link: EntryLink, public_id: str) -> Participant | None:
+def _find_same_participant(link: EntryLink, public_id: str) -> Participant | None:
     """Return the participant whom the same consent page created before."""
     same = _SAME.first(public_id=public_id)
     if same is not None and same.link_id != link.pk:
@@ -168,7 +168,7 @@ def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
     Participants who fail a check are never assigned, unless it is about instructions that differ between
     conditions: those can be shown after the assignment only. The version must be locked.
     """
-    content = frozen(participant.version)
+    content = load_frozen_study(participant.version)
     is_check = stage == Stage.SCREENING or (
         stage in (Stage.INSTRUCTIONS, Stage.COMPREHENSION) and isinstance(content.instructions, str)
     )
@@ -202,10 +202,10 @@ def _has_place(version: StudyVersion, mode: str) -> bool:
     A place is held from the consent to the end; one who fails a check, leaves, times out or returns the
     submission gives it back. Only one who timed out and comes back can make more complete than were to come.
     """
-    content = frozen(version)
+    content = load_frozen_study(version)
     if content.participants is None or mode != Mode.LIVE:
         return True
-    held = counts_in_assignment(content.stale_after_minutes, timezone.now())
+    held = match_counted_participants(content.stale_after_minutes, timezone.now())
     return Participant.objects.filter(held, version=version, mode=mode).count() < content.participants
 
 
@@ -214,7 +214,7 @@ _CONDITIONS = Prepared(lambda: Condition.objects.filter(version=slot("version", 
 
 def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
     """Return the groups whose conditions are all open, in order."""
-    content = frozen(version)
+    content = load_frozen_study(version)
     groups: dict[str, list[Condition]] = {}
     for condition in _CONDITIONS.all(version=version.pk):
         groups.setdefault(content.condition(condition.name).group or condition.name, []).append(condition)
@@ -274,7 +274,7 @@ def _assign(participant: Participant, now: datetime) -> bool:
     The version must be locked.
     """
     version = participant.version
-    content = frozen(version)
+    content = load_frozen_study(version)
     assert content.order_seed is not None  # only an imported study has none, and it is never open
     counted = _count(version, participant.mode, now)
     opened = _open_groups(version)
@@ -360,7 +360,7 @@ def _count(version: StudyVersion, mode: str, now: datetime) -> dict[str, dict[tu
 
     Those who completed count, and active ones who are neither stale nor returned by the platform.
     """
-    counted = Q(mode=mode) & counts_in_assignment(frozen(version).stale_after_minutes, now)
+    counted = Q(mode=mode) & match_counted_participants(load_frozen_study(version).stale_after_minutes, now)
     rows = (
         Participant.objects.filter(version=version)
         .exclude(group="")
@@ -377,7 +377,7 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
     """Create the trials in this participant's order, and the post survey."""
     keys = item_keys(participant.version)
     if isinstance(content.task, Preference):
-        _insert_pages(participant, content, *_compared(participant, conditions, content))
+        _insert_pages(participant, content, *_build_preference_trials(participant, conditions, content))
         return
     practice = [
         Trial(item_id=keys[item.id], condition=conditions[index % len(conditions)])
@@ -419,7 +419,7 @@ def _blocks(
     ]
 
 
-def _compared(
+def _build_preference_trials(
     participant: Participant, conditions: Sequence[Condition], content: FrozenStudy
 ) -> tuple[list[Trial], list[Trial]]:
     """Return the practice trials and the trials of a preference study."""
@@ -432,7 +432,7 @@ def _compared(
         return Trial(item_id=keys[item], condition=conditions[left], other_condition=conditions[right])
 
     practice = [trial(number, item.id) for number, item in enumerate(content.practice)]
-    order = assignment.shuffled(len(content.items), seed=participant.order_seed or 0)
+    order = assignment.draw_permutation(len(content.items), seed=participant.order_seed or 0)
     return practice, [trial(number, content.items[number].id) for number in order]
 
 
@@ -453,14 +453,14 @@ def _insert_pages(
 # (docs/adr/0012-order-of-locks.md).
 
 
-def on_their_way() -> QuerySet[Participant]:
+def select_active_participant() -> QuerySet[Participant]:
     """Return the participant of a slot if they are active."""
     return Participant.objects.filter(
         pk=slot("participant", Participant), status="active", anonymised_on__isnull=True
     )
 
 
-_ON_THEIR_WAY = Prepared(lambda: on_their_way().select_for_update(no_key=True).only("pk"))
+_ON_THEIR_WAY = Prepared(lambda: select_active_participant().select_for_update(no_key=True).only("pk"))
 
 
 def hold(participant: Participant) -> bool:
@@ -479,7 +479,7 @@ def end(*, participant: Participant, outcome: Outcome) -> None:
         ForbiddenTransition: it ended already.
     """
     now = timezone.now()
-    participant.status = states.next_status(states.PARTICIPANT, "end", participant.status)
+    participant.status = states.find_next_status(states.PARTICIPANT, "end", participant.status)
     participant.outcome = outcome
     participant.ended_at = participant.last_seen_at = now
     participant.save(update_fields=["status", "outcome", "ended_at", "last_seen_at"])

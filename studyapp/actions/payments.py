@@ -163,7 +163,7 @@ class Payer:
         """Approve a submission or ask to return it, unless that has happened."""
         ids = _ids(payment)
         try:
-            submission = self._checked(payment, ids)
+            submission = self._check_submission(payment, ids)
             if submission is None or self._has_happened(payment, submission):
                 return
             if not _claim([payment]):
@@ -183,7 +183,7 @@ class Payer:
         else:
             self._end([payment], State.CONFIRMED)
 
-    def _checked(self, payment: Payment, ids: ExternalIds) -> Submission | None:
+    def _check_submission(self, payment: Payment, ids: ExternalIds) -> Submission | None:
         """Return the submission, if it is this person's and in a fit state."""
         submission = self.api.submission(ids.session_id)
         expected = (ids.study_id_there, ids.person_id)
@@ -235,14 +235,14 @@ class Payer:
         ready = []
         for payment in payments:
             try:
-                submission = self._checked(payment, _ids(payment))
+                submission = self._check_submission(payment, _ids(payment))
             except RefusedByProlific as error:
                 self._end([payment], State.FAILED, str(error))
                 continue
             except Doubtful:
                 continue  # nothing was sent; it stays planned
             if submission is not None and not self._has_happened(payment, submission):
-                payment.seen_before = max(submission.bonuses.count(payment.cents), _confirmed_before(payment))
+                payment.seen_before = max(submission.bonuses.count(payment.cents), _count_confirmed(payment))
                 ready.append(payment)
         if not ready:
             return
@@ -277,7 +277,7 @@ class Payer:
         try:
             submission = self.api.submission(_ids(payment).session_id)
         except (RefusedByProlific, Doubtful):
-            self._doubt(payment)
+            self._end_overdue(payment)
             return
         if self._has_happened(payment, submission):
             return
@@ -286,16 +286,16 @@ class Payer:
         elif submission.bonuses.count(payment.cents) > payment.seen_before:
             self._end([payment], State.CONFIRMED)
         else:
-            self._doubt(payment)
+            self._end_overdue(payment)
 
-    def _doubt(self, payment: Payment) -> None:
+    def _end_overdue(self, payment: Payment) -> None:
         assert payment.sent_at is not None  # a constraint
         if timezone.now() - payment.sent_at >= self.settle:
             self._end([payment], State.UNKNOWN, say("the platform does not show it"))
 
     def _end(self, payments: Iterable[Payment], state: str, note: str = "") -> None:
         payments = list(payments)
-        note = _without_ids(note, payments)
+        note = _redact_ids(note, payments)
         for payment in payments:
             # A payment that another worker has confirmed stays so.
             rows = Payment.objects.filter(pk=payment.pk).exclude(state=State.CONFIRMED)
@@ -317,13 +317,13 @@ def _hold(payments: list[Payment]) -> None:
     """
     now = timezone.now()
     for payment in payments:
-        if not _own(payment).update(sent_at=now):
+        if not _select_unchanged(payment).update(sent_at=now):
             raise Overtaken(say("another worker or a person took the payment over"))
     for payment in payments:
         payment.sent_at = now
 
 
-def _own(payment: Payment) -> QuerySet[Payment]:
+def _select_unchanged(payment: Payment) -> QuerySet[Payment]:
     """Return the row of a payment unless anybody has changed it since."""
     return Payment.objects.filter(
         pk=payment.pk, state=State.SENT, transfer=payment.transfer, sent_at=payment.sent_at
@@ -351,10 +351,10 @@ def _claim(payments: list[Payment], *, transfer: str = "") -> bool:
 def _unclaim(payments: list[Payment]) -> None:
     """Plan payments again of which the platform certainly heard nothing."""
     for payment in payments:
-        _own(payment).update(state=State.PLANNED, transfer="")
+        _select_unchanged(payment).update(state=State.PLANNED, transfer="")
 
 
-def _confirmed_before(payment: Payment) -> int:
+def _count_confirmed(payment: Payment) -> int:
     """Return how many payments of this amount the participant had from us.
 
     Prolific shows a payment some minutes after it has accepted it.
@@ -369,7 +369,7 @@ def _ids(payment: Payment) -> ExternalIds:
     return getattr(payment.participant, "external_ids", ExternalIds())
 
 
-def _without_ids(note: str, payments: Iterable[Payment]) -> str:
+def _redact_ids(note: str, payments: Iterable[Payment]) -> str:
     for ids in map(_ids, payments):
         for name in (ids.session_id, ids.person_id, ids.study_id_there):
             note = note.replace(name, "…") if name else note

@@ -35,9 +35,9 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.queries.own_answers import keys_of_answers
-from studyapp.queries.privacy import overdue_versions
+from studyapp.queries.privacy import find_overdue_versions
 from studyapp.queries.question_pages import questions_on, stages_of
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 from studyapp.rules import states
 from studyapp.rules.survey_pages import answers_of
 
@@ -63,13 +63,13 @@ def withdraw(*, participant: Participant, by: User | None = None, reason: str = 
     if locked is None:
         return "delete"
     participant = locked
-    promise = frozen(participant.version).privacy.withdrawal
+    promise = load_frozen_study(participant.version).privacy.withdrawal
     if promise == "delete":
         delete_participant(participant=participant, by=by, reason=reason or "withdrawn by the participant")
     elif participant.status != Participant.Status.WITHDRAWN:
-        participant.status = states.next_status(states.PARTICIPANT, "withdraw", participant.status)
+        participant.status = states.find_next_status(states.PARTICIPANT, "withdraw", participant.status)
         participant.save(update_fields=["status"])
-        forget_answers(_own_answers(participant))
+        forget_answers(_list_answer_keys(participant))
         data = {"reason": reason} if reason else {}
         events.record(kind="withdrawn", participant=participant, by=by, data=data)
     return promise
@@ -85,7 +85,7 @@ def delete_participant(*, participant: Participant, by: User | None, reason: str
     if locked is None:
         return False
     study, mode = locked.version.study, locked.mode
-    own = _own_answers(locked)
+    own = _list_answer_keys(locked)
     forget_times(participant=locked)
     _walk(locked, lambda rows: rows.delete())
     Participant.objects.filter(pk=locked.pk).delete()
@@ -129,7 +129,7 @@ def apply_retention(*, today: date) -> dict[str, int]:
     ReceivedNotice.objects.filter(received_at__lt=timezone.now() - _NOTICES_KEPT).delete()
     done: dict[str, int] = {}
     failures: list[Exception] = []
-    for version, participants in overdue_versions(today):
+    for version, participants in find_overdue_versions(today):
         slug = version.study.slug
         done[slug] = done.get(slug, 0) + _retire(version, list(participants), failures)
     if failures:
@@ -138,7 +138,7 @@ def apply_retention(*, today: date) -> dict[str, int]:
 
 
 def _retire(version: StudyVersion, participants: list[Participant], failures: list[Exception]) -> int:
-    promise = frozen(version).privacy.at_retention
+    promise = load_frozen_study(version).privacy.at_retention
     act = delete_participant if promise == "delete" else anonymise_participant
     done = 0
     for participant in participants:
@@ -167,7 +167,7 @@ def _anonymise(participant: Participant) -> None:
     ManualExclusion.objects.filter(participant=participant).update(reason=_GONE)  # somebody typed it
     Event.objects.filter(participant=participant).update(data={})
     _remove_typed_texts(participant)
-    shift = _since_midnight(participant.consented_at)
+    shift = _compute_time_of_day(participant.consented_at)
     _walk(participant, lambda rows: _shift(rows, shift))
     _shift(Participant.objects.filter(pk=participant.pk), shift)
     Participant.objects.filter(pk=participant.pk).update(
@@ -186,13 +186,13 @@ def _remove_typed_texts(participant: Participant) -> None:
 
     Choices and numbers stay.
     """
-    content = frozen(participant.version)
+    content = load_frozen_study(participant.version)
     for stage in stages_of(content)[:-1]:
         pages = StageResponse.objects.filter(participant=participant, stage=stage)
         _remove_texts(pages, questions_on(content, stage))
     _remove_texts(Trial.objects.filter(participant=participant), content.item_questionnaire)
     if isinstance(content.task, Advice):
-        own = _own_answers(participant)
+        own = _list_answer_keys(participant)
         _remove_own_answers(participant, content)
         forget_answers(own)
     _remove_texts(SurveyResponse.objects.filter(participant=participant), content.post_survey)
@@ -207,13 +207,13 @@ def _remove_texts(pages: QuerySet[Any], questions: Sequence[Question]) -> None:
     typed = {question.key for question in questions if question.kind == "text"}
     for page in pages if typed else ():
         if typed & (page.answers or {}).keys():
-            pages.filter(pk=page.pk).update(answers=_without(page.answers, typed))
+            pages.filter(pk=page.pk).update(answers=_drop_answers(page.answers, typed))
         if earlier := getattr(page, "earlier", None):
-            kept = [{**record, "answers": _without(record["answers"], typed)} for record in earlier]
+            kept = [{**record, "answers": _drop_answers(record["answers"], typed)} for record in earlier]
             pages.filter(pk=page.pk).update(earlier=kept)
 
 
-def _own_answers(participant: Participant) -> set[tuple[int, str]]:
+def _list_answer_keys(participant: Participant) -> set[tuple[int, str]]:
     return keys_of_answers(Trial.objects.filter(participant=participant))
 
 
@@ -236,16 +236,18 @@ def _remove_own_answers(participant: Participant, content: FrozenStudy) -> None:
             if key in given and f" {hotpotqa.normalise_answer(given[key])} " not in f" {words} "
         }
         if foreign:
-            pages = [{**page, "answers": _without(page["answers"], foreign)} for page in trial.earlier or ()]
-            answers = None if trial.answers is None else _without(trial.answers, foreign)
+            pages = [
+                {**page, "answers": _drop_answers(page["answers"], foreign)} for page in trial.earlier or ()
+            ]
+            answers = None if trial.answers is None else _drop_answers(trial.answers, foreign)
             Trial.objects.filter(pk=trial.pk).update(answers=answers, earlier=pages)
 
 
-def _without(answers: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+def _drop_answers(answers: dict[str, Any], keys: set[str]) -> dict[str, Any]:
     return {key: answer for key, answer in answers.items() if key not in keys}
 
 
-def _since_midnight(moment: datetime | None) -> timedelta:
+def _compute_time_of_day(moment: datetime | None) -> timedelta:
     if moment is None:
         return timedelta()
     return moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -13,7 +13,7 @@ from studyapp.definition.prolific_webhook import Notice
 from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, ExternalIds, Participant, ReceivedNotice, StudyVersion
 from studyapp.policies import check_arrival
-from studyapp.queries.recruitment import known_participant
+from studyapp.queries.recruitment import find_earlier_participant
 
 
 def enter(
@@ -38,7 +38,7 @@ def enter(
 @transaction.atomic
 def _enter_as(link: EntryLink, arrival: Arrival, agree: Callable[[], Participant]) -> Participant:
     _lock(link)
-    earlier = known_participant(link.study, link.mode, arrival)
+    earlier = find_earlier_participant(link.study, link.mode, arrival)
     if earlier is not None:
         come_back(participant=earlier, arrival=arrival)
         return earlier

@@ -21,7 +21,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.rules.schuff2020_release import frozen_study, published_facts
+from studyapp.rules.schuff2020_release import build_frozen_study, build_published_facts
 
 # Every completed participant has a code; these had one of another site, which was not released.
 _CODE = "released"
@@ -42,7 +42,7 @@ def import_released_study(
     if study is not None:
         _check_same(study, released, workspace)
         return study, False
-    content = frozen_study(released)
+    content = build_frozen_study(released)
     study = Study.objects.create(
         workspace=workspace,
         slug=slug,
@@ -56,7 +56,7 @@ def import_released_study(
         number=1,
         hash=content.hash(),
         frozen=content.canonical(),
-        published=published_facts(released),
+        published=build_published_facts(released),
         frozen_by=by,
     )
     _store_participants(released, version, _store_items(released, version), _store_conditions(version))

@@ -9,7 +9,7 @@ from studyapp.actions import events
 from studyapp.actions.drafts import start_draft
 from studyapp.errors import StudyappError
 from studyapp.models import Condition, Event, Study
-from studyapp.queries.drafts import edited
+from studyapp.queries.drafts import read_current_draft
 
 
 class CannotRun(StudyappError):
@@ -102,7 +102,7 @@ def duplicate_study(*, study: Study, slug: str, title: str, workspace: Workspace
     if Study.objects.filter(slug=slug).exists():
         raise CannotRun(_("A study with this name already exists."))
     copy = start_draft(
-        draft={**edited(study).draft, "study": slug, "title": title}, workspace=workspace, by=by
+        draft={**read_current_draft(study).draft, "study": slug, "title": title}, workspace=workspace, by=by
     )
     events.record(kind="study_duplicated", study=copy, by=by, data={"from": study.slug})
     return copy

@@ -24,14 +24,14 @@ from studyapp.queries.correctness import (
     GOLD,
     Answer,
     decisions,
-    missed_answers_of_design,
+    find_missed_answers_of_design,
     verdict,
 )
 from studyapp.queries.designs import Design, PlannedCondition, design
 from studyapp.queries.launches import NeedsDecision, launchable, open_checks
 from studyapp.rules import states
 from studyapp.rules.launch_checks import LONGEST_REASON, SHORTEST_REASON
-from studyapp.studio.drafts import opened
+from studyapp.studio.drafts import open_draft
 
 
 @transaction.atomic
@@ -58,7 +58,7 @@ def create_study(*, definition: StudyDefinition, workspace: Workspace, by: User 
     if is_new:
         events.record(kind="study_created", study=study, by=by)
     else:
-        replace_draft(study=study, draft=opened(draft), by=by)
+        replace_draft(study=study, draft=open_draft(draft), by=by)
     return study
 
 
@@ -88,7 +88,7 @@ def launch_study(
     checks = open_checks(study, plan)
     if undecided := [check for check in checks if check.decision is None]:
         raise NeedsDecision(undecided)
-    existing = _existing(study, plan)
+    existing = _find_same_version(study, plan)
     if existing is not None and study.status == Study.Status.OPEN:
         return existing  # somebody else launched it at the same moment
     version = existing or freeze(study=study, plan=plan, by=by)
@@ -182,13 +182,13 @@ close_study, reopen_study = partial(change_status, act="close"), partial(change_
 
 def _move(study: Study, act: str, by: User | None) -> None:
     """Change the status; a study that admits people leaves the archive."""
-    study.status = states.next_status(states.STUDY, act, study.status)
+    study.status = states.find_next_status(states.STUDY, act, study.status)
     study.save(update_fields=["status"])
     if study.status == Study.Status.OPEN:
         study.archived_at = restore_study(study=study, by=by).archived_at
 
 
-def _existing(study: Study, plan: Design) -> StudyVersion | None:
+def _find_same_version(study: Study, plan: Design) -> StudyVersion | None:
     """Return the newest version if it holds the same content.
 
     An older version cannot become the newest again.
@@ -218,7 +218,7 @@ def freeze(*, study: Study, plan: Design, by: User | None) -> StudyVersion:
         frozen_by=by,
     )
     items = _freeze_items(version, plan)
-    judged = decisions(missed_answers_of_design(plan))
+    judged = decisions(find_missed_answers_of_design(plan))
     for position, planned in enumerate(plan.conditions, start=1):
         condition = _condition(version, position, planned)
         if not planned.definition.advice:

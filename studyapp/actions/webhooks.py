@@ -54,16 +54,16 @@ def end_webhook(*, webhook: StudyWebhook, by: User) -> None:
         events.record(kind="webhook_ended", study=webhook.study, by=by, data={"url": webhook.url})
 
 
-def listens(study_id: int, kind: WebhookEvent) -> bool:
+def has_listener(study_id: int, kind: WebhookEvent) -> bool:
     """Return whether a webhook of the study wants events of a kind."""
-    return _wanted(_LISTENING.all(study=study_id), kind)
+    return _is_event_wanted(_LISTENING.all(study=study_id), kind)
 
 
 def announce_completed(participant: Participant) -> None:
     """Queue that a participant completed, and the flags of all items."""
     hooks = _LISTENING.all(study=participant.version.study_id)
     _announce(hooks, participant.version.study, WebhookEvent.COMPLETED, _person(participant), participant)
-    if _wanted(hooks, WebhookEvent.FLAGGED):
+    if _is_event_wanted(hooks, WebhookEvent.FLAGGED):
         own = participant_flags(Participant.objects.filter(pk=participant.pk)).get(participant.pk, [])
         _announce_flags(hooks, participant, [flag for flag in own if flag in OF_ALL_ITEMS])
 
@@ -71,7 +71,7 @@ def announce_completed(participant: Participant) -> None:
 def announce_flag(participant: Participant, flag: Flag) -> None:
     """Queue a flag of a participant, if it was not announced before."""
     hooks = _LISTENING.all(study=participant.version.study_id)
-    if _wanted(hooks, WebhookEvent.FLAGGED):
+    if _is_event_wanted(hooks, WebhookEvent.FLAGGED):
         _announce_flags(hooks, participant, [flag])
 
 
@@ -124,7 +124,7 @@ def _announce_quota(study: Study, scope: str, name: str, quota: int) -> None:
     _announce(_LISTENING.all(study=study.pk), study, WebhookEvent.QUOTA, data)
 
 
-def _wanted(hooks: Iterable[StudyWebhook], kind: WebhookEvent) -> bool:
+def _is_event_wanted(hooks: Iterable[StudyWebhook], kind: WebhookEvent) -> bool:
     return any(not hook.kinds or kind in hook.kinds for hook in hooks)
 
 

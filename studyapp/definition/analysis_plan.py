@@ -20,7 +20,7 @@ from analysis.stats.sequential import MOST_LOOKS, Spending
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
 from studyapp.definition.questionnaires import Questionnaire, parts_of
-from studyapp.definition.scale_scores import ScaleKey, scored_columns
+from studyapp.definition.scale_scores import ScaleKey, list_score_columns
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Sentence = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -187,7 +187,7 @@ def measures_of_questions(
             "hash": "",
             "task": task,
             "conditions": [{"name": "any"}],
-            "scale_scores": scored_columns(parts, own),
+            "scale_scores": list_score_columns(parts, own),
             **{part: [row.model_dump(mode="json") for row in rows] for part, rows in parts.items()},
         }
     )

@@ -38,7 +38,7 @@ def blocks_by_position(blocks: Blocks, practice: int, attention: Iterable[int]) 
     return [""] * practice + laid_out
 
 
-def filled_items(data: dict[str, Any], task: Any) -> dict[str, Any]:
+def fill_item_count(data: dict[str, Any], task: Any) -> dict[str, Any]:
     """Return a written definition that draws the items of its blocks.
 
     Args:

@@ -11,7 +11,7 @@ _AGREEMENT_ENDS = {
 }
 
 
-def _ends(points: int, low: str, high: str) -> dict[str, str]:
+def _translate_ends(points: int, low: str, high: str) -> dict[str, str]:
     """Return the end labels of a scale, as `LikertScale` makes them."""
     words = {**_TLX, **_EXTENT, **_AGREEMENT_ENDS}
     return {f"1 – {low}": f"1 – {words[low]}", f"{points} – {high}": f"{points} – {words[high]}"}
@@ -23,11 +23,11 @@ WORDINGS: dict[str, dict[str, str]] = {
         "Disagree": "Stimme nicht zu",
         "Neither agree nor disagree": "Weder noch",
         "Agree": "Stimme zu",
-        **_ends(5, "Strongly disagree", "Strongly agree"),
-        **_ends(7, "Strongly disagree", "Strongly agree"),
-        **_ends(7, "Not at all", "Extremely"),
-        **_ends(21, "Very low", "Very high"),
-        **_ends(21, "Perfect", "Failure"),
+        **_translate_ends(5, "Strongly disagree", "Strongly agree"),
+        **_translate_ends(7, "Strongly disagree", "Strongly agree"),
+        **_translate_ends(7, "Not at all", "Extremely"),
+        **_translate_ends(21, "Very low", "Very high"),
+        **_translate_ends(21, "Perfect", "Failure"),
         "Do you think the system's answer is correct?": "Halten Sie die Antwort des Systems für richtig?",
         "Did you know the answer without the system's answer or explanations?": (
             "Wussten Sie die Antwort schon ohne die Antwort und die Erklärungen des Systems?"

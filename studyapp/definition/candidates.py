@@ -30,25 +30,30 @@ def candidates(
         most: The largest number of answers.
         seed: Decides mentions and order.
     """
-    likely_answers = _distinct([answer, *likely])
+    likely_answers = _drop_equal_answers([answer, *likely])
     polar = [one for one in likely_answers if hotpotqa.normalise_answer(one) in YES_NO]
     fixed = labels or (YES_NO if len(polar) == len(likely_answers) else [])
     if any(hotpotqa.exact_match(answer, one) for one in fixed):
-        return _fixed(answer, fixed, likely_answers, most)
+        return _select_offered_answers(answer, fixed, likely_answers, most)
     # A system may answer a question for yes or no with words, and the other way round.
-    others = [*(YES_NO if polar else []), *shuffled(_mentions(likely_answers, context), f"{seed}/mentions")]
+    others = [
+        *(YES_NO if polar else []),
+        *shuffle_texts(_mentions(likely_answers, context), f"{seed}/mentions"),
+    ]
     # By another seed than the mentions, or those drawn would always come first.
-    return shuffled(_distinct([*likely_answers, *others])[:most], seed)
+    return shuffle_texts(_drop_equal_answers([*likely_answers, *others])[:most], seed)
 
 
-def _fixed(answer: str, fixed: Sequence[str], likely_answers: Sequence[str], most: int) -> list[str]:
+def _select_offered_answers(
+    answer: str, fixed: Sequence[str], likely_answers: Sequence[str], most: int
+) -> list[str]:
     """Return the answers that a question offers, the likely ones if too many."""
     own = [answer if hotpotqa.exact_match(answer, one) else one for one in fixed]
-    kept = _distinct([*(one for one in likely_answers if one in own), *own])[:most]
+    kept = _drop_equal_answers([*(one for one in likely_answers if one in own), *own])[:most]
     return [one for one in own if one in kept]
 
 
-def _distinct(answers: Sequence[str]) -> list[str]:
+def _drop_equal_answers(answers: Sequence[str]) -> list[str]:
     """Return the answers that differ after normalisation, the first of equals."""
     kept: dict[str, str] = {}
     for answer in answers:
@@ -76,7 +81,7 @@ def _mentions(likely_answers: Sequence[str], context: Context) -> list[str]:
     return [word for word, kind in usual.items() if not expected or kind in expected]
 
 
-def shuffled(texts: Iterable[str], seed: int | str) -> list[str]:
+def shuffle_texts(texts: Iterable[str], seed: int | str) -> list[str]:
     """Return the different texts in the order of a hash of seed and text.
 
     Their order does not matter, and one text more changes little.

@@ -13,9 +13,9 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
 from studyapp.definition.question_display import Given, Range, check_display, is_same
-from studyapp.definition.question_flow import visible
+from studyapp.definition.question_flow import select_visible_questions
 from studyapp.definition.question_scales import MultipleChoice, NumberScale
-from studyapp.definition.questionnaires import Answer, Question, asked_by, check_keys
+from studyapp.definition.questionnaires import Answer, Question, check_keys, find_question
 
 Accepted = Annotated[
     Annotated[list[Given], Tag("list")] | Annotated[Range, Tag("range")],
@@ -54,7 +54,7 @@ class ScreeningQuestion(Question):
                     answer=sent,
                     known=", ".join(self.values),
                 )
-            if not self.passes(self.values[sent]):
+            if not self.is_passed_by(self.values[sent]):
                 raise value_error("quotas: the answer %(answer)r is not accepted", answer=sent)
         return self
 
@@ -70,14 +70,14 @@ class ScreeningQuestion(Question):
     @property
     def most_admitted(self) -> int | None:
         """The sum of the quotas; None if an accepted answer has no limit."""
-        passing = [sent for sent, value in self.values.items() if self.passes(value)]
+        passing = [sent for sent, value in self.values.items() if self.is_passed_by(value)]
         is_limited = (
             bool(self.quotas) and self.required and self.show_if is None and not self.prefer_not_to_say
         )
         return sum(self.quotas.values()) if is_limited and {*passing} == self.quotas.keys() else None
 
     @model_validator(mode="after")
-    def _accepts_answers(self) -> Self:
+    def _check_accept(self) -> Self:
         if isinstance(self.accept, Range) != isinstance(self.scale, NumberScale) and self.accept is not None:
             raise value_error("accept must be a range for a number, and a list of answers for anything else")
         if isinstance(self.accept, Range) and self.passing is None:
@@ -103,7 +103,7 @@ class ScreeningQuestion(Question):
             return None
         return [self.accept[0]] if self.kind == "multiple" else self.accept[0]  # type: ignore[list-item]
 
-    def passes(self, answer: Answer | None) -> bool:
+    def is_passed_by(self, answer: Answer | None) -> bool:
         """Return whether an answer passes.
 
         Of several choices, one that is accepted is enough.
@@ -130,7 +130,7 @@ class ComprehensionQuestion(Question):
 
     @field_validator("correct")
     @classmethod
-    def _sorted(cls, correct: Answer) -> Answer:
+    def _sort_correct(cls, correct: Answer) -> Answer:
         return sorted(correct) if isinstance(correct, list) else correct
 
     @model_validator(mode="after")
@@ -216,7 +216,7 @@ class FrozenAttention(FrozenModel):
     facts: list[tuple[str, int]] | None
     expected: dict[str, Given]
 
-    def passes(self, answers: Mapping[str, Answer]) -> bool:
+    def is_passed_by(self, answers: Mapping[str, Answer]) -> bool:
         """Return whether every expected answer was given."""
         return all(key in answers and is_same(answers[key], wanted) for key, wanted in self.expected.items())
 
@@ -227,7 +227,7 @@ def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question]
     Nor if some participants are not asked it: they could not pass.
     """
     for key, answer in expected.items():
-        question = asked_by(questions, key, name)
+        question = find_question(questions, key, name)
         question.check_answer(answer, name)
         if question.only or question.except_ or question.show_if:
             raise value_error("%(name)s: %(key)s is not asked of every participant", name=name, key=key)
@@ -246,4 +246,7 @@ def is_admitted(questions: Sequence[ScreeningQuestion], answers: Mapping[str, An
 
     An answer that was declined does not pass; a question that was not shown does.
     """
-    return all(question.passes(answers.get(question.key)) for question in visible(questions, answers))
+    return all(
+        question.is_passed_by(answers.get(question.key))
+        for question in select_visible_questions(questions, answers)
+    )

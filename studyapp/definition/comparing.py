@@ -108,7 +108,7 @@ def check_compared_items(items: ItemsDefinition, conditions: Sequence[ConditionD
         )
 
 
-def same_pairs(content: FrozenStudy) -> Iterator[tuple[str, str, str]]:
+def find_same_pairs(content: FrozenStudy) -> Iterator[tuple[str, str, str]]:
     """Yield item and two conditions that show the same for it."""
     for item in (*content.practice, *content.items):
         for first, second in combinations(content.conditions, 2):

@@ -79,7 +79,7 @@ class ConditionDefinition(FrozenModel):
         return {"label": named["name"], **named} if "name" in named else named
 
     @model_validator(mode="after")
-    def _shows_one_thing(self) -> Self:
+    def _check_answer_source(self) -> Self:
         if not self.advice:
             self._check_control()
             return self
@@ -138,7 +138,7 @@ class ItemsDefinition(FrozenModel):
         return {**data, "count": data.get("count", 25), "seed": data.get("seed", 1)}
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_selection(self) -> Self:
         if self.ids is not None:
             if self.count is not None or self.seed is not None or self.stratify is not None:
                 raise value_error("give either ids, or count and seed")
@@ -212,7 +212,7 @@ def check_advice(conditions: Sequence[ConditionDefinition], task: str) -> None:
             raise value_error("%(name)r: advice: false is for the task advice only", name=condition.name)
 
 
-def named_conditions(conditions: Sequence[ConditionDefinition]) -> list[NamedCondition]:
+def name_conditions(conditions: Sequence[ConditionDefinition]) -> list[NamedCondition]:
     """Return the conditions by name, as `only` and `except` see them."""
     return [
         NamedCondition(condition.name, condition.explanation != "none", condition.advice)
@@ -220,7 +220,7 @@ def named_conditions(conditions: Sequence[ConditionDefinition]) -> list[NamedCon
     ]
 
 
-def undecided_systems(conditions: Sequence[ConditionDefinition]) -> list[tuple[str, int]]:
+def find_undecided_systems(conditions: Sequence[ConditionDefinition]) -> list[tuple[str, int]]:
     """Return systems that several conditions could stand for in rankings.
 
     Each comes with the index of the first of these conditions.

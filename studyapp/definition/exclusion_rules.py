@@ -12,7 +12,7 @@ from analysis.participants.exclusion_rules import Clock, DeclaredRule
 from foundation.frozen_model import FrozenModel, kinds_of
 from foundation.messages import say, value_error
 from studyapp.definition.conditions import Name
-from studyapp.definition.questionnaires import Questionnaire, asked_by
+from studyapp.definition.questionnaires import Questionnaire, find_question
 from studyapp.definition.suspicion_flags import FLAGS, Flag
 
 _FROZEN_RULE: TypeAdapter[DeclaredRule] = TypeAdapter(DeclaredRule)
@@ -143,7 +143,7 @@ class StraightLiningDefinition(_Definition):
     )
 
     @model_validator(mode="after")
-    def _one_bound(self) -> Self:
+    def _check_one_bound(self) -> Self:
         if (self.at_least_items is None) == (self.at_least_percent is None):
             raise value_error("give at_least_items or at_least_percent, not both")
         return self
@@ -196,7 +196,7 @@ RULES_PICTURES: list[RuleDefinition] = [
 def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, questionnaire: Questionnaire) -> None:
     """Raise ValueError if a rule does not fit the item questions."""
     where = say("rule %(name)r", name=rule.name)
-    question = asked_by(questionnaire.item, rule.question, where)
+    question = find_question(questionnaire.item, rule.question, where)
     if isinstance(rule, AnsweredNumberDefinition):
         if question.kind not in ("number", "slider"):
             raise value_error(

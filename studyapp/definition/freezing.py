@@ -181,7 +181,7 @@ class FrozenStudy(Growing):
         Raises:
             KeyError: one of another study.
         """
-        return self._only([*self.items, *self.practice], "id", item_id)
+        return self._find_row([*self.items, *self.practice], "id", item_id)
 
     def advice_of(self, condition: str, item_id: str) -> str | None:
         """Return the answer that a condition shows; None if it shows none."""
@@ -199,7 +199,7 @@ class FrozenStudy(Growing):
 
     def condition(self, name: str) -> FrozenCondition:
         """Raises KeyError for a condition of another study."""
-        return self._only(self.conditions, "name", name)
+        return self._find_row(self.conditions, "name", name)
 
     def conditions_of(self, group: str) -> list[FrozenCondition]:
         """Return the conditions that participants of a group see.
@@ -249,7 +249,7 @@ class FrozenStudy(Growing):
         surveys = (*self.pre_survey, *self.item_questionnaire, *self.post_survey)
         return [*self.screening, *self.comprehension_questions, *surveys]
 
-    def in_language(self, language: str) -> "FrozenStudy":
+    def translate_into(self, language: str) -> "FrozenStudy":
         """Return the study with its texts in another language, if it has it."""
         words = self.translations.get(language)
         if words is None:
@@ -258,17 +258,19 @@ class FrozenStudy(Growing):
         return self.model_copy(
             update={
                 "title_for_participants": words.title,
-                "task": self.task.in_words(words.item) if isinstance(self.task, Preference) else self.task,
+                "task": self.task.translate_criteria(words.item)
+                if isinstance(self.task, Preference)
+                else self.task,
                 "consent": words.consent,
-                "instructions": _translated_instructions(self.instructions, words),
-                "screening": _translated(self.screening, words, "screening"),
+                "instructions": _translate_instructions(self.instructions, words),
+                "screening": _translate_questions(self.screening, words, "screening"),
                 "comprehension": check
                 and check.model_copy(
-                    update={"questions": _translated(check.questions, words, "comprehension")}
+                    update={"questions": _translate_questions(check.questions, words, "comprehension")}
                 ),
-                "pre_survey": _translated(self.pre_survey, words, "pre_survey"),
-                "item_questionnaire": _translated(self.item_questionnaire, words, "item"),
-                "post_survey": _translated(self.post_survey, words, "post_survey"),
+                "pre_survey": _translate_questions(self.pre_survey, words, "pre_survey"),
+                "item_questionnaire": _translate_questions(self.item_questionnaire, words, "item"),
+                "post_survey": _translate_questions(self.post_survey, words, "post_survey"),
                 "attention": [
                     row.model_copy(update={"text": words.attention.get(row.id, row.text)})
                     for row in self.attention
@@ -277,7 +279,7 @@ class FrozenStudy(Growing):
         )
 
     @staticmethod
-    def _only(rows: list[Any], field: str, value: str) -> Any:
+    def _find_row(rows: list[Any], field: str, value: str) -> Any:
         for row in rows:
             if getattr(row, field) == value:
                 return row
@@ -289,13 +291,13 @@ def has_stages(content: FrozenStudy) -> bool:
     return bool(content.screening or content.instructions_page or content.comprehension or content.pre_survey)
 
 
-def _translated(questions: Sequence[Question], words: Translation, part: str) -> list[Question]:
+def _translate_questions(questions: Sequence[Question], words: Translation, part: str) -> list[Question]:
     assert part in PARTS
     texts = getattr(words, part)
     return [translate(question, texts[question.key], words.labels) for question in questions]
 
 
-def _translated_instructions(instructions: Instructions, words: Translation) -> Instructions:
+def _translate_instructions(instructions: Instructions, words: Translation) -> Instructions:
     """Return the instructions in another language, part by part."""
     texts = words.instructions or ""
     if isinstance(instructions, str):

@@ -6,11 +6,16 @@ all conditions show explanations has the hash that it had before there were limi
 
 from collections.abc import Sequence
 
-from studyapp.definition.question_display import InstructionPart, Instructions, NamedCondition, fits
+from studyapp.definition.question_display import (
+    InstructionPart,
+    Instructions,
+    NamedCondition,
+    is_for_condition,
+)
 from studyapp.definition.questionnaires import Question
 
 
-def frozen_questions(questions: Sequence[Question], conditions: Sequence[NamedCondition]) -> list[Question]:
+def freeze_questions(questions: Sequence[Question], conditions: Sequence[NamedCondition]) -> list[Question]:
     """Return the questions, each with the conditions that ask it."""
     has_others = not all(condition.is_explained for condition in conditions)
     return [
@@ -25,7 +30,7 @@ def frozen_questions(questions: Sequence[Question], conditions: Sequence[NamedCo
     ]
 
 
-def frozen_instructions(instructions: Instructions, conditions: Sequence[NamedCondition]) -> Instructions:
+def freeze_instructions(instructions: Instructions, conditions: Sequence[NamedCondition]) -> Instructions:
     """Return the instructions as text if all conditions have the same."""
     if isinstance(instructions, str):
         return instructions
@@ -44,5 +49,7 @@ def instruction_texts(instructions: Instructions) -> list[str]:
 
 def _names(part: Question | InstructionPart, conditions: Sequence[NamedCondition]) -> list[str] | None:
     """Return the conditions that a limit leaves; None if it leaves all."""
-    names = [condition.name for condition in conditions if fits(part.only, part.except_, condition)]
+    names = [
+        condition.name for condition in conditions if is_for_condition(part.only, part.except_, condition)
+    ]
     return None if len(names) == len(conditions) else names

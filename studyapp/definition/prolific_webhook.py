@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from foundation.pages.whole_numbers import whole_number
+from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.errors import StudyappError
 
 SIGNATURE = "X-Prolific-Request-Signature"
@@ -64,7 +64,7 @@ def read_notice(body: bytes, headers: Mapping[str, str], *, secret: str, now: fl
     expected = sign(body, timestamp, secret)
     if not hmac.compare_digest(signature.encode(), expected.encode()):
         raise BadNotice("the signature does not fit")
-    sent = whole_number(timestamp)
+    sent = parse_whole_number(timestamp)
     if sent is None or abs(now - sent) > WINDOW_SECONDS:
         raise BadNotice("the timestamp is not of the last five minutes")
     try:

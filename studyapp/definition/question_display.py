@@ -26,12 +26,12 @@ EXPLAINED, UNEXPLAINED = "explained", "unexplained"
 ADVISED = "advised"
 
 
-def _listed(value: Any) -> Any:
+def _wrap_in_list(value: Any) -> Any:
     return value if isinstance(value, list) or value is None else [value]
 
 
 # Empty in a frozen study if no condition is left; a definition names at least one.
-Names = Annotated[list[str] | None, BeforeValidator(_listed)]
+Names = Annotated[list[str] | None, BeforeValidator(_wrap_in_list)]
 ONLY = "conditions, by name, or `explained`, `unexplained` or `advised`: {what} in these only"
 EXCEPT = "in place of `only`: conditions in which {what} is left out"
 
@@ -74,7 +74,7 @@ class ShowIf(Growing):
     question: str = Field(description="key of an earlier question of the same part")
     is_: Annotated[
         Annotated[list[GivenValue], Field(min_length=1)] | None,
-        BeforeValidator(_listed),
+        BeforeValidator(_wrap_in_list),
     ] = Field(
         default=None,
         alias="is",
@@ -84,7 +84,7 @@ class ShowIf(Growing):
     at_most: float | None = Field(default=None, description="for a number or scale: the largest answer")
 
     @model_validator(mode="after")
-    def _asks_for_something(self) -> Self:
+    def _check_is_or_bounds(self) -> Self:
         if (self.is_ is None) == (self.at_least is None and self.at_most is None):
             raise value_error("give either is, or at_least and at_most")
         return self
@@ -135,7 +135,7 @@ class NamedCondition(NamedTuple):
     is_advised: bool = True
 
 
-def fits(only: list[str] | None, excepted: list[str] | None, condition: NamedCondition) -> bool:
+def is_for_condition(only: list[str] | None, excepted: list[str] | None, condition: NamedCondition) -> bool:
     """Return whether what is so limited belongs to a condition."""
     words = {condition.name, EXPLAINED if condition.is_explained else UNEXPLAINED}
     words |= {ADVISED} if condition.is_advised else set()

@@ -42,11 +42,12 @@ def pages_for(
     for sections in _split(questions):
         page: list[Question] = []
         for section in sections:
-            asked = [_as_seen(question, viewer) for question in section if is_asked(question, viewer)]
+            asked = [_adapt_to_viewer(question, viewer) for question in section if is_asked(question, viewer)]
             if is_shuffled and viewer.seed is not None:
-                asked = _shuffled(asked, random.Random(f"{viewer.seed}/questions/{section[0].key}"))
+                asked = _shuffle_questions(asked, random.Random(f"{viewer.seed}/questions/{section[0].key}"))
             page += [
-                _headed(question, section[0] if index == 0 else None) for index, question in enumerate(asked)
+                _replace_heading(question, section[0] if index == 0 else None)
+                for index, question in enumerate(asked)
             ]
         if page:
             pages.append(page)
@@ -65,7 +66,7 @@ def _split(questions: Sequence[Question]) -> list[list[list[Question]]]:
     return pages
 
 
-def _as_seen(question: Question, viewer: Viewer) -> Question:
+def _adapt_to_viewer(question: Question, viewer: Viewer) -> Question:
     """Return a question with the viewer's wording and order of choices."""
     if question.unexplained_text is not None and not viewer.is_explained:
         question = question.model_copy(update={"text": question.unexplained_text})
@@ -78,7 +79,7 @@ def _as_seen(question: Question, viewer: Viewer) -> Question:
     return question
 
 
-def _shuffled(questions: Sequence[Question], rng: random.Random) -> list[Question]:
+def _shuffle_questions(questions: Sequence[Question], rng: random.Random) -> list[Question]:
     """Shuffle questions; those that depend on one stay behind it."""
     blocks: dict[str, list[Question]] = {}
     block_of: dict[str, str] = {}
@@ -92,7 +93,7 @@ def _shuffled(questions: Sequence[Question], rng: random.Random) -> list[Questio
     return [question for block in order for question in block]
 
 
-def _headed(question: Question, head: Question | None) -> Question:
+def _replace_heading(question: Question, head: Question | None) -> Question:
     """Return a question with the heading of another one, or with none."""
     heading, text = (head.heading, head.heading_text) if head else (None, None)
     if (question.heading, question.heading_text) == (heading, text):
@@ -100,7 +101,7 @@ def _headed(question: Question, head: Question | None) -> Question:
     return question.model_copy(update={"heading": heading, "heading_text": text})
 
 
-def present(page: Sequence[Question], earlier: Mapping[str, Answer]) -> list[Question]:
+def select_open_questions(page: Sequence[Question], earlier: Mapping[str, Answer]) -> list[Question]:
     """Return the questions of a page that answers of earlier pages leave.
 
     One that depends on another question of the page stays, because that may still be answered either way.
@@ -111,7 +112,7 @@ def present(page: Sequence[Question], earlier: Mapping[str, Answer]) -> list[Que
     for question in page:
         head = question if question.heading is not None else head
         if _is_open(question, names, earlier):
-            kept.append(question if head is None else _headed(question, head))
+            kept.append(question if head is None else _replace_heading(question, head))
             names |= {part.key for part in question.parts}
             head = None
     return kept
@@ -122,18 +123,22 @@ def _is_open(question: Question, kept: Set[str], earlier: Mapping[str, Answer]) 
     return shown is None or shown.question in kept or shown.holds(earlier.get(shown.question))
 
 
-def next_page(pages: Sequence[Sequence[Question]], number: int, earlier: Mapping[str, Answer]) -> int | None:
+def find_next_page(
+    pages: Sequence[Sequence[Question]], number: int, earlier: Mapping[str, Answer]
+) -> int | None:
     """Return the first page from a 1-based number on that asks something.
 
     Returns None if no page is left.
     """
     for index in range(number, len(pages) + 1):
-        if present(pages[index - 1], earlier):
+        if select_open_questions(pages[index - 1], earlier):
             return index
     return None
 
 
-def visible(questions: Sequence[AnyQuestion], answers: Mapping[str, Answer]) -> list[AnyQuestion]:
+def select_visible_questions(
+    questions: Sequence[AnyQuestion], answers: Mapping[str, Answer]
+) -> list[AnyQuestion]:
     """Return the questions that these answers do not hide."""
     return [
         question

@@ -49,7 +49,7 @@ class Rating(FrozenModel):
         return {**rest, "labels": [f"1 – {ends[0]}", *between, f"{points} – {ends[1]}"]}
 
     @model_validator(mode="after")
-    def _one_label_per_point(self) -> Self:
+    def _check_label_count(self) -> Self:
         if len(self.labels) != self.points:
             raise value_error(
                 "%(points)s points need %(points)s labels, not %(n)s", points=self.points, n=len(self.labels)
@@ -175,11 +175,11 @@ class SliderScale(NumberScale):
 
     @field_validator("start", mode="before")
     @classmethod
-    def _none(cls, start: Any) -> Any:
+    def _parse_start(cls, start: Any) -> Any:
         return None if start == "none" else start
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_slider(self) -> Self:
         if len(self.ends) == 1:
             raise value_error("ends must be two texts: of the lowest number and of the highest")
         if (self.max - self.min) / self.step > MOST_STEPS:

@@ -276,7 +276,7 @@ class Question(Growing):
             return {f"{self.key}_{choice.value}": choice.value in answer for choice in self.scale.choices}
         return {self.key: answer}
 
-    def takes(self, answer: Answer) -> bool:
+    def is_valid_answer(self, answer: Answer) -> bool:
         """Return whether an answer is one that this question can have."""
         match self.scale:
             case MultipleChoice():
@@ -293,16 +293,16 @@ class Question(Growing):
 
     def check_answer(self, answer: Answer, name: str) -> None:
         """Raise ValueError, naming the field, unless the answer is possible."""
-        if not self.takes(answer):
+        if not self.is_valid_answer(answer):
             raise value_error(
                 "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
                 name=name,
                 key=self.key,
-                answers=self.shown_answers(),
+                answers=self.format_answers(),
                 value=answer,
             )
 
-    def shown_answers(self) -> str:
+    def format_answers(self) -> str:
         """Return the possible answers as text for an error."""
         if isinstance(self.scale, NumberScale):
             return say("a number from %(min)g to %(max)g", min=self.scale.min, max=self.scale.max)
@@ -345,7 +345,7 @@ def check_free(taken: Iterable[str], name: str) -> None:
         )
 
 
-def asked_by(questions: Iterable[Question], key: str, name: str) -> Question:
+def find_question(questions: Iterable[Question], key: str, name: str) -> Question:
     """Return the item question, or part of one, that a field names by its key.
 
     Raises ValueError, which lists those there are.
@@ -399,7 +399,7 @@ class Questionnaire(Growing):
 
     @field_validator("item", "post_survey", "pre_survey")
     @classmethod
-    def _shown_as_the_part_allows(cls, questions: list[Question], info: ValidationInfo) -> list[Question]:
+    def _check_display(cls, questions: list[Question], info: ValidationInfo) -> list[Question]:
         check_display(questions, info.field_name or "")
         return questions
 

@@ -161,7 +161,7 @@ class Recruitment(Growing):
     )
 
     @model_validator(mode="after")
-    def _fits_the_platform(self) -> Self:
+    def _check_platform(self) -> Self:
         platform = PLATFORMS[self.platform]
         if self.signed_urls and self.platform != "prolific":
             raise value_error("signed_urls: only Prolific signs its addresses")

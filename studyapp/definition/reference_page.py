@@ -274,7 +274,7 @@ def _templates() -> str:
         lines += ["| key | wording | scale | conditions |", "|---|---|---|---|"]
         for question in [*questionnaire.item, *questionnaire.post_survey]:
             scale = "yes, no" if question.kind == "yes_no" else f"1 to {len(question.choices)}"
-            lines.append(f"| `{question.key}` | {question.text} | {scale} | {_asked_in(question)} |")
+            lines.append(f"| `{question.key}` | {question.text} | {scale} | {_format_conditions(question)} |")
     return "\n".join([*lines, "", _scales()])
 
 
@@ -282,7 +282,7 @@ def _rules(rules: Sequence[exclusion_rules.RuleDefinition]) -> str:
     return "; ".join(_rule(rule.freeze().model_dump()) for rule in rules)
 
 
-def _asked_in(question: Question) -> str:
+def _format_conditions(question: Question) -> str:
     if question.unexplained_text:
         return f"all; without explanations: {question.unexplained_text}"
     return ", ".join(f"`{name}`" for name in question.only or ()) or "all"

@@ -193,7 +193,7 @@ PUBLISHED: dict[str, _Published] = {
 }
 
 
-def listed(keys: Any) -> Any:
+def list_scale_keys(keys: Any) -> Any:
     """Turn a mapping into a list, because the database keeps no order."""
     if not isinstance(keys, dict):
         return keys
@@ -226,7 +226,9 @@ def scores_of(questions: Sequence[Question], own: Sequence[ScaleKey]) -> list[Sc
     return scores
 
 
-def scored_columns(parts: Mapping[str, Sequence[Question]], own: Sequence[ScaleKey]) -> list[dict[str, Any]]:
+def list_score_columns(
+    parts: Mapping[str, Sequence[Question]], own: Sequence[ScaleKey]
+) -> list[dict[str, Any]]:
     """Return the scores of all parts as bundles hold them."""
     return [
         {"table": "trials" if part == "item_questionnaire" else part, **score.model_dump(mode="json")}

@@ -193,7 +193,7 @@ def is_layout(entry: Any) -> bool:
     )
 
 
-def quietly(entries: Any) -> Any:
+def expand_if_possible(entries: Any) -> Any:
     """Expand entries, but keep those that cannot be expanded.
 
     The error is reported for the field itself.
@@ -210,7 +210,7 @@ def positions_as_written(entries: Any) -> list[int]:
         position
         for position, entry in enumerate(entries if isinstance(entries, list) else [])
         if not is_layout(entry)
-        for _question in quietly([entry])
+        for _question in expand_if_possible([entry])
     ]
 
 
@@ -229,7 +229,7 @@ def questions_of(entry: Entry) -> list[Entry]:
     if unknown:
         raise value_error("scale %(name)r: there is no such field: %(field)s", name=name, field=unknown[0])
     scale = SCALES[name]
-    items = scale.items or _entered(name, scale, entry.get("items"))
+    items = scale.items or _read_entered_items(name, scale, entry.get("items"))
     if scale.items and "items" in entry:
         raise value_error("scale %(name)r has its items; items are for scales that have none", name=name)
     is_required = entry.get("required", name not in NEVER_REQUIRED)
@@ -239,10 +239,13 @@ def questions_of(entry: Entry) -> list[Entry]:
             if name in NEVER_REQUIRED
             else say("scale %(name)r: required must be true or false", name=name)
         )
-    return [_question(scale, key, items[key], is_required) for key in _picked(name, items, entry.get("only"))]
+    return [
+        _question(scale, key, items[key], is_required)
+        for key in _select_items(name, items, entry.get("only"))
+    ]
 
 
-def _entered(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tuple[str, Entry]]:
+def _read_entered_items(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tuple[str, Entry]]:
     """Return the researcher's items, keyed by scale and number."""
     texts = given if isinstance(given, list) else []
     is_whole = bool(texts) and len(texts) == (scale.entered or len(texts))
@@ -267,7 +270,7 @@ def _entered(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tup
     return {f"{key}_{number}": text for number, text in enumerate(texts, start=1)}
 
 
-def _picked(name: str, items: dict[str, Any], only: Any) -> Sequence[str]:
+def _select_items(name: str, items: dict[str, Any], only: Any) -> Sequence[str]:
     if only is None:
         return list(items)
     if not isinstance(only, list) or not only or not set(map(str, only)) <= items.keys():

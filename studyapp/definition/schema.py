@@ -20,7 +20,7 @@ from studyapp.definition.blocks import (
     check_conditions,
     check_design,
     check_items,
-    filled_items,
+    fill_item_count,
 )
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
 from studyapp.definition.comparing import (
@@ -40,7 +40,7 @@ from studyapp.definition.conditions import (
     check_represents,
     check_unique,
     groups_of,
-    named_conditions,
+    name_conditions,
 )
 from studyapp.definition.exclusion_rules import (
     RULES_2020,
@@ -54,7 +54,7 @@ from studyapp.definition.exclusion_rules import (
     check_question,
 )
 from studyapp.definition.freezing import Design, FrozenCondition, FrozenItem, FrozenStudy
-from studyapp.definition.freezing_limits import frozen_instructions, frozen_questions, instruction_texts
+from studyapp.definition.freezing_limits import freeze_instructions, freeze_questions, instruction_texts
 from studyapp.definition.privacy import Privacy
 from studyapp.definition.question_display import Instructions, check_display, check_names
 from studyapp.definition.questionnaires import (
@@ -69,10 +69,23 @@ from studyapp.definition.questionnaires import (
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
-from studyapp.definition.task_questions import asked_on_check, questions_beside
-from studyapp.definition.tasks import Preference, Task, Verification, is_reserved, written_task
-from studyapp.definition.translations import Language, Translation, filled, in_language, missing, unknown
-from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
+from studyapp.definition.task_questions import list_check_questions, questions_beside
+from studyapp.definition.tasks import Preference, Task, Verification, expand_task, is_reserved
+from studyapp.definition.translations import (
+    Language,
+    Translation,
+    fill_translation,
+    find_missing_fields,
+    find_unknown_texts,
+    translate_builtin_texts,
+)
+from studyapp.definition.yaml_document import (
+    MAX_PROBLEMS,
+    build_located_error,
+    locate_errors,
+    read_document,
+    read_file,
+)
 
 
 class CompletionDefinition(FrozenModel):
@@ -203,8 +216,8 @@ class StudyDefinition(FrozenModel):
 
     @field_validator("task", mode="before")
     @classmethod
-    def _named_task(cls, value: Any) -> Any:
-        return written_task(value)
+    def _expand_task(cls, value: Any) -> Any:
+        return expand_task(value)
 
     @field_validator("design")
     @classmethod
@@ -227,7 +240,7 @@ class StudyDefinition(FrozenModel):
     @field_validator("questionnaire")
     @classmethod
     def _conditions_exist(cls, asked: Questionnaire, info: ValidationInfo) -> Questionnaire:
-        conditions = named_conditions(info.data.get("conditions", []))
+        conditions = name_conditions(info.data.get("conditions", []))
         for part in PARTS_ASKED if conditions else ():
             for question in getattr(asked, part):
                 where = say("%(part)s: %(key)s", part=part, key=question.key)
@@ -237,16 +250,16 @@ class StudyDefinition(FrozenModel):
 
     @field_validator("questionnaire")
     @classmethod
-    def _asks_in_its_language(cls, asked: Questionnaire, info: ValidationInfo) -> Questionnaire:
+    def _translate_questionnaire(cls, asked: Questionnaire, info: ValidationInfo) -> Questionnaire:
         language = info.data.get("language", "en")
         return asked.model_copy(
-            update={part: in_language(getattr(asked, part), language) for part in PARTS_ASKED}
+            update={part: translate_builtin_texts(getattr(asked, part), language) for part in PARTS_ASKED}
         )
 
     @field_validator("instructions")
     @classmethod
     def _parts_fit(cls, instructions: Instructions, info: ValidationInfo) -> Instructions:
-        conditions = named_conditions(info.data.get("conditions", []))
+        conditions = name_conditions(info.data.get("conditions", []))
         parts = [] if isinstance(instructions, str) or not conditions else instructions
         for number, part in enumerate(parts, start=1):
             check_names(part.only, part.except_, conditions, say("part %(n)s", n=number))
@@ -283,7 +296,7 @@ class StudyDefinition(FrozenModel):
 
     @field_validator("practice")
     @classmethod
-    def _practice_is_no_item(
+    def _check_practice(
         cls, practice: PracticeDefinition | None, info: ValidationInfo
     ) -> PracticeDefinition | None:
         items = info.data.get("items")
@@ -298,13 +311,11 @@ class StudyDefinition(FrozenModel):
     ) -> list[ScreeningQuestion]:
         check_keys(questions, "screening")
         check_display(questions, "screening")
-        return in_language(questions, info.data.get("language", "en"))
+        return translate_builtin_texts(questions, info.data.get("language", "en"))
 
     @field_validator("comprehension")
     @classmethod
-    def _something_to_comprehend(
-        cls, check: Comprehension | None, info: ValidationInfo
-    ) -> Comprehension | None:
+    def _check_comprehension(cls, check: Comprehension | None, info: ValidationInfo) -> Comprehension | None:
         if check and not info.data.get("instructions", "missing"):
             raise value_error("there are no instructions to comprehend")
         if check:
@@ -314,7 +325,7 @@ class StudyDefinition(FrozenModel):
     @field_validator("scales", mode="before")
     @classmethod
     def _scale_list(cls, keys: Any) -> Any:
-        return scale_scores.listed(keys)
+        return scale_scores.list_scale_keys(keys)
 
     @field_validator("scales")
     @classmethod
@@ -332,7 +343,7 @@ class StudyDefinition(FrozenModel):
         questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
         asked = None
         if questionnaire is not None:
-            asked = [*asked_on_check(task), *questions_beside(task, "", questionnaire.item)]
+            asked = [*list_check_questions(task), *questions_beside(task, "", questionnaire.item)]
         _check_attention(attention, info.data.get("items"), asked)
         check_attention(task, attention)
         check_compared_attention(attention, task)
@@ -349,7 +360,9 @@ class StudyDefinition(FrozenModel):
             )
         if {"task", "questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
             for language, words in translations.items():
-                for part, key in unknown(words, _parts(info.data), _instructed(info.data["attention"])):
+                for part, key in find_unknown_texts(
+                    words, _parts(info.data), _list_instructed_ids(info.data["attention"])
+                ):
                     raise value_error(
                         "%(place)s: there is no %(key)r to translate", place=f"{language}.{part}", key=key
                     )
@@ -390,28 +403,29 @@ class StudyDefinition(FrozenModel):
         parts = _parts(
             {name: getattr(self, name) for name in ("task", "screening", "comprehension", "questionnaire")}
         )
-        conditions = named_conditions(self.conditions)
-        return parts | {name: frozen_questions(parts[name], conditions) for name in PARTS_ASKED}
+        conditions = name_conditions(self.conditions)
+        return parts | {name: freeze_questions(parts[name], conditions) for name in PARTS_ASKED}
 
-    def filled_translations(self) -> dict[str, Translation]:
+    def fill_translations(self) -> dict[str, Translation]:
         """Return the translations, completed from our templates and scales."""
         return {
-            language: filled(words, language, self.parts) for language, words in self.translations.items()
+            language: fill_translation(words, language, self.parts)
+            for language, words in self.translations.items()
         }
 
-    def missing_texts(self) -> dict[str, list[str]]:
+    def find_missing_texts(self) -> dict[str, list[str]]:
         """By language, the fields that a translation still lacks.
 
         One that lacks any is not offered.
         """
         return {
-            language: missing(
+            language: find_missing_fields(
                 words,
                 self.parts,
                 instructions=instruction_texts(self.instructions),
-                attention=_instructed(self.attention),
+                attention=_list_instructed_ids(self.attention),
             )
-            for language, words in self.filled_translations().items()
+            for language, words in self.fill_translations().items()
         }
 
     def freeze(
@@ -424,17 +438,17 @@ class StudyDefinition(FrozenModel):
             conditions: The conditions with what each shows.
             fields: Further fields of `FrozenStudy` that a definition alone does not decide.
         """
-        limits = named_conditions(self.conditions)
+        limits = name_conditions(self.conditions)
         asked = self.questionnaire
-        instructions = frozen_instructions(self.instructions, limits)
+        instructions = freeze_instructions(self.instructions, limits)
         return FrozenStudy(
             **{name: getattr(self, name) for name in _AS_WRITTEN},
             items_seed=self.items.seed,
             items=list(items),
             conditions=list(conditions),
-            pre_survey=frozen_questions(asked.pre_survey, limits),
-            item_questionnaire=frozen_questions(asked.item, limits),
-            post_survey=frozen_questions(asked.post_survey, limits),
+            pre_survey=freeze_questions(asked.pre_survey, limits),
+            item_questionnaire=freeze_questions(asked.item, limits),
+            post_survey=freeze_questions(asked.post_survey, limits),
             random_order=asked.random_order,
             instructions=instructions,
             instructions_page=self.instructions_page
@@ -449,7 +463,7 @@ class StudyDefinition(FrozenModel):
     @classmethod
     def _default_design_fits(cls, data: Any) -> Any:
         """Let the participants of a preference study compare all conditions."""
-        task = written_task(data.get("task")) if isinstance(data, dict) else None
+        task = expand_task(data.get("task")) if isinstance(data, dict) else None
         if isinstance(task, dict) and task.get("kind") == "preference":
             return {"design": "within", "condition_order": "shuffled", **data}
         return data
@@ -458,11 +472,11 @@ class StudyDefinition(FrozenModel):
     @classmethod
     def _default_questions_fit(cls, data: Any) -> Any:
         """Take the template of a task that has one if no questions are given."""
-        task = written_task(data.get("task")) if isinstance(data, dict) else None
+        task = expand_task(data.get("task")) if isinstance(data, dict) else None
         kind = task.get("kind") if isinstance(task, dict) else None
         if kind not in TASK_TEMPLATES:
             return data
-        data = filled_items(data, task)
+        data = fill_item_count(data, task)
         return (
             data if "questionnaire" in data else {"exclusions": RULES_2020[:2], **data, "questionnaire": kind}
         )
@@ -476,7 +490,9 @@ class StudyDefinition(FrozenModel):
         questionnaire = data.get("questionnaire")
         if isinstance(questionnaire, str) and questionnaire in _RULES_OF:
             return {**data, "exclusions": _RULES_OF[questionnaire]}
-        asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
+        asked = (
+            scales.expand_if_possible(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
+        )
         if isinstance(asked, list):
             keys = [question.get("key") for question in asked if isinstance(question, dict)]
             return data if "known_before" in keys else {**data, "exclusions": RULES_2020[:2]}
@@ -524,7 +540,7 @@ def _check_task(asked: Questionnaire, task: Task) -> None:
     check_free(filter(is_reserved, columns), "item")
 
 
-def _instructed(attention: Sequence[AttentionDefinition]) -> list[str]:
+def _list_instructed_ids(attention: Sequence[AttentionDefinition]) -> list[str]:
     return [row.id for row in attention if row.kind == "instructed"]
 
 
@@ -559,5 +575,5 @@ def read_definition(text: str, name: str) -> StudyDefinition:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
         details = error.errors(include_url=False)[:MAX_PROBLEMS]
-        problems = list(zip(as_written(node, details), map(sentence, details), strict=True))
-        raise located(name, node, problems) from error
+        problems = list(zip(locate_errors(node, details), map(sentence, details), strict=True))
+        raise build_located_error(name, node, problems) from error

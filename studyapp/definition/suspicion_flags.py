@@ -66,7 +66,7 @@ def number_of(*values: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7]) >> 4
 
 
-def typed_text(answer: object) -> str | None:
+def normalise_typed_text(answer: object) -> str | None:
     """Return a typed text for comparison; None for short ones and others.
 
     Letter case and white space do not matter.

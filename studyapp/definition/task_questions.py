@@ -77,7 +77,7 @@ def limit_of(task: Task, page: str) -> int | None:
     return getattr(limits, page) if limits else None
 
 
-def own_options(gold: str | None, labels: Sequence[str]) -> list[str]:
+def list_options(gold: str | None, labels: Sequence[str]) -> list[str]:
     """Return the answers that a question lets people choose among.
 
     These are its labels, or yes and no if it asks for one of them; else people type, and there are none.
@@ -87,7 +87,7 @@ def own_options(gold: str | None, labels: Sequence[str]) -> list[str]:
     return YES_NO if hotpotqa.normalise_answer(gold or "") in YES_NO else []
 
 
-def initial_page(task: Advice, options: Sequence[str], words: Words = str) -> list[Question]:
+def build_initial_page(task: Advice, options: Sequence[str], words: Words = str) -> list[Question]:
     """Return the questions before the advice.
 
     Args:
@@ -95,10 +95,10 @@ def initial_page(task: Advice, options: Sequence[str], words: Words = str) -> li
         options: The answers to choose among; the participant types if there are none.
         words: Translates a text.
     """
-    return [_own_answer("initial_answer", options, words), *_confidence(task, INITIAL, words)]
+    return [_build_answer_question("initial_answer", options, words), *_confidence(task, INITIAL, words)]
 
 
-def final_page(
+def build_final_page(
     task: Advice, options: Sequence[str], given: str | None, advice: str | None, words: Words = str
 ) -> list[Question]:
     """Return the questions beside the advice.
@@ -114,18 +114,18 @@ def final_page(
     if options:
         is_new = advice is not None and not any(hotpotqa.exact_match(one, advice) for one in options)
         more = [advice] if is_new and advice is not None else []
-        return [_own_answer("final_answer", [*options, *more], words), *confidence]
-    kept = _kept(given, advice, words)
+        return [_build_answer_question("final_answer", [*options, *more], words), *confidence]
+    kept = _build_final_choices(given, advice, words)
     if not kept:
-        return [_own_answer("final_answer", (), words), *confidence]
+        return [_build_answer_question("final_answer", (), words), *confidence]
     text = words(TEXTS["final_answer"])
     choice = _question(CHOICE, text, _choices({**kept, OTHER: words("Another answer")}))
     shown = ShowIf.model_validate({"question": CHOICE, "is": [OTHER]})
-    other = _own_answer("final_answer", (), words, show_if=shown, text=words("The other answer"))
+    other = _build_answer_question("final_answer", (), words, show_if=shown, text=words("The other answer"))
     return [choice, other, *confidence]
 
 
-def prediction_page(task: Predicting, options: Sequence[str], words: Words = str) -> list[Question]:
+def build_prediction_page(task: Predicting, options: Sequence[str], words: Words = str) -> list[Question]:
     """Return the question for what the system answers.
 
     Args:
@@ -163,7 +163,7 @@ def questions_beside(task: Task, page: str, questions: Sequence[Question]) -> li
     return [one for one in questions if (one.role == "helpfulness") == (page == ANSWER)]
 
 
-def own_questions(
+def list_task_questions(
     task: Task,
     page: str,
     options: Sequence[str],
@@ -173,37 +173,40 @@ def own_questions(
 ) -> list[Question]:
     """Return the task's questions of a page of an item.
 
-    The arguments are those of `initial_page`, `final_page` and `prediction_page`.
+    The arguments are those of `build_initial_page`, `build_final_page` and `build_prediction_page`.
     """
     match task:
         case Counterfactual() | Simulation():
-            return prediction_page(task, options, words) if page == PREDICTION else []
+            return build_prediction_page(task, options, words) if page == PREDICTION else []
         case Advice() if page == INITIAL:
-            return initial_page(task, options, words)
+            return build_initial_page(task, options, words)
         case Advice():
-            return final_page(task, options, given, advice, words)
+            return build_final_page(task, options, given, advice, words)
     return comparison_questions(task, words)
 
 
-def all_questions(task: Task, words: Words = str) -> list[Question]:
+def list_all_questions(task: Task, words: Words = str) -> list[Question]:
     """Return the questions whose answers an item stores for its task."""
     if isinstance(task, Predicting):
         texts = _texts(task)
         keys = ("predicted_correct", *([CANNOT_TELL] if isinstance(task, Counterfactual) else []))
         yes_no = [_question(key, words(texts[key]), "yes_no") for key in keys]
-        return [_own_answer("predicted_answer", (), words, text=words(texts["predicted_answer"])), *yes_no]
+        return [
+            _build_answer_question("predicted_answer", (), words, text=words(texts["predicted_answer"])),
+            *yes_no,
+        ]
     if not isinstance(task, Advice):
         return comparison_questions(task, words)
-    pages = (initial_page(task, (), words), final_page(task, (), None, None, words))
+    pages = (build_initial_page(task, (), words), build_final_page(task, (), None, None, words))
     return [question for page in pages for question in page]
 
 
-def asked_on_check(task: Task, words: Words = str) -> list[Question]:
+def list_check_questions(task: Task, words: Words = str) -> list[Question]:
     """Return the questions of the task that attention items ask too."""
     return [*_confidence(task, FINAL, words), *comparison_questions(task, words)]
 
 
-def settled(
+def resolve_answers(
     task: Task, answers: Mapping[str, Answer], earlier: Mapping[str, Answer], advice: str | None
 ) -> dict[str, Answer]:
     """Return the answers of a page with the own answers that they stand for.
@@ -212,7 +215,7 @@ def settled(
     value, or “cannot tell”.
     """
     if PREDICTED in answers:
-        return _predicted(task, answers)
+        return _resolve_prediction(task, answers)
     rest = {key: answer for key, answer in answers.items() if key != CHOICE}
     chosen = {MINE: earlier.get("initial_answer"), SYSTEM: advice}.get(str(answers.get(CHOICE)))
     if chosen is not None:
@@ -223,7 +226,7 @@ def settled(
     return rest
 
 
-def _predicted(task: Task, answers: Mapping[str, Answer]) -> dict[str, Answer]:
+def _resolve_prediction(task: Task, answers: Mapping[str, Answer]) -> dict[str, Answer]:
     rest = {key: answer for key, answer in answers.items() if key != PREDICTED}
     choice = answers[PREDICTED]
     can_decline = isinstance(task, Counterfactual)
@@ -248,7 +251,7 @@ def _texts(task: Predicting) -> dict[str, str]:
     return TEXTS | SIMULATION_TEXTS if isinstance(task, Simulation) else TEXTS
 
 
-def _kept(given: str | None, advice: str | None, words: Words) -> dict[str, str]:
+def _build_final_choices(given: str | None, advice: str | None, words: Words) -> dict[str, str]:
     """Return the choices to keep the own answer and to take the advice."""
     if given is not None and advice is not None and hotpotqa.exact_match(advice, given):
         return {MINE: words("“%(answer)s” – my first answer, and the system’s") % {"answer": given}}
@@ -258,7 +261,7 @@ def _kept(given: str | None, advice: str | None, words: Words) -> dict[str, str]
     return mine | {SYSTEM: words("The system’s answer: “%(answer)s”") % {"answer": advice}}
 
 
-def _own_answer(key: str, options: Sequence[str], words: Words, **fields: Any) -> Question:
+def _build_answer_question(key: str, options: Sequence[str], words: Words, **fields: Any) -> Question:
     scale: Scale = TextField(kind="text", lines=1, max_length=LONGEST)
     if options:
         scale = _choices({option: answer_label(option, words) for option in options})

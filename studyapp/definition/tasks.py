@@ -97,7 +97,7 @@ class Blocks(FrozenModel):
     after: BlockSize = Field(default=8, description="items of the test after the learning block")
 
     @model_validator(mode="after")
-    def _are_even(self) -> Self:
+    def _check_even_sizes(self) -> Self:
         for name, size in self.sizes.items():
             if size % 2:
                 raise value_error(
@@ -207,7 +207,7 @@ class Preference(FrozenModel):
                 raise value_error("two criteria have the key %(key)r", key=key)
         return criteria
 
-    def in_words(self, texts: Mapping[str, str]) -> "Preference":
+    def translate_criteria(self, texts: Mapping[str, str]) -> "Preference":
         """Return the task with the criteria in another language.
 
         ``texts`` are the translations of questions beside the items, by key.
@@ -241,6 +241,6 @@ def is_reserved(name: str) -> bool:
     return name in RESERVED or name.startswith(RESERVED_STARTS)
 
 
-def written_task(written: Any) -> Any:
+def expand_task(written: Any) -> Any:
     """Return the mapping that the word of a task stands for."""
     return {"kind": written} if isinstance(written, str) else written

@@ -85,7 +85,7 @@ def _words(unit: str | None) -> list[str]:
     return [unit] if unit and any(map(str.isalpha, unit)) else []
 
 
-def known_texts(language: str) -> dict[str, str]:
+def map_builtin_texts(language: str) -> dict[str, str]:
     """Return our texts in a language by those that a study may have.
 
     In English, these are the originals of the German ones.
@@ -95,7 +95,9 @@ def known_texts(language: str) -> dict[str, str]:
     return WORDINGS.get(language, {})
 
 
-def filled(translation: Translation, language: str, parts: Mapping[str, Sequence[Question]]) -> Translation:
+def fill_translation(
+    translation: Translation, language: str, parts: Mapping[str, Sequence[Question]]
+) -> Translation:
     """Return a translation, completed with texts of templates and scales.
 
     Args:
@@ -103,7 +105,7 @@ def filled(translation: Translation, language: str, parts: Mapping[str, Sequence
         language: Code of its language.
         parts: The questions of each of `PARTS`; a part that is left out has none.
     """
-    builtin = known_texts(language)
+    builtin = map_builtin_texts(language)
     texts: dict[str, Texts] = {}
     labels = dict(translation.labels)
     for part in PARTS:
@@ -116,7 +118,7 @@ def filled(translation: Translation, language: str, parts: Mapping[str, Sequence
     return translation.model_copy(update={**texts, "labels": labels})
 
 
-def in_language(questions: Sequence[Asked], language: str) -> list[Asked]:
+def translate_builtin_texts(questions: Sequence[Asked], language: str) -> list[Asked]:
     """Return questions whose texts of ours are in a language.
 
     These are the texts of our templates and scales; all others stay as they are written.
@@ -127,7 +129,7 @@ def in_language(questions: Sequence[Asked], language: str) -> list[Asked]:
     return [translate(question, texts.get(question.text, question.text), texts) for question in questions]
 
 
-def missing(
+def find_missing_fields(
     translation: Translation,
     parts: Mapping[str, Sequence[Question]],
     *,
@@ -135,10 +137,10 @@ def missing(
     attention: Sequence[str] = (),
 ) -> list[str]:
     """Return the fields that a filled translation lacks, as dotted names."""
-    return list(_missing(translation, parts, instructions, attention))
+    return list(_find_missing_fields(translation, parts, instructions, attention))
 
 
-def _missing(
+def _find_missing_fields(
     translation: Translation,
     parts: Mapping[str, Sequence[Question]],
     instructions: Sequence[str],
@@ -157,7 +159,7 @@ def _missing(
     yield from (f"labels.{label}" for label in used if label not in translation.labels)
 
 
-def unknown(
+def find_unknown_texts(
     translation: Translation, parts: Mapping[str, Sequence[Question]], attention: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return part and key of texts that belong to nothing in the study.
@@ -173,7 +175,7 @@ def unknown(
     return lost + [("labels", label) for label in translation.labels if label not in used]
 
 
-def _translated(choices: Sequence[Choice], labels: Mapping[str, str]) -> list[Choice]:
+def _translate_choices(choices: Sequence[Choice], labels: Mapping[str, str]) -> list[Choice]:
     return [choice.model_copy(update={"label": labels.get(choice.label, choice.label)}) for choice in choices]
 
 
@@ -184,12 +186,12 @@ def translate(question: Asked, text: str, labels: Mapping[str, str]) -> Asked:
         case LikertScale():
             scale = scale.model_copy(update={"labels": [labels.get(label, label) for label in scale.labels]})
         case Choices(choices=choices):
-            scale = scale.model_copy(update={"choices": _translated(choices, labels)})
+            scale = scale.model_copy(update={"choices": _translate_choices(choices, labels)})
         case MatrixScale(rows=rows, labels=points, choices=choices):
             update = {
                 "rows": [row.model_copy(update={"text": labels.get(row.text, row.text)}) for row in rows],
                 "labels": [labels.get(label, label) for label in points],
-                "choices": _translated(choices, labels),
+                "choices": _translate_choices(choices, labels),
             }
             scale = scale.model_copy(update=update)
         case SliderScale(ends=ends, unit=unit):

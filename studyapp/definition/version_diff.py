@@ -39,7 +39,7 @@ def _compare(path: tuple[str, ...], before: Any, after: Any) -> Iterator[Differe
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _fields(path, before, after)
-    elif (old := _named(before)) is not None and (new := _named(after)) is not None:
+    elif (old := _index_by_name(before)) is not None and (new := _index_by_name(after)) is not None:
         yield from _fields(path, old, new)
         kept = [[name for name in row if name in other] for row, other in ((old, new), (new, old))]
         if kept[0] != kept[1]:
@@ -61,7 +61,7 @@ def _fields(
             yield from _compare((*path, name), old, new)
 
 
-def _named(value: Any) -> dict[str, Any] | None:
+def _index_by_name(value: Any) -> dict[str, Any] | None:
     """Return a list of named things by name; None for any other value."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         return None

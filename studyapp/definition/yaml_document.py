@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from foundation.imports.bounded_yaml import Loader, YamlError, read_yaml, repeated_keys
+from foundation.imports.bounded_yaml import Loader, YamlError, find_repeated_keys, read_yaml
 from foundation.messages import say
 from studyapp.definition import scales
 from studyapp.errors import StudyappError
@@ -51,16 +51,16 @@ def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     node, data = _read(text, name)
     problems = [
         Problem(line, "", say("the key %(key)r is given twice", key=key))
-        for line, key in islice(repeated_keys(node), MAX_PROBLEMS)
+        for line, key in islice(find_repeated_keys(node), MAX_PROBLEMS)
     ]
     if problems:
         raise _error(name, problems)
-    if unkept := list(islice(_unkept(data), MAX_PROBLEMS)):
-        raise located(name, node, unkept)
+    if unkept := list(islice(_find_unstorable_values(data), MAX_PROBLEMS)):
+        raise build_located_error(name, node, unkept)
     return node, data
 
 
-def _unkept(data: Any) -> Iterator[tuple[Location, str]]:
+def _find_unstorable_values(data: Any) -> Iterator[tuple[Location, str]]:
     """Return what no database keeps, or a file of JSON has not."""
     for location, value in _parts(data, ()):
         if isinstance(value, str) and not _is_kept(value):
@@ -87,24 +87,26 @@ def _is_kept(text: str) -> bool:
     return not _UNKEPT.search(text)
 
 
-def located(name: str, node: yaml.Node | None, problems: Sequence[tuple[Location, str]]) -> DefinitionError:
+def build_located_error(
+    name: str, node: yaml.Node | None, problems: Sequence[tuple[Location, str]]
+) -> DefinitionError:
     """Return the error about fields of a document, with their lines."""
     return _error(
         name, [Problem(*_line_and_field(node, location), message) for location, message in problems]
     )
 
 
-def as_written(node: yaml.Node | None, errors: Sequence[Any]) -> list[Location]:
+def locate_errors(node: yaml.Node | None, errors: Sequence[Any]) -> list[Location]:
     """Return the locations in the file of errors of pydantic.
 
     Pydantic also names the chosen member of a union, which is no field of the file, and counts the
     questions of a scale that the file only names.
     """
     positions: dict[int, list[int]] = {}
-    return [_as_written(node, error, positions) for error in errors]
+    return [_locate_error(node, error, positions) for error in errors]
 
 
-def _as_written(node: yaml.Node | None, error: Any, positions: dict[int, list[int]]) -> Location:
+def _locate_error(node: yaml.Node | None, error: Any, positions: dict[int, list[int]]) -> Location:
     """Return the location of one error.
 
     ``positions`` keeps the questions of each list, since expanding it for each of its errors takes minutes.
@@ -114,7 +116,7 @@ def _as_written(node: yaml.Node | None, error: Any, positions: dict[int, list[in
         is_last = depth == len(error["loc"]) - 1
         if isinstance(part, int):
             if id(node) not in positions:
-                positions[id(node)] = scales.positions_as_written(_plain(node))
+                positions[id(node)] = scales.positions_as_written(_load_plain_data(node))
             if part < len(positions[id(node)]):
                 part = positions[id(node)][part]
         elif _child(node, part) is None and not (is_last and error["type"] == "missing"):
@@ -124,7 +126,7 @@ def _as_written(node: yaml.Node | None, error: Any, positions: dict[int, list[in
     return tuple(location)
 
 
-def _plain(node: yaml.Node | None) -> Any:
+def _load_plain_data(node: yaml.Node | None) -> Any:
     """Return a part of the file as plain data."""
     return None if node is None else Loader("").construct_document(node)
 
@@ -140,7 +142,7 @@ class Problem(NamedTuple):
 def definition_error(path: Path, problems: Sequence[tuple[Location, str]]) -> DefinitionError:
     """Return the error about fields of a file, with their lines."""
     node, _data = _read(read_file(path), str(path))
-    return located(str(path), node, problems)
+    return build_located_error(str(path), node, problems)
 
 
 def _error(name: str, problems: Sequence[Problem]) -> DefinitionError:

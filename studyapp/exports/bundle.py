@@ -105,7 +105,7 @@ def _write(data: StudyData, folder: Path, file_format: Format, report: Callable[
     for name, source in LOADERS.items():
         shutil.copyfile(source, folder / name)
     _images(data, folder / IMAGES)
-    return Written(counts, documents.missing_scores(scores))
+    return Written(counts, documents.find_missing_scores(scores))
 
 
 def _images(data: StudyData, folder: Path) -> None:

@@ -466,7 +466,7 @@ def question_columns(questions: list[Question]) -> tuple[Column, ...]:
             values = "; ".join(f"{_text(value)} = {label}" for value, label in answer.values)
             # Typed text may name a person.
             public: Public = "withheld" if answer.is_free_text else "as is"
-            meaning = f"{answer.meaning}{_when_asked(question)}"
+            meaning = f"{answer.meaning}{_explain_empty_cells(question)}"
             column = Column(answer.name, answer.type, meaning, "", answer.unit or "", values, public)
             earlier = answers.setdefault(answer.name, column)
             if (earlier.type, earlier.values) != (column.type, column.values):
@@ -483,7 +483,7 @@ def display_columns(questions: Sequence[Question]) -> tuple[Column, ...]:
     return tuple(Column(column.name, column.type, column.meaning) for column in columns.values())
 
 
-def _when_asked(question: Question) -> str:
+def _explain_empty_cells(question: Question) -> str:
     """Return why a cell may be empty although its page was submitted."""
     notes = []
     if question.unexplained_text is not None:

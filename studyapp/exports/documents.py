@@ -11,7 +11,7 @@ from predictions.score_document import ScoresDocument, SystemScores, scores_docu
 from predictions.scoring import PARTS
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import parts_of
-from studyapp.definition.scale_scores import scored_columns
+from studyapp.definition.scale_scores import list_score_columns
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import text
 from studyapp.models import LaunchDecision, StudyVersion
@@ -36,7 +36,7 @@ def study_version(data: StudyData) -> Document:
                 "frozen_at": text(version.frozen_at.date() if data.public else version.frozen_at),
                 "correctness": sources.get(version.number, []),
                 "decisions": [decision_part(row, public=data.public) for row in version.decisions.all()],
-                "published": _published(version),
+                "published": _select_published_facts(version),
                 **content_part(data.frozen[version.number]),
             }
             for version in data.versions
@@ -72,7 +72,7 @@ def content_part(content: FrozenStudy) -> Document:
             part: [question.model_dump(mode="json") for question in asked]
             for part, asked in questions.items()
         },
-        "scale_scores": scored_columns(questions, content.scales),
+        "scale_scores": list_score_columns(questions, content.scales),
         "definition": frozen,
     }
 
@@ -84,7 +84,7 @@ def decision_part(row: LaunchDecision, *, public: bool) -> Document:
     return {"check": row.check_name, "reason": row.reason, "by": by, "at": text(at)}
 
 
-def _published(version: StudyVersion) -> Document | None:
+def _select_published_facts(version: StudyVersion) -> Document | None:
     """Return the publication's facts about the study, without its scores.
 
     The scores are in scores.json.
@@ -126,7 +126,7 @@ def flow(data: StudyData) -> Document:
             {
                 "consented": 0,
                 "not_assigned": dict.fromkeys(_NEVER_ASSIGNED, 0),
-                "conditions": {name: _no_flow() for name in names},
+                "conditions": {name: _build_empty_flow() for name in names},
             },
         )
         mode["consented"] += row["n"]
@@ -151,7 +151,7 @@ def _count_assigned(condition: Document, row: Row) -> None:
         dropped[submitted] = dropped.get(submitted, 0) + row["n"]
 
 
-def _no_flow() -> Document:
+def _build_empty_flow() -> Document:
     return {"assigned": 0, "started": 0, "dropped_at": {}, "completed": 0, "withdrawn": 0, "active": 0}
 
 
@@ -164,8 +164,10 @@ def scores(data: StudyData) -> Document:
             entries[condition.run.system.name] = _run_scores(condition.run)
             datasets.add(condition.run.dataset.name)
         elif condition.system is not None:
-            entries.setdefault(condition.system.name, _no_scores("no scores of this system are known"))
-    for published in _published_scores(data):
+            entries.setdefault(
+                condition.system.name, _build_empty_scores("no scores of this system are known")
+            )
+    for published in _list_published_scores(data):
         entries.update(published["systems"])
         datasets.add(published["dataset"])
     document = ScoresDocument(
@@ -183,7 +185,7 @@ def question_scores(data: StudyData) -> Iterator[Row]:
     runs = {
         condition.run.system.name: condition.run for condition in data.conditions if condition.run is not None
     }
-    elsewhere = {name for published in _published_scores(data) for name in published["systems"]}
+    elsewhere = {name for published in _list_published_scores(data) for name in published["systems"]}
     for system in sorted(runs.keys() - elsewhere):
         for question_id, parts in results.question_scores(runs[system]):
             # Scores that an earlier version computed have fewer parts.
@@ -191,7 +193,7 @@ def question_scores(data: StudyData) -> Iterator[Row]:
             yield {"system": system, "question_id": question_id, **dict.fromkeys(PARTS), **given}
 
 
-def _published_scores(data: StudyData) -> list[Document]:
+def _list_published_scores(data: StudyData) -> list[Document]:
     """Return the scores that publications give, oldest version first."""
     published = [(version.published or {}).get("scores") for version in data.versions]
     return [scores for scores in published if scores]
@@ -202,10 +204,10 @@ def _run_scores(run: PredictionRun) -> Document:
     if run.system.name in systems:
         return systems[run.system.name]
     command = f".venv/bin/python manage.py score --dataset {run.dataset.name} --system {run.system.name}"
-    return {**_no_scores(f"not computed yet; run: {command}"), "revision": run.revision}
+    return {**_build_empty_scores(f"not computed yet; run: {command}"), "revision": run.revision}
 
 
-def _no_scores(reason: str) -> Document:
+def _build_empty_scores(reason: str) -> Document:
     keys = [score.key for score in SCORES]
     return {
         "revision": None,
@@ -216,7 +218,7 @@ def _no_scores(reason: str) -> Document:
     }
 
 
-def missing_scores(document: Document) -> dict[str, str]:
+def find_missing_scores(document: Document) -> dict[str, str]:
     """Return the reason for each system of a document without any score."""
     return {
         name: next(iter(entry["reasons"].values()), "")

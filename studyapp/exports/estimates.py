@@ -41,7 +41,7 @@ class RunningEstimates:
     table: list[tuple[Measure, list[Estimate]]]
 
 
-def running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEstimates | None:
+def compute_running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEstimates | None:
     """Return the estimates so far; None before the first submitted item.
 
     They are of the newest version with a submitted item. The study's exclusion rules are applied and
@@ -86,7 +86,7 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     version = Version.model_validate(document)
     kept = trials[trials["excluded_by"].isna()]
     clock = choose_clock(parse_rules(document["definition"]["rules"]), trials)
-    scores = [_apart(score) for score in version.scale_scores]
+    scores = [_rename_early_score(score) for score in version.scale_scores]
     numbers = [*item_columns(version).values(), "system_correct", *CLOCK_COLUMNS.values()]
     used = kept.copy()
     used[numbers] = used[numbers].astype(float)
@@ -103,7 +103,7 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
         items=sorted(trials["item_id"].unique()),
         post_columns={score.column: score.column for score in scores if score.table == "post_survey"},
     )
-    measures = [*_of_task(version), *scale_measures(scores)]
+    measures = [*_list_task_measures(version), *scale_measures(scores)]
     result = estimate(grids, measures, rng=measure_stream(SEED), resamples=RESAMPLES)
     names = [condition.name for condition in version.conditions]
     return RunningEstimates(
@@ -115,7 +115,7 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     )
 
 
-def _of_task(version: Version) -> list[Measure]:
+def _list_task_measures(version: Version) -> list[Measure]:
     """Return the measures that the page shows of a task."""
     if version.task.kind == "verification":
         return [measure for key in SHOWN if (measure := find_measure(key)) is not None]
@@ -126,7 +126,7 @@ def _of_task(version: Version) -> list[Measure]:
 BEFORE = "_before"  # ends the names of scores before the items, which the survey at the end may have too
 
 
-def _apart(score: ScaleScore) -> ScaleScore:
+def _rename_early_score(score: ScaleScore) -> ScaleScore:
     """Return a score before the items as one after them, renamed."""
     if score.table != "pre_survey":
         return score

@@ -73,11 +73,11 @@ def _table(folder: Path, name: str, columns: list[dict[str, str]]) -> pd.DataFra
     frame = _READERS[path.suffix](path)
     if frame.empty:  # JSON Lines without rows has no columns
         frame = frame.reindex(columns=[column["name"] for column in columns])
-    typed = {column["name"]: _typed(frame[column["name"]], column["type"]) for column in columns}
+    typed = {column["name"]: _convert_values(frame[column["name"]], column["type"]) for column in columns}
     return pd.DataFrame(typed)
 
 
-def _typed(values: pd.Series, kind: str) -> pd.Series:
+def _convert_values(values: pd.Series, kind: str) -> pd.Series:
     if kind == "time":
         return pd.to_datetime(values, utc=True, format="ISO8601")
     if kind == "boolean":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from studyapp.models import Mode, Study
-from studyapp.queries.privacy import external_ids
+from studyapp.queries.privacy import list_external_ids
 from studyapp.queries.recruitment import code_shown_to
 
 ID_COLUMNS = (
@@ -25,9 +25,9 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def external_id_rows(study: Study) -> Iterator[tuple[str, ...]]:
+def build_external_id_rows(study: Study) -> Iterator[tuple[str, ...]]:
     """Yield the platform's IDs of participants, with the codes shown."""
-    for ids in external_ids(study).iterator(chunk_size=1000):
+    for ids in list_external_ids(study).iterator(chunk_size=1000):
         person = ids.participant
         yield (
             *(person.public_id, ids.mode, ids.platform, ids.person_id, ids.session_id),
@@ -48,7 +48,7 @@ def payment_rows(
         amounts: The amount of each outcome that is paid.
         earned: The amount that participants get beside it, by public ID.
     """
-    rows = external_ids(study).filter(
+    rows = list_external_ids(study).filter(
         mode=Mode.LIVE, participant__outcome__in=list(amounts), participant__returned_at__isnull=True
     )
     for ids in rows.iterator(chunk_size=1000):

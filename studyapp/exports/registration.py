@@ -9,7 +9,7 @@ from studyapp.exports import documents
 from studyapp.exports.documents import Document
 from studyapp.exports.rows import load
 from studyapp.models import Study
-from studyapp.queries.correctness import add_verdict, no_verdicts, shown_answers
+from studyapp.queries.correctness import add_verdict, build_empty_verdicts, list_shown_answers
 from studyapp.queries.launches import launchable, open_checks
 
 
@@ -35,9 +35,9 @@ def draft_preregistration(study: Study, form: str = "touchstone") -> str:
     """
     plan = launchable(study)
     counts: dict[str, Document] = {}
-    for each in shown_answers(plan):
+    for each in list_shown_answers(plan):
         name = each.condition.definition.name
-        counts[name] = add_verdict(counts.get(name) or no_verdicts(name), each.verdict)
+        counts[name] = add_verdict(counts.get(name) or build_empty_verdicts(name), each.verdict)
     decided = [check.decision for check in open_checks(study, plan) if check.decision]
     draft = {
         "version": study.versions.count() + 1,

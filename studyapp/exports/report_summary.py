@@ -8,7 +8,7 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from analysis.io.spreadsheet import original_text
+from analysis.io.spreadsheet import unescape_formula
 from analysis.participants.tasks import find_measure
 from foundation.frozen_model import FrozenModel
 
@@ -113,7 +113,7 @@ def read_summary(report: Path) -> Summary:
     tables = report / "tables"
     measures = [row for row in _rows(tables / "measures.csv") if row["exclusions"] == "with" and row["value"]]
     available = dict.fromkeys(row["measure"] for row in measures)
-    key = next((key for key in KEY_MEASURES if key in available), _first(available))
+    key = next((key for key in KEY_MEASURES if key in available), _select_main_measure(available))
     differences = [row for row in _rows(tables / "differences.csv") if row["measure"] == key]
     ranks = _rows(tables / "rank_table.csv") or _rows(tables / "rank_table_1.csv")
     scores = tuple(name for name in (ranks[0] if ranks else ()) if name != "measure")
@@ -151,7 +151,7 @@ def read_summary(report: Path) -> Summary:
     )
 
 
-def _first(measures: Iterable[str]) -> str:
+def _select_main_measure(measures: Iterable[str]) -> str:
     """Return a win rate, in the order of the criteria, else the first by name."""
     rates = [name for name in measures if name.startswith("win_rate_")]
     return next(iter(rates or sorted(measures)), "")
@@ -186,7 +186,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:
-        return [{name: original_text(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+        return [{name: unescape_formula(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
 
 
 def _number(text: str) -> float | None:

@@ -7,13 +7,13 @@ from typing import Any
 from analysis.participants.exclusion_rules import PersonRule
 from studyapp.exports.codebook import table_columns
 from studyapp.exports.columns import Column
-from studyapp.exports.rows import StudyData, Tally, marked, trial_row
+from studyapp.exports.rows import StudyData, Tally, mark_trial_rows, trial_row
 from studyapp.exports.writers import prepare, text
 from studyapp.models import Study
 from studyapp.queries.person_facts import Facts, person_facts
-from studyapp.queries.responses import Key, ResponseFilter, filtered_trials, key_of, trials_after
-from studyapp.queries.results import Row, verified_versions
-from studyapp.queries.studies import frozen
+from studyapp.queries.responses import Key, ResponseFilter, filter_trials, key_of, trials_after
+from studyapp.queries.results import Row, list_verified_versions
+from studyapp.queries.studies import load_frozen_study
 
 PAGE = 100
 BATCH = 1000  # rows that a file reads at once
@@ -44,18 +44,18 @@ def response_data(study: Study, *, for_file: bool = False) -> StudyData:
     """
     read_facts: Callable[[Study], dict[int, Facts]]
     if for_file:
-        versions, read_facts = verified_versions(study), _all_facts
+        versions, read_facts = list_verified_versions(study), _load_all_facts
     else:
-        versions, read_facts = list(study.versions.defer("frozen").order_by("number")), _none
-    content = {version.number: frozen(version) for version in versions}
+        versions, read_facts = list(study.versions.defer("frozen").order_by("number")), _load_no_facts
+    content = {version.number: load_frozen_study(version) for version in versions}
     return StudyData(study, versions, content, public=False, read_facts=read_facts)
 
 
-def _none(_study: Study) -> dict[int, Any]:
+def _load_no_facts(_study: Study) -> dict[int, Any]:
     return {}
 
 
-def _all_facts(study: Study) -> dict[int, Facts]:
+def _load_all_facts(study: Study) -> dict[int, Facts]:
     """Return the facts with the numbers of trials: a file may hold some only."""
     return person_facts(study, with_trials=True)
 
@@ -84,20 +84,22 @@ def response_page(
     data: StudyData, chosen: ResponseFilter, *, after: Key | None = None, size: int = PAGE
 ) -> ResponsePage:
     """Return the next rows."""
-    rows = filtered_trials(data.study, chosen)
+    rows = filter_trials(data.study, chosen)
     trials = trials_after(rows, after, size + 1)
     keys = {row["participant_id"] for row in trials}
     if any(isinstance(rule, PersonRule) for content in data.frozen.values() for rule in content.rules):
         data = replace(data, read_facts=lambda study: person_facts(study, keys, with_trials=True))
     data = replace(data, flagged=keys)
-    return ResponsePage(_built(data, trials[:size]), key_of(trials[size - 1]) if len(trials) > size else None)
+    return ResponsePage(
+        _build_rows(data, trials[:size]), key_of(trials[size - 1]) if len(trials) > size else None
+    )
 
 
-def all_responses(data: StudyData, chosen: ResponseFilter) -> Iterator[list[Row]]:
+def read_responses(data: StudyData, chosen: ResponseFilter) -> Iterator[list[Row]]:
     """Yield every row that a filter lets through, in batches."""
-    rows, after = filtered_trials(data.study, chosen), None
+    rows, after = filter_trials(data.study, chosen), None
     while trials := trials_after(rows, after, BATCH):
-        yield _built(data, trials)
+        yield _build_rows(data, trials)
         after = key_of(trials[-1])
 
 
@@ -110,8 +112,10 @@ def cells(columns: Sequence[Column], row: Row) -> list[Any]:
     return [value if type(value) in (int, float) else text(value) for value in prepared]
 
 
-def _built(data: StudyData, trials: Sequence[Row]) -> list[Row]:
-    people = {row["pk"]: row for row in data.people(list({row["participant_id"] for row in trials}))}
+def _build_rows(data: StudyData, trials: Sequence[Row]) -> list[Row]:
+    people = {
+        row["pk"]: row for row in data.read_participants(list({row["participant_id"] for row in trials}))
+    }
     columns = data.questions("item_questionnaire")
     rows = [trial_row(data, people[trial["participant_id"]], trial, columns) for trial in trials]
-    return marked(data, rows, Tally(data))
+    return mark_trial_rows(data, rows, Tally(data))

@@ -21,7 +21,7 @@ from analysis.participants.exclusion_rules import (
 )
 from foundation.database.days import seconds_between
 from studyapp.definition.freezing import FrozenStudy, has_stages
-from studyapp.definition.question_flow import visible
+from studyapp.definition.question_flow import select_visible_questions
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
 from studyapp.definition.scale_scores import Score, scores_of
 from studyapp.definition.suspicion_flags import Flag
@@ -36,12 +36,12 @@ from studyapp.exports.task_columns import (
 )
 from studyapp.models import Condition, Mode, Participant, Study, StudyVersion
 from studyapp.queries import results
-from studyapp.queries.correctness import SOURCES, decided_answers
+from studyapp.queries.correctness import SOURCES, read_decided_answers
 from studyapp.queries.flags import participant_flags
 from studyapp.queries.person_facts import Facts, person_facts
 from studyapp.queries.question_pages import PageName, is_shuffled, pages_on, seed_of
 from studyapp.queries.results import CLOCKS, Row
-from studyapp.rules.survey_pages import merged
+from studyapp.rules.survey_pages import merge_pages
 
 BY_HAND = "by hand"
 # Participants whose pages and events are in memory at once.
@@ -70,10 +70,10 @@ class StudyData:
 
         The public variant is ordered by its own pseudonyms: the order of arrival would reveal who came when.
         """
-        rows = self.people(None)
+        rows = self.read_participants(None)
         return sorted(rows, key=lambda row: row["participant_id"]) if self.public else rows
 
-    def people(self, keys: Sequence[int] | None) -> list[Row]:
+    def read_participants(self, keys: Sequence[int] | None) -> list[Row]:
         """Return the participants with these keys, or all, in order of arrival."""
         rows = [row for row in results.participants(self.study, keys) if row["mode"] in self.modes]
         for row in rows:
@@ -102,7 +102,7 @@ class StudyData:
     @cached_property
     def decided(self) -> dict[tuple[int, str], bool]:
         """The decisions of judges about answers to the questions of the study."""
-        return decided_answers(self.study)
+        return read_decided_answers(self.study)
 
     def questions(self, questionnaire: str) -> tuple[Column, ...]:
         """Return the columns of a questionnaire over all versions.
@@ -110,27 +110,29 @@ class StudyData:
         Those of orders and scores are last.
         """
         numbers = [version.number for version in self.versions]
-        asked = [question for number in numbers for question in self.asked(number, questionnaire)]
+        asked = [
+            question for number in numbers for question in self.find_asked_questions(number, questionnaire)
+        ]
         scores = [score for number in numbers for score in self.scores(number, questionnaire)]
         part = "item" if questionnaire == "item_questionnaire" else questionnaire
         has_order = any(part in content.random_order for content in self.frozen.values())
         composite = [
             question
             for content in self.frozen.values()
-            for question in self._written(content, questionnaire)
+            for question in self._select_questions(content, questionnaire)
             if question.is_composite
         ]
         orders = (*display_columns(composite), *([QUESTION_ORDER] if has_order else []))
         return (*question_columns(asked), *orders, *score_columns(scores))
 
     @staticmethod
-    def _written(content: FrozenStudy, questionnaire: str) -> Sequence[Question]:
+    def _select_questions(content: FrozenStudy, questionnaire: str) -> Sequence[Question]:
         if questionnaire == "stages":
             return [*content.screening, *content.comprehension_questions]
         asked: Sequence[Question] = getattr(content, questionnaire)
         return asked
 
-    def asked(self, version: int, questionnaire: str) -> list[Question]:
+    def find_asked_questions(self, version: int, questionnaire: str) -> list[Question]:
         """Return the questions of a questionnaire in one version, by their parts.
 
         "stages" has the questions of screening and comprehension check.
@@ -145,7 +147,7 @@ class StudyData:
     def _asked(self) -> dict[tuple[int, str], list[Question]]:
         names = ("item_questionnaire", "pre_survey", "post_survey", "stages")
         return {
-            (number, name): parts_of(self._written(content, name))
+            (number, name): parts_of(self._select_questions(content, name))
             for number, content in self.frozen.items()
             for name in names
         }
@@ -169,7 +171,7 @@ class StudyData:
 
     @cached_property
     def _excluded_by_hand(self) -> list[str]:
-        return sorted(map(self._pseudonym, results.excluded_by_hand(self.study)))
+        return sorted(map(self._pseudonym, results.list_manual_exclusions(self.study)))
 
     @cached_property
     def by_hand(self) -> str:
@@ -211,9 +213,9 @@ class StudyData:
 def load(study: Study, *, public: bool, modes: Collection[str] = tuple(Mode.values)) -> StudyData:
     """Load a study with its verified versions.
 
-    Raises as `results.verified_versions`.
+    Raises as `results.list_verified_versions`.
     """
-    versions = results.verified_versions(study)
+    versions = results.list_verified_versions(study)
     frozen = {version.number: FrozenStudy.model_validate(version.frozen) for version in versions}
     return StudyData(study, versions, frozen, public, modes)
 
@@ -267,14 +269,14 @@ def participant_rows(data: StudyData) -> Iterator[Row]:
             **person,
             **data.facts.get(person["pk"], nothing),
             **paid.get(person["pk"], {"approved": None, "paid": None, "paid_currency": None}),
-            "finished_late": _finished_late(person),
+            "finished_late": _has_finished_late(person),
             "flags": data.flags_of(person),
             "trials_excluded": person["rule_hits"],
         }
         yield {**row, "excluded_by": ";".join(person_hits(data.parsed_rules[row["version"]], row)) or None}
 
 
-def _finished_late(person: Row) -> bool:
+def _has_finished_late(person: Row) -> bool:
     """Return whether a participant finished after the platform's return."""
     returned, completed = person["returned_at"], person["completed_at"]
     return returned is not None and completed is not None and returned <= completed
@@ -287,10 +289,10 @@ def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
     """
     for chunk in data.chunks():
         rows = [row for row in _trials(data, chunk) if row["kind"] == "item"]
-        yield from marked(data, rows, tally)
+        yield from mark_trial_rows(data, rows, tally)
 
 
-def marked(data: StudyData, rows: list[Row], tally: Tally) -> list[Row]:
+def mark_trial_rows(data: StudyData, rows: list[Row], tally: Tally) -> list[Row]:
     """Fill the correctness and the exclusions of rows of trials."""
     for row in rows:
         is_pair = row.get("left_condition") is not None
@@ -327,7 +329,7 @@ def trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, .
     left, right = trial["condition_name"], trial["other_condition_name"]
     practice = 0 if trial["kind"] == "practice" else len(data.frozen[person["version"]].practice)
     return {
-        **_who(person),
+        **_identify_participant(person),
         **_task(data, person, trial),
         **_page(data, person, trial, "item_questionnaire", columns, [*filter(None, (left, right))]),
         "flags": data.flags_of(person),
@@ -379,7 +381,7 @@ def stage_rows(data: StudyData) -> Iterator[Row]:
     for person, page in _stages(data):
         if page["stage"] != "pre_survey":
             yield {
-                **_who(person),
+                **_identify_participant(person),
                 **_page(data, person, page, "stages", data.questions("stages")),
                 **{name: page[name] for name in ("stage", "attempt", "passed")},
             }
@@ -390,16 +392,18 @@ def pre_survey_rows(data: StudyData) -> Iterator[Row]:
     columns = data.questions("pre_survey")
     for person, page in _stages(data):
         if page["stage"] == "pre_survey" and (page["answers"] is not None or page["earlier"]):
-            yield {**_who(person), **_page(data, person, page, "pre_survey", columns)}
+            yield {**_identify_participant(person), **_page(data, person, page, "pre_survey", columns)}
 
 
 def _stages(data: StudyData) -> Iterator[tuple[Row, Row]]:
     if not any(has_stages(content) for content in data.frozen.values()):
         return
-    yield from _each(data, results.stages)
+    yield from _read_rows_per_participant(data, results.stages)
 
 
-def _each(data: StudyData, read: Callable[[list[int]], dict[int, list[Row]]]) -> Iterator[tuple[Row, Row]]:
+def _read_rows_per_participant(
+    data: StudyData, read: Callable[[list[int]], dict[int, list[Row]]]
+) -> Iterator[tuple[Row, Row]]:
     """Yield each participant with each of the rows that are read about them."""
     for chunk in data.chunks():
         rows = read([person["pk"] for person in chunk])
@@ -411,15 +415,15 @@ def _each(data: StudyData, read: Callable[[list[int]], dict[int, list[Row]]]) ->
 def post_survey_rows(data: StudyData) -> Iterator[Row]:
     """Yield submitted post surveys."""
     columns = data.questions("post_survey")
-    for person, survey in _each(data, results.surveys):
-        yield {**_who(person), **_page(data, person, survey, "post_survey", columns)}
+    for person, survey in _read_rows_per_participant(data, results.surveys):
+        yield {**_identify_participant(person), **_page(data, person, survey, "post_survey", columns)}
 
 
 def event_rows(data: StudyData) -> Iterator[Row]:
     """Yield the events of staff, then those of each participant."""
     for event in results.staff_events(data.study):
         yield {**event, "participant_id": None}
-    for person, event in _each(data, results.events):
+    for person, event in _read_rows_per_participant(data, results.events):
         yield {**event, "participant_id": person["participant_id"]}
 
 
@@ -438,7 +442,7 @@ def item_rows(data: StudyData) -> Iterator[Row]:
         }
 
 
-def _who(person: Row) -> Row:
+def _identify_participant(person: Row) -> Row:
     return {name: person[name] for name in ("participant_id", "mode", "version", "condition")}
 
 
@@ -457,24 +461,24 @@ def _page(
     clocks = {name: page[name] for name in CLOCKS}
     answers, changes = page["answers"] or {}, page["changes"] or {}
     if page["answers"] is None and page.get("earlier"):
-        answers, changes, timing = merged(page["earlier"])
+        answers, changes, timing = merge_pages(page["earlier"])
         clocks |= asdict(timing)
     row = clocks | dict.fromkeys(column.name for column in columns)
-    for question in data.asked(person["version"], questionnaire):
+    for question in data.find_asked_questions(person["version"], questionnaire):
         if question.key in answers:
             row |= question.cells(answers[question.key])
         row[f"changes_{question.key}"] = changes.get(question.key)
     for score in data.scores(person["version"], questionnaire):
         row[score.column] = score.value(answers)
-    row["server_ms"] = _elapsed(page)
+    row["server_ms"] = _measure_elapsed_ms(page)
     name = cast("PageName", page.get("stage") or _PAGE_OF[questionnaire])
-    return row | _displayed(data.frozen[person["version"]], person, name, answers, shown)
+    return row | _describe_display(data.frozen[person["version"]], person, name, answers, shown)
 
 
 _PAGE_OF = {"item_questionnaire": "item", "post_survey": "survey"}
 
 
-def _displayed(
+def _describe_display(
     content: FrozenStudy, person: Row, page: PageName, answers: Row, shown: Sequence[str]
 ) -> dict[str, Any]:
     """Return what was declined, and the orders that were drawn.
@@ -487,7 +491,7 @@ def _displayed(
     seed = None if person["anonymised_on"] else seed_of(content, person["order_seed"], person["public_id"])
     asked = [q for own in pages_on(content, page, content.viewer(conditions, seed)) for q in own]
     cells: dict[str, Any] = {}
-    for question in visible(asked, answers):
+    for question in select_visible_questions(asked, answers):
         if question.prefer_not_to_say:
             cells[question.declined_key] = question.declined_key in answers
         if question.random_choices and seed is not None:
@@ -497,6 +501,6 @@ def _displayed(
     return cells
 
 
-def _elapsed(page: Row) -> int | None:
+def _measure_elapsed_ms(page: Row) -> int | None:
     seconds = seconds_between(page["shown_at"], page["submitted_at"])
     return None if seconds is None else round(1000 * seconds)

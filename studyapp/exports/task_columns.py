@@ -42,7 +42,7 @@ def _clocks(page: str) -> tuple[Column, ...]:
     )
 
 
-def _of_page(page: str) -> tuple[Column, ...]:
+def _build_page_columns(page: str) -> tuple[Column, ...]:
     which = _WHICH[page]
     return (
         # Typed text may name a person.
@@ -64,16 +64,16 @@ def _of_page(page: str) -> tuple[Column, ...]:
     )
 
 
-def _timed_out(pages: Sequence[str]) -> Column:
+def _build_timed_out_column(pages: Sequence[str]) -> Column:
     meaning = "pages whose time limit ran out, joined by ;"
     return Column("timed_out", "string", meaning, "Trial.timed_out", values="; ".join(pages))
 
 
 ADVICE = (
-    *_of_page("initial"),
+    *_build_page_columns("initial"),
     Column("advice", "string", "the system's answer on the second page; empty in a condition without advice"),
-    *_of_page("final"),
-    _timed_out(ADVICE_PAGES),
+    *_build_page_columns("final"),
+    _build_timed_out_column(ADVICE_PAGES),
 )
 
 
@@ -100,7 +100,7 @@ SIMULATION = (
         "prediction",
     ),
     *_OUTCOMES,
-    _timed_out(LEARNING_PAGES),
+    _build_timed_out_column(LEARNING_PAGES),
     *(column for page in LEARNING_PAGES for column in _clocks(page)),
 )  # fmt: skip
 COUNTERFACTUAL = (
@@ -110,7 +110,7 @@ COUNTERFACTUAL = (
     *_OUTCOMES,
     Column("source_item_id", "string", "the question that the changed item was made from"),
     Column("change", "string", "kind of change, as the dataset of changed items names it"),
-    _timed_out([PREDICTION]),
+    _build_timed_out_column([PREDICTION]),
 )
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "advice": ADVICE,
@@ -134,7 +134,7 @@ def _preference(task: Preference) -> tuple[Column, ...]:
             )
             for criterion in task.criteria
         ),
-        _timed_out([COMPARISON]),
+        _build_timed_out_column([COMPARISON]),
     )
 
 
@@ -173,7 +173,7 @@ class Judged(NamedTuple):
         return bool(decided)
 
 
-def agrees(answer: str | None, advice: str | None, *, are_correct: bool) -> bool | None:
+def is_in_agreement(answer: str | None, advice: str | None, *, are_correct: bool) -> bool | None:
     """Return whether an answer is the advice; None without one of them.
 
     Two correct answers to a question mean the same, in whatever words.
@@ -259,6 +259,6 @@ def advice_cells(
             f"{page}_answer": answer,
             f"{page}_confidence": given.get(f"{page}_confidence"),
             f"{page}_correct": correct,
-            f"{page}_agrees": agrees(answer, advice, are_correct=bool(correct and is_right)),
+            f"{page}_agrees": is_in_agreement(answer, advice, are_correct=bool(correct and is_right)),
         }
     return cells

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.io.spreadsheet import plain_cell
+from analysis.io.spreadsheet import escape_formula
 from studyapp.exports.columns import Column
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -82,7 +82,7 @@ def _csv(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> in
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([column.name for column in columns])
         for count, row in enumerate(rows, start=1):  # noqa: B007 (the last one is the number of rows)
-            writer.writerow([text(plain_cell(value)) for value in row])
+            writer.writerow([text(escape_formula(value)) for value in row])
     return count
 
 

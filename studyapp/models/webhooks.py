@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from jobs.webhooks.models import DeliveryBase, WebhookBase, due_index
+from jobs.webhooks.models import DeliveryBase, WebhookBase, build_due_index
 from studyapp.models.participants import Participant
 from studyapp.models.studies import Study
 
@@ -35,4 +35,4 @@ class StudyDelivery(DeliveryBase):
 
     class Meta(DeliveryBase.Meta):
         verbose_name_plural = "study deliveries"
-        indexes = [due_index("study_deliveries_due")]
+        indexes = [build_due_index("study_deliveries_due")]

@@ -8,15 +8,15 @@ from operator import or_
 from django.db.models import Q, QuerySet, Value
 
 from accounts.models import Membership, Role, User, Workspace
-from accounts.policy import Act, Roles, allows, granting
+from accounts.policy import Act, Roles, allows, find_granting_roles
 from accounts.queries.workspaces import workspaces_of
 from accounts.rights import can
 from predictions.models import PredictionRun
-from predictions.queries.predictions import finished_runs
+from predictions.queries.predictions import list_finished_runs
 from studyapp.models import Condition, Study, StudyShare
 
 # The roles in which a study can be shared: those of the policy table that see studies.
-SHARED_ROLES = tuple(role for role in Role if role in granting(Act.STUDY_SEE, shared=True))
+SHARED_ROLES = tuple(role for role in Role if role in find_granting_roles(Act.STUDY_SEE, shared=True))
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def studies_of(user: User, act: Act = Act.STUDY_SEE) -> QuerySet[Study]:
 def members_of(study: Study) -> QuerySet[Membership]:
     """Return the roles in its workspace by which active users see a study."""
     rows = Membership.objects.filter(
-        workspace=study.workspace, role__in=granting(Act.STUDY_SEE), user__is_active=True
+        workspace=study.workspace, role__in=find_granting_roles(Act.STUDY_SEE), user__is_active=True
     )
     return rows.select_related("user").order_by("user__username", "role")
 
@@ -125,7 +125,7 @@ def runs_to_judge(user: User) -> QuerySet[PredictionRun]:
         )
         for study in studies
     ]
-    runs = finished_runs({*workspaces, *(study.workspace for study in studies)})
+    runs = list_finished_runs({*workspaces, *(study.workspace for study in studies)})
     return runs.filter(reduce(or_, drafts, launched | Q(dataset__workspace__in=workspaces)))
 
 
@@ -133,7 +133,7 @@ def runs_to_judge(user: User) -> QuerySet[PredictionRun]:
 Used = tuple[str, str | None]
 
 
-def chooses_data(user: User | None, study: Study) -> bool:
+def can_choose_data(user: User | None, study: Study) -> bool:
     """Return True if a user may give a study any data of its workspace.
 
     These are the people who create studies there. A share of one study is no right to other data.
@@ -157,7 +157,7 @@ def data_of_draft(draft: Mapping[str, object]) -> set[Used]:
 
 
 def _shares(user: User, act: Act) -> QuerySet[StudyShare]:
-    return StudyShare.objects.filter(user=user, role__in=granting(act, shared=True))
+    return StudyShare.objects.filter(user=user, role__in=find_granting_roles(act, shared=True))
 
 
 def _systems(draft: Mapping[str, object]) -> list[str]:

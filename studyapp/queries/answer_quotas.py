@@ -10,7 +10,7 @@ from django.utils import timezone
 from studyapp.definition.checks import ScreeningQuestion
 from studyapp.definition.questionnaires import Answer
 from studyapp.models import Mode, Participant, Stage, StageResponse, Study, StudyVersion
-from studyapp.queries.studies import counts_in_assignment, frozen, latest_version
+from studyapp.queries.studies import find_latest_version, load_frozen_study, match_counted_participants
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ def quotas_of(participant: Participant, answers: Mapping[str, Answer], now: date
         AnswerQuota(
             question.key,
             str(answer),
-            _held(version, question, answer, now, apart=participant),
+            _count_participants(version, question, answer, now, apart=participant),
             quota,
         )
-        for question in frozen(version).screening
+        for question in load_frozen_study(version).screening
         if (answer := answers.get(question.key)) is not None
         and (quota := question.quota_of(answer)) is not None
     ]
@@ -46,19 +46,21 @@ def quotas_of(participant: Participant, answers: Mapping[str, Answer], now: date
 
 def answer_quotas(study: Study) -> list[AnswerQuota]:
     """Return the quotas of the newest version, in the order of its questions."""
-    version = latest_version(study)
+    version = find_latest_version(study)
     if version is None:
         return []
     now = timezone.now()
     return [
-        AnswerQuota(question.text, label, _held(version, question, question.values[sent], now), quota)
-        for question in frozen(version).screening
+        AnswerQuota(
+            question.text, label, _count_participants(version, question, question.values[sent], now), quota
+        )
+        for question in load_frozen_study(version).screening
         for sent, label in question.choices
         if (quota := question.quotas.get(sent)) is not None
     ]
 
 
-def _held(
+def _count_participants(
     version: StudyVersion,
     question: ScreeningQuestion,
     answer: Answer,
@@ -66,7 +68,7 @@ def _held(
     apart: Participant | None = None,
 ) -> int:
     """Count the live participants with an answer who completed or are active."""
-    held = counts_in_assignment(frozen(version).stale_after_minutes, now)
+    held = match_counted_participants(load_frozen_study(version).stale_after_minutes, now)
     people = Participant.objects.filter(held, version=version, mode=Mode.LIVE)
     if apart is not None:
         people = people.exclude(pk=apart.pk)

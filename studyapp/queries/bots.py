@@ -10,13 +10,18 @@ from studyapp.definition.blocks import blocks_by_position
 from studyapp.definition.comparing import comparison_questions
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import YES_NO, asked_on_check, questions_beside
+from studyapp.definition.task_questions import YES_NO, list_check_questions, questions_beside
 from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.question_pages import questions_on, stages_of
-from studyapp.queries.studies import condition_names, current_page, frozen, latest_version
-from studyapp.simulation.walk import StudyPlan, as_read
+from studyapp.queries.studies import (
+    condition_names,
+    find_current_page,
+    find_latest_version,
+    load_frozen_study,
+)
+from studyapp.simulation.walk import StudyPlan, normalise_spaces
 
 
 def plan_of(study: Study) -> StudyPlan:
@@ -25,19 +30,19 @@ def plan_of(study: Study) -> StudyPlan:
     Raises:
         NotFound: the study was never launched.
     """
-    version = latest_version(study)
+    version = find_latest_version(study)
     if version is None:
         raise NotFound(
             f"study {study.slug!r} was never launched; run launch_study first, or rehearse the draft with "
             "--rehearse"
         )
-    content = frozen(version)
+    content = load_frozen_study(version)
     rows = Stimulus.objects.filter(condition__version=version).values_list(
         "item__text", "shown_answer", "system_correct"
     )
     knowledge: dict[tuple[str, str], bool | None] = {}
     for text, answer, correct in rows:
-        key = (as_read(text or ""), answer or "")
+        key = (normalise_spaces(text or ""), answer or "")
         knowledge[key] = correct if knowledge.get(key, correct) == correct else None
     return StudyPlan(
         items=len(content.practice) + content.pages,
@@ -45,14 +50,14 @@ def plan_of(study: Study) -> StudyPlan:
         post_survey=content.post_survey,
         knowledge=knowledge,
         stages=_stages(content),
-        heeded=_heeded(content),
+        heeded=_list_passing_answers(content),
         gold=_gold(content),
         predictions=_predictions(content),
         blocks=_blocks(content),
         task=content.task,
         compared=comparison_questions(content.task),
         own_check_questions=[
-            *asked_on_check(content.task),
+            *list_check_questions(content.task),
             *questions_beside(content.task, "", content.item_questionnaire),
         ],
     )
@@ -61,7 +66,7 @@ def plan_of(study: Study) -> StudyPlan:
 def _gold(content: FrozenStudy) -> dict[str, str]:
     """Return the right answers by question, if participants answer themselves."""
     items = [*content.practice, *content.items] if isinstance(content.task, Advice) else []
-    return {as_read(item.question or ""): item.gold_answer or "" for item in items}
+    return {normalise_spaces(item.question or ""): item.gold_answer or "" for item in items}
 
 
 def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[str], str]]:
@@ -81,7 +86,7 @@ def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[s
             else:
                 options, right = frozenset(YES_NO), YES_NO[not is_correct]
             seen = condition.name if isinstance(content.task, Simulation) else shown.answer or ""
-            expected.setdefault((as_read(item.question or ""), seen), {}).setdefault(options, right)
+            expected.setdefault((normalise_spaces(item.question or ""), seen), {}).setdefault(options, right)
     return expected
 
 
@@ -98,7 +103,7 @@ def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
     return {stage.value: questions_on(content, stage) for stage in stages_of(content)[:-1]}
 
 
-def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
+def _list_passing_answers(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
     """Return the answers that pass each check."""
     comprehension = content.comprehension.questions if content.comprehension else []
     return {
@@ -108,7 +113,7 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
             if (passing := question.passing) is not None
         },
         Stage.COMPREHENSION.value: {question.key: question.correct for question in comprehension},
-        **{as_read(row.text): row.expected for row in content.attention},
+        **{normalise_spaces(row.text): row.expected for row in content.attention},
     }
 
 
@@ -131,11 +136,11 @@ def conditions_of(cookie: str) -> tuple[str, ...]:
         raise NotFound("the site gave a bot the cookie of a participant whom this database does not know")
     if participant.condition is not None:
         return (participant.condition.name,)
-    trial = current_page(participant).trial
+    trial = find_current_page(participant).trial
     return () if trial is None else condition_names(trial)
 
 
-def stored(link: EntryLink) -> dict[str, int]:
+def count_stored_rows(link: EntryLink) -> dict[str, int]:
     """Count the participants of a link and their stored pages and endings."""
     participants = link.participants.all()
     return {

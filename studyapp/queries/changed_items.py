@@ -11,8 +11,8 @@ from foundation.errors import NotFound
 from foundation.messages import message_of, say
 from predictions.models import Dataset, PredictionRun, Question
 from predictions.queries.data import dataset_named
-from predictions.queries.predictions import answers_of, latest_run, with_others
-from studyapp.definition.candidates import candidates, shuffled
+from predictions.queries.predictions import add_other_runs, answers_of, find_latest_run
+from studyapp.definition.candidates import candidates, shuffle_texts
 from studyapp.definition.freezing import FrozenChange, FrozenItem, Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Counterfactual
@@ -42,7 +42,7 @@ class ChangedItems:
     verdicts: Decided
     seed: int
 
-    def lack(self, original: str) -> str:
+    def explain_lack(self, original: str) -> str:
         """Return the sentence about a question without a changed item."""
         return say(
             "%(dataset)s has no changed item of %(id)r that every condition can ask about",
@@ -50,7 +50,7 @@ class ChangedItems:
             id=original,
         )
 
-    def frozen(self, original: str) -> FrozenChange:
+    def freeze_change(self, original: str) -> FrozenChange:
         """Return the changed item of a question as participants will see it."""
         item = self.items[original]
         return FrozenChange(
@@ -61,7 +61,7 @@ class ChangedItems:
             gold_answer=item.answer,
         )
 
-    def predicted(
+    def add_prediction_targets(
         self, shown: Mapping[str, Shown], items: Sequence[FrozenItem], system: str | None
     ) -> dict[str, Shown]:
         """Return what a condition shows, with what is to be predicted.
@@ -122,7 +122,7 @@ class ChangedItems:
         return options
 
 
-def changed_items(
+def find_changed_items(
     definition: StudyDefinition, workspace: Workspace, runs: Mapping[str, PredictionRun]
 ) -> ChangedItems | None:
     """Find the changed items of a definition; None for another task.
@@ -142,10 +142,14 @@ def changed_items(
         dataset = dataset_named(task.source, workspace)
     except NotFound as error:
         raise StudyRefused(SOURCE, message_of(error)) from error
-    answers = answers_of(with_others([_same_system(dataset, run) for run in runs.values()], dataset))
+    answers = answers_of(
+        add_other_runs([_find_same_system_run(dataset, run) for run in runs.values()], dataset)
+    )
     needs_gold = task.ask == "correct" or any(row.ground_truth for row in definition.conditions)
     seed = definition.items.seed or 0
-    items = dict(_chosen(dataset, [answers[system] for system in runs], seed, needs_gold=needs_gold))
+    items = dict(
+        _draw_changed_items(dataset, [answers[system] for system in runs], seed, needs_gold=needs_gold)
+    )
     if not items:
         raise StudyRefused(
             SOURCE,
@@ -157,14 +161,14 @@ def changed_items(
     return ChangedItems(task, dataset, items, answers, verdicts, seed)
 
 
-def _same_system(dataset: Dataset, original: PredictionRun) -> PredictionRun:
+def _find_same_system_run(dataset: Dataset, original: PredictionRun) -> PredictionRun:
     """Return the run on the changed items by the system of a run.
 
     Revisions of imported files are those of the files, so they say nothing about the system.
     """
     system = original.system.name
     done = original.system.runs.filter(dataset=dataset, status=PredictionRun.Status.DONE)
-    run = done.filter(revision=original.revision).first() or latest_run(dataset, system)
+    run = done.filter(revision=original.revision).first() or find_latest_run(dataset, system)
     values = {"system": system, "dataset": str(dataset), "command": predict_command(dataset, system)}
     if run is None:
         reason = say(
@@ -184,7 +188,7 @@ def _same_system(dataset: Dataset, original: PredictionRun) -> PredictionRun:
     return run
 
 
-def _chosen(
+def _draw_changed_items(
     dataset: Dataset, answers: Sequence[Mapping[str, str]], seed: int, *, needs_gold: bool
 ) -> Iterator[tuple[str, Question]]:
     """Yield a changed item of each original, drawn by a seed.
@@ -196,7 +200,7 @@ def _chosen(
         rows = rows.exclude(answer="")
     by_id = {row.external_id: row for row in rows}
     drawn = set[str]()
-    for external_id in shuffled(by_id, seed):
+    for external_id in shuffle_texts(by_id, seed):
         row = by_id[external_id]
         can_ask = all(given.get(external_id) != "" for given in answers)
         if can_ask and row.source_item_id not in drawn:

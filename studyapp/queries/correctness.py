@@ -122,14 +122,14 @@ def verdict(question: Question, answer: str, judged: Mapping[Answer, JudgedAnswe
     f1 = float(exact) if question.labels else hotpotqa.answer_f1(question.answer, answer).f1
     row = None if exact else judged.get((question.pk, answer))
     if row is not None and row.is_correct is not None:
-        return Verdict(exact, f1, row.is_correct, settled_by(row), row)
+        return Verdict(exact, f1, row.is_correct, name_decision_source(row), row)
     given = list(row.judgements.all()) if row is not None else []
     if len(given) == 1:
         return Verdict(exact, f1, given[0].is_correct, ONE_JUDGE, row)
     return Verdict(exact, f1, exact, EXACT_MATCH, row)
 
 
-def missed_answers(run: PredictionRun) -> Iterator[Answer]:
+def find_missed_answers(run: PredictionRun) -> Iterator[Answer]:
     """Yield the answers of a run that miss the gold answer.
 
     An empty answer cannot be judged.
@@ -140,14 +140,14 @@ def missed_answers(run: PredictionRun) -> Iterator[Answer]:
             yield question, answer
 
 
-def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
+def find_missed_answers_of_design(plan: Design) -> Iterator[Answer]:
     """Yield the answers shown by a design that miss the gold answer."""
-    for _condition, question, answer in _of_systems(plan):
+    for _condition, question, answer in _list_system_answers(plan):
         if answer and not hotpotqa.exact_match(question.answer, answer):
             yield question.pk, answer
 
 
-def _of_systems(plan: Design) -> Iterator[tuple[PlannedCondition, Question, str]]:
+def _list_system_answers(plan: Design) -> Iterator[tuple[PlannedCondition, Question, str]]:
     """Yield condition, question and answer of each answer of a system shown."""
     for condition in plan.conditions:
         if condition.run is not None:
@@ -175,25 +175,25 @@ def queue_counts() -> dict[int, QueueCounts]:
     )
     counts: dict[int, QueueCounts] = {}
     for run, given, decided in rows:
-        counts[run] = _counted(counts.get(run, QueueCounts()), given, decided)
+        counts[run] = _add_to_counts(counts.get(run, QueueCounts()), given, decided)
     return counts
 
 
-def counts_of(run: PredictionRun) -> QueueCounts:
+def count_queue(run: PredictionRun) -> QueueCounts:
     """Return the counts of one run."""
     counts = QueueCounts()
     rows = queue(run).annotate(given=Count("judgements")).values_list("given", "is_correct")
     for given, decided in rows:
-        counts = _counted(counts, given, decided)
+        counts = _add_to_counts(counts, given, decided)
     return replace(counts, proposed=queue(run).filter(proposals__isnull=False).distinct().count())
 
 
-def _counted(counts: QueueCounts, given: int, decided: bool | None) -> QueueCounts:
+def _add_to_counts(counts: QueueCounts, given: int, decided: bool | None) -> QueueCounts:
     name = "settled" if decided is not None else ("unjudged", "judged_once", "disagreed")[given]
     return replace(counts, answers=counts.answers + 1, **{name: getattr(counts, name) + 1})
 
 
-def next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
+def find_next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
     """Return an answer that this judge has to judge next.
 
     Answers that lack only one judgement come first. The order is that of the digests, so that it reveals
@@ -211,7 +211,7 @@ def next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
     )
 
 
-def waiting_for(judge: User) -> QuerySet[JudgedAnswer]:
+def find_waiting_answers(judge: User) -> QuerySet[JudgedAnswer]:
     """Return undecided answers, without those that wait for another judge."""
     own = Judgement.objects.filter(judge=judge).values("judged")
     rows = JudgedAnswer.objects.filter(is_correct__isnull=True).annotate(given=Count("judgements"))
@@ -221,7 +221,7 @@ def waiting_for(judge: User) -> QuerySet[JudgedAnswer]:
 def count_waiting(runs: QuerySet[PredictionRun], judge: User) -> int:
     """Count the answers of runs that wait for this judge."""
     rows = JudgedAnswer.objects.filter(_IS_OF_RUN, question__predictions__run__in=runs)
-    return rows.filter(pk__in=waiting_for(judge).values("pk")).distinct().count()
+    return rows.filter(pk__in=find_waiting_answers(judge).values("pk")).distinct().count()
 
 
 def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
@@ -240,7 +240,7 @@ def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
     )
 
 
-def settled(run: PredictionRun) -> list[JudgedAnswer]:
+def list_settled_answers(run: PredictionRun) -> list[JudgedAnswer]:
     """Return the answers of a run with their decisions, the latest first."""
     rows = queue(run).filter(is_correct__isnull=False).select_related("question", "settled_by")
     return list(rows.order_by("-settled_at", "-pk"))
@@ -268,13 +268,13 @@ def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
     return {answer_of[key]: row for key, row in queued.items() if key in answer_of}
 
 
-def decided_answers(study: Study) -> dict[tuple[int, str], bool]:
+def read_decided_answers(study: Study) -> dict[tuple[int, str], bool]:
     """Return what judges decided about answers to a study's questions."""
     questions = Item.objects.filter(version__study=study, question__isnull=False)
     return verdicts_on(questions.values_list("question", flat=True))
 
 
-def settled_by(decision: JudgedAnswer) -> str:
+def name_decision_source(decision: JudgedAnswer) -> str:
     """Return the source of a settled answer's correctness, as stored."""
     return TWO_JUDGES if decision.settled_how == JudgedAnswer.How.AGREEMENT else decision.settled_how
 
@@ -294,18 +294,18 @@ class ShownAnswer:
         return f"{self.question.pk}/{digest(self.answer)[:16]}"
 
 
-def shown_answers(plan: Design) -> list[ShownAnswer]:
+def list_shown_answers(plan: Design) -> list[ShownAnswer]:
     """Return the answers of systems that a launch would freeze, by condition."""
-    judged = decisions(missed_answers_of_design(plan))
+    judged = decisions(find_missed_answers_of_design(plan))
     return [
         ShownAnswer(condition, question, answer, verdict(question, answer, judged))
-        for condition, question, answer in _of_systems(plan)
+        for condition, question, answer in _list_system_answers(plan)
     ]
 
 
 def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
     """Return the correctness that a launch would freeze, by condition."""
-    shown = shown_answers(plan)
+    shown = list_shown_answers(plan)
     rows = []
     for condition in plan.conditions:
         if condition.run is None:
@@ -330,7 +330,7 @@ def _state(verdict: Verdict) -> str:
     return "correct" if verdict.is_correct else "wrong"
 
 
-def no_verdicts(condition: str) -> dict[str, Any]:
+def build_empty_verdicts(condition: str) -> dict[str, Any]:
     """Return the counts of a condition without answers, as bundles have them."""
     counts = dict.fromkeys(("answers", "correct", "exact_match", "near_misses"), 0)
     return {"condition": condition, **counts, "sources": {}}
@@ -355,7 +355,7 @@ def judges_of(answers: Iterable[ShownAnswer]) -> int:
     return Judgement.objects.filter(judged__in=rows).values("judge").distinct().count()
 
 
-def later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAnswer]]:
+def find_later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAnswer]]:
     """Return decisions about a version's answers that came after its launch."""
     stimuli = Stimulus.objects.filter(
         Q(decision__isnull=True) | Q(judged_by=ONE_JUDGE),

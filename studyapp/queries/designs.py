@@ -16,10 +16,10 @@ from predictions.highlights import check_places, check_question_places, fact_wei
 from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.program_steps import IMAGES
 from predictions.queries.data import dataset_named
-from predictions.queries.predictions import latest_run, systems_of
-from studyapp.definition.candidates import shuffled
+from predictions.queries.predictions import find_latest_run, systems_of
+from studyapp.definition.candidates import shuffle_texts
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
-from studyapp.definition.comparing import same_pairs
+from studyapp.definition.comparing import find_same_pairs
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, Stratified, groups_of
 from studyapp.definition.exclusion_rules import ItemDefinition, check_item_rule
 from studyapp.definition.freezing import (
@@ -32,11 +32,11 @@ from studyapp.definition.freezing import (
     Shown,
 )
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.task_questions import own_options
+from studyapp.definition.task_questions import list_options
 from studyapp.definition.tasks import Advice, Preference, Task
 from studyapp.errors import StudyRefused
-from studyapp.queries.changed_items import ChangedItems, changed_items, predict_command
-from studyapp.queries.simulated_items import SimulatedItems, simulated_items
+from studyapp.queries.changed_items import ChangedItems, find_changed_items, predict_command
+from studyapp.queries.simulated_items import SimulatedItems, load_simulated_items
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,12 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
         raise StudyRefused(("dataset",), message_of(error)) from error
     _check_language(definition)
     _check_images(definition)
-    conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
+    conditions = [
+        _plan_condition(dataset, index, written) for index, written in enumerate(definition.conditions)
+    ]
     runs = {row.run.system.name: row.run for row in conditions if row.run}
-    changed = changed_items(definition, workspace, runs)
-    simulated = simulated_items(definition, dataset, runs)
+    changed = find_changed_items(definition, workspace, runs)
+    simulated = load_simulated_items(definition, dataset, runs)
     pool = _pool(dataset, conditions, changed, simulated)
     attention = [_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
     taken = {row.item for row in attention if row.item is not None}
@@ -106,11 +108,11 @@ def _check_language(definition: StudyDefinition) -> None:
         )
 
 
-def _planned(dataset: Dataset, index: int, definition: ConditionDefinition) -> PlannedCondition:
+def _plan_condition(dataset: Dataset, index: int, definition: ConditionDefinition) -> PlannedCondition:
     if definition.system is None:
         return PlannedCondition(definition, None)
     location = ("conditions", index, "system")
-    run = latest_run(dataset, definition.system)
+    run = find_latest_run(dataset, definition.system)
     if run is not None:
         return PlannedCondition(definition, run)
     systems = list(systems_of(dataset.workspace).values_list("name", flat=True))
@@ -167,12 +169,12 @@ def _pool(
     shows = {}
     for index, condition in enumerate(conditions):
         shown = shows[condition.definition.name] = _can_show(dataset, condition)
-        if not shown and (lack := _lack_of_all(condition)):
+        if not shown and (lack := _explain_general_lack(condition)):
             raise StudyRefused(("conditions", index, "explanation"), lack)
     return _Pool(dataset, conditions, keys, shows, changed, simulated)
 
 
-def _lack_of_all(condition: PlannedCondition) -> str:
+def _explain_general_lack(condition: PlannedCondition) -> str:
     """Return what no question has that a condition would show, if it is known."""
     run = str(condition.run) if condition.run else say("the gold of this dataset")
     if condition.definition.explanation in WITH_TOKENS:
@@ -196,28 +198,28 @@ def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> 
         assert items.count is not None
         usable = [external_id for external_id in pool.usable if external_id not in taken]
         if len(usable) < items.count:
-            raise StudyRefused((field, "count"), _too_few(items.count, len(usable), pool))
+            raise StudyRefused((field, "count"), _explain_shortage(items.count, len(usable), pool))
         ids = (
             _draw_stratified(pool, usable, items, items.stratify)
             if items.stratify
             else draw(usable, items.count, items.seed or 0)
         )
     if pool.simulated and field == "items":
-        ids = pool.simulated.chosen(items, [each for each in pool.usable if each not in taken])
+        ids = pool.simulated.choose_items(items, [each for each in pool.usable if each not in taken])
     by_key = Question.objects.in_bulk([pool.keys[external_id] for external_id in ids])
     return [by_key[pool.keys[external_id]] for external_id in ids]
 
 
 def draw(external_ids: Sequence[str], count: int, seed: int) -> list[str]:
     """Draw different IDs by a hash of seed and ID."""
-    return shuffled(external_ids, seed)[:count]
+    return shuffle_texts(external_ids, seed)[:count]
 
 
 def _draw_stratified(
     pool: _Pool, usable: Sequence[str], items: ItemsDefinition, stratify: Stratified
 ) -> list[str]:
     """Draw a share of items that a system answers correctly, and the rest."""
-    correct = _answered_correctly(pool.dataset, stratify.system)
+    correct = _read_correctness(pool.dataset, stratify.system)
     count = items.count or 0
     wanted = {True: round(count * stratify.correct)}
     wanted[False] = count - wanted[True]
@@ -238,8 +240,8 @@ def _draw_stratified(
     return draw(chosen, count, items.seed or 0)
 
 
-def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
-    run = latest_run(dataset, system)
+def _read_correctness(dataset: Dataset, system: str) -> dict[str, bool]:
+    run = find_latest_run(dataset, system)
     if run is None:
         raise StudyRefused(
             ("items", "stratify", "system"),
@@ -295,7 +297,7 @@ def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -
         if external_id in taken:
             raise StudyRefused(location, "%(id)r is an item or an attention item already", id=external_id)
         if pool.changed is not None and external_id not in pool.changed.items:
-            raise StudyRefused(location, pool.changed.lack(external_id))
+            raise StudyRefused(location, pool.changed.explain_lack(external_id))
         for condition in pool.conditions:
             if pool.keys[external_id] not in pool.shows[condition.definition.name]:
                 raise StudyRefused(
@@ -303,11 +305,11 @@ def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -
                     "condition %(condition)r cannot show %(id)r: %(lack)s",
                     condition=condition.definition.name,
                     id=external_id,
-                    lack=_lack(pool, condition),
+                    lack=_explain_lack(pool, condition),
                 )
 
 
-def _lack(pool: _Pool, condition: PlannedCondition) -> str:
+def _explain_lack(pool: _Pool, condition: PlannedCondition) -> str:
     if condition.run is None:
         if condition.definition.explanation == "program":
             return say("its gold answer or its gold steps are unknown")
@@ -325,7 +327,7 @@ def _lack(pool: _Pool, condition: PlannedCondition) -> str:
     return say("no answer with weights from %(run)s; start a run under Systems, or: %(command)s", **values)
 
 
-def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
+def _explain_shortage(wanted: int, usable: int, pool: _Pool) -> str:
     alone = {name: len(shown) for name, shown in pool.shows.items()}
     if pool.changed is not None:
         alone[pool.changed.dataset.name] = len(pool.changed.items)
@@ -411,7 +413,7 @@ def _check_compared(content: FrozenStudy) -> None:
     """Raise StudyRefused if two conditions are the same and ties forbidden."""
     if not isinstance(content.task, Preference) or content.task.ties:
         return
-    for item, first, second in same_pairs(content):
+    for item, first, second in find_same_pairs(content):
         raise StudyRefused(
             ("task", "ties"),
             "%(first)r and %(second)r show the same for %(id)r, so neither is better; allow ties, or "
@@ -443,8 +445,8 @@ def _content(
     attention: Sequence[FrozenAttention],
     asked: ChangedItems | SimulatedItems | None,
 ) -> FrozenStudy:
-    complete = definition.filled_translations()
-    for language, lacking in definition.missing_texts().items():
+    complete = definition.fill_translations()
+    for language, lacking in definition.find_missing_texts().items():
         if lacking:
             del complete[language]
     groups = {
@@ -453,7 +455,7 @@ def _content(
         for member in members
     }
     changed = asked if isinstance(asked, ChangedItems) else None
-    items = [_frozen_item(question, definition.task, changed) for question in (*questions, *practice)]
+    items = [_freeze_item(question, definition.task, changed) for question in (*questions, *practice)]
     return definition.freeze(
         translations=complete,
         items=items[: len(questions)],
@@ -462,7 +464,7 @@ def _content(
         design=definition.design,
         condition_order=definition.condition_order,
         conditions=[
-            _frozen_condition(
+            _freeze_condition(
                 condition, index, groups[condition.definition.name], [*questions, *practice], items, asked
             )
             for index, condition in enumerate(conditions)
@@ -471,7 +473,7 @@ def _content(
     )
 
 
-def _frozen_item(question: Question, task: Task, changed: ChangedItems | None) -> FrozenItem:
+def _freeze_item(question: Question, task: Task, changed: ChangedItems | None) -> FrozenItem:
     """Return a question as participants will see it.
 
     A task in which they answer themselves offers them labels, or yes and no.
@@ -494,12 +496,12 @@ def _frozen_item(question: Question, task: Task, changed: ChangedItems | None) -
         gold_answer=question.answer,
         context=question.context,
         images=images,
-        options=own_options(question.answer, question.labels) if isinstance(task, Advice) else [],
-        changed=changed.frozen(question.external_id) if changed else None,
+        options=list_options(question.answer, question.labels) if isinstance(task, Advice) else [],
+        changed=changed.freeze_change(question.external_id) if changed else None,
     )
 
 
-def _frozen_condition(
+def _freeze_condition(
     condition: PlannedCondition,
     index: int,
     group: str,
@@ -507,9 +509,9 @@ def _frozen_condition(
     items: Sequence[FrozenItem],
     asked: ChangedItems | SimulatedItems | None,
 ) -> FrozenCondition:
-    shown = _shown(condition, index, questions)
+    shown = _read_shown_content(condition, index, questions)
     if asked is not None:
-        shown = asked.predicted(shown, items, condition.definition.system)
+        shown = asked.add_prediction_targets(shown, items, condition.definition.system)
     return FrozenCondition(
         **condition.definition.model_dump(exclude={"group"}),
         revision=condition.run.revision if condition.run else None,
@@ -526,7 +528,9 @@ def _saliency(condition: PlannedCondition) -> str:
     return condition.run.saliency_method
 
 
-def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question]) -> dict[str, Shown]:
+def _read_shown_content(
+    condition: PlannedCondition, index: int, questions: Sequence[Question]
+) -> dict[str, Shown]:
     """Return the content that the condition shows, by item ID.
 
     The ground truth shows the gold answer and the gold facts, and a control condition nothing.

@@ -11,19 +11,19 @@ from pydantic import ValidationError
 
 from accounts.models import User, Workspace
 from analysis.scores import hotpotqa
-from foundation.translated_messages import translated, translated_error
+from foundation.translated_messages import translate_error, translate_text
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries.data import dataset_names
-from predictions.queries.predictions import latest_run
+from predictions.queries.predictions import find_latest_run
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
 from studyapp.models import DraftRevision, Study
-from studyapp.queries.access import chooses_data, data_of_study
+from studyapp.queries.access import can_choose_data, data_of_study
 from studyapp.queries.designs import design
 from studyapp.rules.launch_checks import launch_refusals
 from studyapp.studio import sample
-from studyapp.studio.drafts import Draft, Problem, opened, problems, stored, valid
+from studyapp.studio.drafts import Draft, Problem, build_stored_draft, open_draft, parse_draft, problems
 from studyapp.studio.forms import KnownNames
 
 
@@ -55,32 +55,32 @@ class Edited:
     draft: Draft
 
 
-def edited(study: Study) -> Edited:
+def read_current_draft(study: Study) -> Edited:
     """Return the current revision, or the definition that replaced it.
 
     The study may have been given another definition outside the studio.
     """
-    revision = current_revision(study)
-    if revision is not None and stored(revision.content) == study.definition:
+    revision = find_current_revision(study)
+    if revision is not None and build_stored_draft(revision.content) == study.definition:
         return Edited(revision.number, revision.content)
-    return Edited(0, opened(study.definition))
+    return Edited(0, open_draft(study.definition))
 
 
-def current_revision(study: Study) -> DraftRevision | None:
+def find_current_revision(study: Study) -> DraftRevision | None:
     """Return the current revision of a draft, if it has one."""
     number = study.draft_number
     return None if number is None else study.revisions.filter(number=number).first()
 
 
-def undoable(study: Study, now: Edited) -> DraftRevision | None:
+def find_undoable_revision(study: Study, now: Edited) -> DraftRevision | None:
     """Return the revision that undoing goes back to; None if there is none."""
-    revision = current_revision(study) if now.number else None
+    revision = find_current_revision(study) if now.number else None
     if revision is None or revision.before is None:
         return None
     return study.revisions.filter(number=revision.before).first()
 
 
-def redoable(study: Study, now: Edited) -> DraftRevision | None:
+def find_redoable_revision(study: Study, now: Edited) -> DraftRevision | None:
     """Return the newest revision that was made from the one that counts."""
     if not now.number:
         return None
@@ -111,7 +111,7 @@ def systems_on(dataset: str, workspace: Workspace) -> list[str]:
     return list(systems.values_list("name", flat=True))
 
 
-def known_names(draft: Draft, study: Study, by: User) -> KnownNames:
+def list_usable_names(draft: Draft, study: Study, by: User) -> KnownNames:
     """Return the names that a draft of a study can refer to.
 
     Systems are those with finished predictions on the dataset. A person to whom only the study is shared gets
@@ -119,7 +119,7 @@ def known_names(draft: Draft, study: Study, by: User) -> KnownNames:
     """
     dataset = str(draft.get("dataset", ""))
     datasets, systems = dataset_names(study.workspace), systems_on(dataset, study.workspace)
-    if not chooses_data(by, study):
+    if not can_choose_data(by, study):
         used = data_of_study(study)
         datasets = [name for name in datasets if (name, None) in used]
         systems = [name for name in systems if (dataset, name) in used]
@@ -146,20 +146,22 @@ class Look:
 
 def look(draft: Draft, workspace: Workspace) -> Look:
     """Return the preview of a draft: what a launch would freeze now."""
-    problems_found = [Problem(problem.location, translated(problem.message)) for problem in problems(draft)]
-    definition = sample.rest(draft)
+    problems_found = [
+        Problem(problem.location, translate_text(problem.message)) for problem in problems(draft)
+    ]
+    definition = sample.build_valid_part(draft)
     is_valid = not problems_found
     if is_valid:
         refusals = launch_refusals(definition, timezone.localdate())
-        problems_found = [Problem(refusal.location, translated(refusal.message)) for refusal in refusals]
+        problems_found = [Problem(refusal.location, translate_text(refusal.message)) for refusal in refusals]
     try:
         return Look(problems_found, design(definition, workspace).content)
     except StudyRefused as error:
-        refused = Problem(error.location, translated_error(error))
+        refused = Problem(error.location, translate_error(error))
         return Look(
             [*problems_found, refused] if is_valid else problems_found,
             sample.content(definition),
-            translated_error(error),
+            translate_error(error),
         )
 
 
@@ -186,31 +188,33 @@ def candidates(
     rows = Question.objects.filter(dataset=dataset).order_by("pk")
     for word in wanted.split():
         rows = rows.filter(Q(external_id=word) | Q(text__icontains=word) | Q(answer__icontains=word))
-    return _described(list(rows[:limit]), dataset, systems), rows.count()
+    return _build_candidates(list(rows[:limit]), dataset, systems), rows.count()
 
 
-def drawn(draft: Draft, workspace: Workspace) -> list[Candidate]:
+def draw_items(draft: Draft, workspace: Workspace) -> list[Candidate]:
     """Return the items that a launch would take now.
 
     Raises:
         StudyRefused: the draft is not complete.
     """
-    definition = valid(draft)
+    definition = parse_draft(draft)
     if definition is None:
         raise StudyRefused((), "the draft is not complete yet")
     systems = [system for condition in definition.conditions if (system := condition.system) is not None]
     planned = design(definition, workspace)
-    return _described(planned.questions, planned.dataset, list(dict.fromkeys(systems)))
+    return _build_candidates(planned.questions, planned.dataset, list(dict.fromkeys(systems)))
 
 
-def named(dataset: Dataset | None, systems: Sequence[str], ids: Sequence[str]) -> list[Candidate]:
+def find_candidates(dataset: Dataset | None, systems: Sequence[str], ids: Sequence[str]) -> list[Candidate]:
     """Return the questions of these IDs in order, without unknown ones."""
     questions = Question.objects.filter(dataset=dataset, external_id__in=ids)
     by_id = {question.external_id: question for question in questions}
-    return _described([by_id[external_id] for external_id in ids if external_id in by_id], dataset, systems)
+    return _build_candidates(
+        [by_id[external_id] for external_id in ids if external_id in by_id], dataset, systems
+    )
 
 
-def _described(
+def _build_candidates(
     questions: Sequence[Question], dataset: Dataset | None, systems: Sequence[str]
 ) -> list[Candidate]:
     """Return the questions with the answers of systems.
@@ -219,7 +223,7 @@ def _described(
     """
     answers: dict[str, dict[int, str]] = {}
     for system in systems:
-        run = latest_run(dataset, system) if dataset else None
+        run = find_latest_run(dataset, system) if dataset else None
         rows = (
             Prediction.objects.filter(run=run, question__in=questions) if run else Prediction.objects.none()
         )
@@ -239,7 +243,7 @@ def _is_right(question: Question, answer: str | None) -> bool | None:
     return None if answer is None else hotpotqa.exact_match(question.answer, answer)
 
 
-def correct_counts(items: Sequence[Candidate]) -> list[tuple[str, int]]:
+def count_correct(items: Sequence[Candidate]) -> list[tuple[str, int]]:
     """Count the items that each system answers correctly, by exact match."""
     counts: Counter[str] = Counter()
     for item in items:

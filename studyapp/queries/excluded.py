@@ -44,38 +44,38 @@ from analysis.participants.exclusion_rules import (
 )
 from studyapp.models import Mode, Participant, Study, StudyVersion, Trial
 from studyapp.queries import person_facts
-from studyapp.queries.flags import having
-from studyapp.queries.studies import frozen
+from studyapp.queries.flags import match_flag
+from studyapp.queries.studies import load_frozen_study
 
 
-def with_exclusion(study: Study, rows: QuerySet[Trial]) -> QuerySet[Any]:
+def annotate_exclusion(study: Study, rows: QuerySet[Trial]) -> QuerySet[Any]:
     """Annotate submitted trials with ``is_excluded``: by a rule, or by hand."""
-    hit = Q(hits_rule=True) | Q(participant__in=excluded_people(study).values("pk"))
+    hit = Q(hits_rule=True) | Q(participant__in=find_excluded_people(study).values("pk"))
     excluded = Case(When(hit, then=Value(True)), default=Value(False), output_field=BooleanField())
     return rows.annotate(is_excluded=excluded)
 
 
-def excluded_counts(study: Study) -> tuple[int, int]:
+def count_excluded_trials(study: Study) -> tuple[int, int]:
     """Return the numbers of submitted and of excluded live trials."""
     live = Participant.objects.filter(version__study=study, mode=Mode.LIVE)
     people = live.exclude(status=Participant.Status.WITHDRAWN)
-    is_whole = Q(pk__in=excluded_people(study).values("pk"))
+    is_whole = Q(pk__in=find_excluded_people(study).values("pk"))
     hits = Case(When(is_whole, then=F("items_submitted")), default=F("rule_hits"))
     counts = people.aggregate(items=Sum("items_submitted", default=0), hits=Sum(hits, default=0))
     return counts["items"], counts["hits"]
 
 
-def excluded_people(study: Study) -> QuerySet[Participant]:
+def find_excluded_people(study: Study) -> QuerySet[Participant]:
     """Return the participants of whom every trial is excluded."""
     condition = Q(exclusion__isnull=False)
     for version in study.versions.defer("frozen"):
-        for rule in frozen(version).rules:
+        for rule in load_frozen_study(version).rules:
             if isinstance(rule, PersonRule):
                 condition |= Q(version=version) & _OF_PEOPLE[type(rule)](rule, version)
     return Participant.objects.filter(condition, version__study=study)
 
 
-def with_time(rows: QuerySet[Trial]) -> QuerySet[Any]:
+def annotate_time(rows: QuerySet[Trial]) -> QuerySet[Any]:
     """Annotate trials with what `rule_condition` reads."""
     return rows.annotate(took=ExpressionWrapper(F("submitted_at") - F("shown_at"), DurationField()))
 
@@ -85,7 +85,7 @@ def rule_condition(version: StudyVersion) -> Q | None:
 
     Rules about participants are no part of it.
     """
-    rules = [rule for rule in frozen(version).rules if not isinstance(rule, PersonRule)]
+    rules = [rule for rule in load_frozen_study(version).rules if not isinstance(rule, PersonRule)]
     return reduce(or_, (_BUILT[type(rule)](rule) for rule in rules)) if rules else None
 
 
@@ -113,43 +113,43 @@ def _json(value: Any) -> Value:
     return Value(value, JSONField())
 
 
-def _with(rows: QuerySet[Any]) -> Q:
+def _match_participants(rows: QuerySet[Any]) -> Q:
     return Q(pk__in=rows.values("participant"))
 
 
-def _people(version: StudyVersion) -> QuerySet[Participant]:
+def _select_participants(version: StudyVersion) -> QuerySet[Participant]:
     return Participant.objects.filter(version=version).exclude(status=Participant.Status.WITHDRAWN)
 
 
-def _mostly_excluded(rule: ExcludedTrials, _version: StudyVersion) -> Q:
+def _match_mostly_excluded(rule: ExcludedTrials, _version: StudyVersion) -> Q:
     return Q(GreaterThan(F("rule_hits") * 100.0, F("items_submitted") * rule.more_than_percent))
 
 
-def _straight_lining(rule: StraightLining, version: StudyVersion) -> Q:
-    alike = person_facts.alike_items(version, _people(version))
+def _match_straight_lining(rule: StraightLining, version: StudyVersion) -> Q:
+    alike = person_facts.count_alike_items(version, _select_participants(version))
     if rule.at_least_items is not None:
-        return _with(alike.filter(n__gte=rule.at_least_items))
+        return _match_participants(alike.filter(n__gte=rule.at_least_items))
     items = F("participant__items_submitted") * float(rule.at_least_percent or 0)
-    return _with(alike.filter(GreaterThanOrEqual(F("n") * 100.0, items), n__gte=LEAST_ALIKE))
+    return _match_participants(alike.filter(GreaterThanOrEqual(F("n") * 100.0, items), n__gte=LEAST_ALIKE))
 
 
 def _duplicates(rule: DuplicateAnswers, version: StudyVersion) -> Q:
     if rule.of == "all":
-        return having("identical_pattern")
-    return Q(pk__in=person_facts.duplicate_texts(version.study, _people(version)))
+        return match_flag("identical_pattern")
+    return Q(pk__in=person_facts.duplicate_texts(version.study, _select_participants(version)))
 
 
 # The condition of a rule about participants, of a version.
 _OF_PEOPLE: Mapping[type, Callable[[Any, StudyVersion], Q]] = {
-    Flagged: lambda rule, _version: having(rule.flag),
-    FailedAttention: lambda rule, version: _with(
-        person_facts.attention_failed(_people(version)).filter(n__gte=rule.at_least_failed)
+    Flagged: lambda rule, _version: match_flag(rule.flag),
+    FailedAttention: lambda rule, version: _match_participants(
+        person_facts.attention_failed(_select_participants(version)).filter(n__gte=rule.at_least_failed)
     ),
-    ExcludedTrials: _mostly_excluded,
-    ComprehensionTries: lambda rule, version: _with(
-        person_facts.comprehension_tries(_people(version)).filter(n__gte=rule.at_least_tries)
+    ExcludedTrials: _match_mostly_excluded,
+    ComprehensionTries: lambda rule, version: _match_participants(
+        person_facts.comprehension_tries(_select_participants(version)).filter(n__gte=rule.at_least_tries)
     ),
-    StraightLining: _straight_lining,
+    StraightLining: _match_straight_lining,
     DuplicateAnswers: _duplicates,
 }
 _BUILT: Mapping[type, Callable[[Any], Q]] = {

@@ -29,17 +29,17 @@ class Flagged:
     flags: list[Flag]
 
 
-def having(flag: Flag) -> Q:
+def match_flag(flag: Flag) -> Q:
     """Return the condition that a participant has a flag and did not withdraw."""
     return _HAVING[flag] & ~Q(status=Participant.Status.WITHDRAWN)
 
 
-def having_any() -> Q:
+def match_any_flag() -> Q:
     """Return the condition that a participant has a flag, whichever."""
     return reduce(or_, _HAVING.values()) & ~Q(status=Participant.Status.WITHDRAWN)
 
 
-def _same_pattern() -> Exists:
+def _match_same_pattern() -> Exists:
     others = Participant.objects.filter(
         version=OuterRef("version"), mode=OuterRef("mode"), pattern=OuterRef("pattern")
     ).filter(items_submitted__gte=suspicion_flags.FEWEST_ITEMS)
@@ -52,7 +52,7 @@ _HAVING: dict[Flag, Q] = {
         fast_items__gt=0, fast_items__gte=F("timed_items") * suspicion_flags.IMPOSSIBLE_SHARE
     ),
     "straight_lining": _MANY_ITEMS & Q(same_answers__isnull=False),
-    "identical_pattern": _MANY_ITEMS & Q(_same_pattern()),
+    "identical_pattern": _MANY_ITEMS & Q(_match_same_pattern()),
     "honeypot": Q(is_trapped=True),
     "focus_loss": Q(hidden_ms__gt=F("client_ms") * suspicion_flags.HIDDEN_SHARE, client_ms__gt=0),
     "failed_attention": Q(failed_attention=True),
@@ -62,7 +62,7 @@ _HAVING: dict[Flag, Q] = {
 
 def participant_flags(people: QuerySet[Participant]) -> dict[int, list[Flag]]:
     """Return the flags of every flagged participant by key."""
-    hits = {flag: Case(When(having(flag), then=True), default=False) for flag in suspicion_flags.FLAGS}
+    hits = {flag: Case(When(match_flag(flag), then=True), default=False) for flag in suspicion_flags.FLAGS}
     rows = people.order_by().annotate(**{f"has_{flag}": hit for flag, hit in hits.items()})
     return {
         pk: own
@@ -71,9 +71,9 @@ def participant_flags(people: QuerySet[Participant]) -> dict[int, list[Flag]]:
     }
 
 
-def flagged_participants(study: Study, *, most: int | None = None) -> list[Flagged]:
+def list_flagged_participants(study: Study, *, most: int | None = None) -> list[Flagged]:
     """Return the flagged live participants, in order of arrival."""
-    rows = Participant.objects.filter(having_any(), version__study=study, mode=Mode.LIVE).order_by("pk")
+    rows = Participant.objects.filter(match_any_flag(), version__study=study, mode=Mode.LIVE).order_by("pk")
     people = list(rows.values_list("pk", "public_id", "group", "status")[:most])
     flags = participant_flags(Participant.objects.filter(pk__in=[pk for pk, *_columns in people]))
     return [Flagged(public_id, group, status, flags[pk]) for pk, public_id, group, status in people]
@@ -82,7 +82,9 @@ def flagged_participants(study: Study, *, most: int | None = None) -> list[Flagg
 def flag_counts(study: Study) -> list[tuple[Flag, str, int]]:
     """Return every flag with its meaning and number of live participants."""
     people = Participant.objects.filter(version__study=study, mode=Mode.LIVE)
-    counts = people.aggregate(**{flag: Count("pk", filter=having(flag)) for flag in suspicion_flags.FLAGS})
+    counts = people.aggregate(
+        **{flag: Count("pk", filter=match_flag(flag)) for flag in suspicion_flags.FLAGS}
+    )
     return [(flag, suspicion_flags.MEANINGS[flag], counts[flag]) for flag in suspicion_flags.FLAGS]
 
 

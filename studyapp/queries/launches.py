@@ -9,18 +9,18 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from foundation.messages import Message, say
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from studyapp.definition.conditions import groups_of
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Preference
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyRefused
 from studyapp.models import LaunchDecision, Mode, Participant, Study
-from studyapp.queries.correctness import ONE_JUDGE, shown_answers
+from studyapp.queries.correctness import ONE_JUDGE, list_shown_answers
 from studyapp.queries.designs import Design, design
-from studyapp.queries.drafts import Look, definition_of, edited, look
+from studyapp.queries.drafts import Look, definition_of, look, read_current_draft
 from studyapp.rules.launch_checks import REFUSING, check_of, launch_refusals
-from studyapp.studio.drafts import valid
+from studyapp.studio.drafts import parse_draft
 
 CHECK = LaunchDecision.Check
 
@@ -100,7 +100,7 @@ def launchable(study: Study) -> Design:
 def open_checks(study: Study, plan: Design) -> list[OpenCheck]:
     """Return the checks that need a decision before a launch of a design."""
     content_hash = plan.content.hash()
-    shown = shown_answers(plan)
+    shown = list_shown_answers(plan)
     near = [each for each in shown if each.verdict.is_open]
     checks: list[tuple[str, Message, tuple[str, ...]]] = []
     if near and not isinstance(plan.content.task, Preference):  # of two answers, none is judged
@@ -111,7 +111,7 @@ def open_checks(study: Study, plan: Design) -> list[OpenCheck]:
             shown=len(shown),
         )
         checks.append((CHECK.JUDGING, message, tuple(sorted({each.key for each in near}))))
-    done = rehearsed(study, content_hash)
+    done = count_rehearsals(study, content_hash)
     if not (done.bots or done.people):
         checks.append((CHECK.REHEARSAL, say("Nobody rehearsed this draft."), (content_hash,)))
     return [OpenCheck(str(name), text, facts, _decision(study, name, facts)) for name, text, facts in checks]
@@ -123,7 +123,7 @@ def _decision(study: Study, name: str, facts: Sequence[str]) -> LaunchDecision |
     return next((row for row in rows if set(facts) <= set(row.facts)), None)
 
 
-def rehearsed(study: Study, content_hash: str) -> Rehearsed:
+def count_rehearsals(study: Study, content_hash: str) -> Rehearsed:
     """Count those who completed a rehearsal of a draft with this content."""
     counts = Participant.objects.filter(
         version__study__rehearsal_of=study,
@@ -138,40 +138,40 @@ def checklist(study: Study, seen: Look | None = None) -> list[CheckState]:
 
     ``seen`` is the look at the present draft, if it was taken already.
     """
-    draft = edited(study).draft
+    draft = read_current_draft(study).draft
     problems = (seen or look(draft, study.workspace)).problems
-    definition = valid(draft)
+    definition = parse_draft(draft)
     rows = []
     for name in REFUSING:
         own = [problem for problem in problems if check_of(problem.location) == name]
         rows += [CheckState(name, "refused", problem.message, problem.location) for problem in own]
         if not own:
             rows.append(
-                CheckState(name, "done", translated(_passed(name, definition)))
+                CheckState(name, "done", translate_text(_describe_passed_check(name, definition)))
                 if definition
-                else _waiting(name)
+                else _build_waiting_check(name)
             )
     if definition is None or problems:
-        return [*rows, *map(_waiting, CHECK.values)]
+        return [*rows, *map(_build_waiting_check, CHECK.values)]
     plan = design(definition, study.workspace)
     unfinished = {check.name: check for check in open_checks(study, plan)}
     for check in CHECK.values:
         if check in unfinished:
             state: Literal["decided", "undecided"] = "decided" if unfinished[check].decision else "undecided"
-            message = translated(unfinished[check].message)
+            message = translate_text(unfinished[check].message)
             rows.append(CheckState(check, state, message, decision=unfinished[check].decision))
         else:
-            text = _judged(plan) if check == CHECK.JUDGING else _walked(study, plan)
-            rows.append(CheckState(check, "done", translated(text)))
+            text = _describe_judgements(plan) if check == CHECK.JUDGING else _describe_rehearsals(study, plan)
+            rows.append(CheckState(check, "done", translate_text(text)))
     return rows
 
 
-def _waiting(name: str) -> CheckState:
-    return CheckState(name, "waiting", translated(say("This is checked once nothing is refused.")))
+def _build_waiting_check(name: str) -> CheckState:
+    return CheckState(name, "waiting", translate_text(say("This is checked once nothing is refused.")))
 
 
-def _judged(plan: Design) -> Message:
-    shown = shown_answers(plan)
+def _describe_judgements(plan: Design) -> Message:
+    shown = list_shown_answers(plan)
     judged = [each for each in shown if not each.verdict.exact_match and each.verdict.source != "exact match"]
     if not shown:
         return say("No condition shows the answers of a system.")
@@ -185,8 +185,8 @@ def _judged(plan: Design) -> Message:
     )
 
 
-def _walked(study: Study, plan: Design) -> Message:
-    done = rehearsed(study, plan.content.hash())
+def _describe_rehearsals(study: Study, plan: Design) -> Message:
+    done = count_rehearsals(study, plan.content.hash())
     return say(
         "Rehearsed. Completed by bots: %(bots)s, by people: %(people)s.",
         bots=done.bots,
@@ -194,7 +194,7 @@ def _walked(study: Study, plan: Design) -> Message:
     )
 
 
-def _passed(name: str, definition: StudyDefinition) -> Message:
+def _describe_passed_check(name: str, definition: StudyDefinition) -> Message:
     """Return the sentence of a check that refuses nothing."""
     match name:
         case "consent":
@@ -217,7 +217,7 @@ def _retention(day: date | None) -> Message:
 
 
 def _places(definition: StudyDefinition) -> Message:
-    participants, closes = _most_admitted(definition), definition.closes
+    participants, closes = _compute_admission_limit(definition), definition.closes
     if participants is None and closes is None:
         return say("Participants are admitted without a limit until somebody closes the study.")
     if participants is None:
@@ -227,7 +227,7 @@ def _places(definition: StudyDefinition) -> Message:
     return say("At most %(n)s participants are admitted, until %(day)s.", n=participants, day=str(closes))
 
 
-def _most_admitted(definition: StudyDefinition) -> int | None:
+def _compute_admission_limit(definition: StudyDefinition) -> int | None:
     """Return the number of participants that limits allow; None without one."""
     # A group is full once one of its conditions is; without a quota in each group some are never full.
     of_groups = [

@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from analysis.participants.condition_looks import look_numbers
 from studyapp.definition.conditions import ALL_CONDITIONS
 from studyapp.models import Condition, Study
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 
 TRUTH = "truth"
 
@@ -24,7 +24,7 @@ def condition_looks(study: Study) -> dict[str, str]:
     looks = {name: TRUTH if number is None else str(number + 1) for name, number in numbers.items()}
     groups: dict[str, str] = {}
     for row in conditions:
-        group = frozen(row.version).condition(row.name).group
+        group = load_frozen_study(row.version).condition(row.name).group
         if group:
             groups.setdefault(group, looks[row.name])
     return {**groups, **looks}

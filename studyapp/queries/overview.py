@@ -11,11 +11,11 @@ from accounts.models import User
 from accounts.policy import Act
 from foundation.database.days import EpochSeconds
 from studyapp.models import Condition, EntryLink, JudgedAnswer, Mode, Participant, Report, Study
-from studyapp.queries.correctness import later_decisions, waiting_for
-from studyapp.queries.flags import having_any
-from studyapp.queries.progress import ConditionProgress, ModeProgress, weighted_median
+from studyapp.queries.correctness import find_later_decisions, find_waiting_answers
+from studyapp.queries.flags import match_any_flag
+from studyapp.queries.progress import ConditionProgress, ModeProgress, compute_weighted_median
 from studyapp.queries.results import data_state
-from studyapp.queries.studies import latest_version
+from studyapp.queries.studies import find_latest_version
 
 HOURS = 48  # arrivals within so many are shown by hour, others by day
 DAYS = 30  # most bars by day
@@ -62,7 +62,7 @@ def arrivals(study: Study) -> Arrivals:
     # Every time zone begins its hours at a quarter of an hour. The database counts by quarter, because to
     # read each consent would take most of the time of the page.
     rows = (
-        _live(study)
+        _select_live_participants(study)
         .filter(consented_at__isnull=False)
         .annotate(quarter=EpochSeconds("consented_at") / QUARTER)
         .values_list("quarter")
@@ -97,7 +97,7 @@ def times(study: Study) -> Times:
     One query.
     """
     rows = (
-        _live(study)
+        _select_live_participants(study)
         .filter(consented_at__isnull=False, completed_at__isnull=False)
         .filter(completed_at__gte=F("consented_at"))
         .annotate(seconds=EpochSeconds("completed_at") - EpochSeconds("consented_at"))
@@ -113,7 +113,7 @@ def times(study: Study) -> Times:
     for minutes, number in taken:
         counts[int(minutes / width)] += number
     bars = [Bar(index * width, (index + 1) * width, counts[index]) for index in range(max(counts) + 1)]
-    return Times(weighted_median(taken), bars)
+    return Times(compute_weighted_median(taken), bars)
 
 
 def _width(most: float) -> float:
@@ -122,11 +122,11 @@ def _width(most: float) -> float:
     return next((width for width in widths if most / width <= BINS), most / BINS)
 
 
-def _live(study: Study) -> QuerySet[Participant]:
+def _select_live_participants(study: Study) -> QuerySet[Participant]:
     return Participant.objects.filter(version__study=study, mode=Mode.LIVE)
 
 
-def newest(live: ModeProgress) -> list[ConditionProgress]:
+def select_newest_conditions(live: ModeProgress) -> list[ConditionProgress]:
     """Return the conditions of the newest version."""
     version = max((row.version for row in live.conditions), default=0)
     return [row for row in live.conditions if row.version == version]
@@ -134,7 +134,7 @@ def newest(live: ModeProgress) -> list[ConditionProgress]:
 
 def quota_of(live: ModeProgress) -> int | None:
     """Return the quota of the newest version; None if a condition has none."""
-    quotas = [row.quota for row in newest(live)]
+    quotas = [row.quota for row in select_newest_conditions(live)]
     return sum(filter(None, quotas)) if quotas and None not in quotas else None
 
 
@@ -143,28 +143,28 @@ def is_full(row: ConditionProgress) -> bool:
     return row.quota is not None and row.completed >= row.quota
 
 
-def next_acts(study: Study, live: ModeProgress, *, flagged: int, user: User) -> list[NextAct]:
+def list_next_acts(study: Study, live: ModeProgress, *, flagged: int, user: User) -> list[NextAct]:
     """Return what to do next, the most urgent first.
 
-    Everything that the page offers is decided here; the page has the words. ``flagged`` is `flagged_live`;
-    answers that ``user`` judged do not wait for this user.
+    Everything that the page offers is decided here; the page has the words. ``flagged`` is
+    `count_flagged_participants`; answers that ``user`` judged do not wait for this user.
     """
     if study.status == Study.Status.DRAFT:
         return [NextAct("launch", Act.STUDY_EDIT)]
-    acts = [*_judging(study, user), *_recruiting(study, live)]
+    acts = [*_list_judging_acts(study, user), *_list_recruiting_acts(study, live)]
     if flagged:
         acts.append(NextAct("flagged", Act.STUDY_RESULTS, flagged))
-    return [*acts, *_reporting(study, live)]
+    return [*acts, *_list_reporting_acts(study, live)]
 
 
-def _judging(study: Study, judge: User) -> list[NextAct]:
-    version = latest_version(study)
+def _list_judging_acts(study: Study, judge: User) -> list[NextAct]:
+    version = find_latest_version(study)
     if version is None:
         return []
     runs = Condition.objects.filter(version=version, run__isnull=False).values("run")
     waiting = (
         JudgedAnswer.objects.filter(
-            pk__in=waiting_for(judge).values("pk"),
+            pk__in=find_waiting_answers(judge).values("pk"),
             question__item__version=version,
             question__predictions__run__in=runs,
             question__predictions__answer=F("answer"),
@@ -172,21 +172,21 @@ def _judging(study: Study, judge: User) -> list[NextAct]:
         .distinct()
         .count()
     )
-    decided = len(later_decisions(version))
+    decided = len(find_later_decisions(version))
     acts = [NextAct("judge", Act.JUDGE, waiting)] if waiting else []
     return [*acts, NextAct("apply", Act.STUDY_EDIT, decided)] if decided else acts
 
 
-def _recruiting(study: Study, live: ModeProgress) -> list[NextAct]:
+def _list_recruiting_acts(study: Study, live: ModeProgress) -> list[NextAct]:
     if study.status == Study.Status.PAUSED:
         return [NextAct("resume", Act.STUDY_EDIT)]
     if study.status != Study.Status.OPEN:
         return []
-    open_rows = [row for row in newest(live) if row.is_open]
+    open_rows = [row for row in select_newest_conditions(live) if row.is_open]
     if open_rows and all(map(is_full, open_rows)):
         return [NextAct("close", Act.STUDY_EDIT, sum(row.completed for row in open_rows))]
     acts = []
-    if not (live.assigned or live.unassigned) and not _rehearsed(study):
+    if not (live.assigned or live.unassigned) and not _has_rehearsal(study):
         acts.append(NextAct("pilot", Act.STUDY_EDIT))
     if not has_live_link(study):
         acts.append(NextAct("link", Act.STUDY_EDIT))
@@ -202,14 +202,14 @@ def has_live_link(study: Study) -> bool:
     return EntryLink.objects.filter(study=study, mode=Mode.LIVE).exists()
 
 
-def _rehearsed(study: Study) -> bool:
+def _has_rehearsal(study: Study) -> bool:
     rehearsal = Participant.objects.filter(
         Q(version__study=study) | Q(version__study__rehearsal_of=study), mode__in=[Mode.PILOT, Mode.BOT]
     )
     return rehearsal.filter(status=Participant.Status.COMPLETED).exists()
 
 
-def _reporting(study: Study, live: ModeProgress) -> list[NextAct]:
+def _list_reporting_acts(study: Study, live: ModeProgress) -> list[NextAct]:
     if not live.completed:
         return []
     report = Report.objects.filter(study=study, mode=Mode.LIVE).first()
@@ -219,6 +219,6 @@ def _reporting(study: Study, live: ModeProgress) -> list[NextAct]:
     return [NextAct("report_again", Act.STUDY_RESULTS)] if is_old else []
 
 
-def flagged_live(study: Study) -> int:
+def count_flagged_participants(study: Study) -> int:
     """Return the number of live participants with a flag."""
-    return _live(study).filter(having_any()).count()
+    return _select_live_participants(study).filter(match_any_flag()).count()

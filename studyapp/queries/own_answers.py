@@ -10,37 +10,37 @@ from analysis.scores import hotpotqa
 from studyapp.definition.task_questions import ADVICE_PAGES, is_prediction_right
 from studyapp.definition.tasks import Advice, Bonus, Predicting
 from studyapp.models import Item, JudgedAnswer, Mode, Outcome, Participant, Study, StudyVersion, Trial
-from studyapp.queries.correctness import Answer, decided_answers
+from studyapp.queries.correctness import Answer, read_decided_answers
 from studyapp.queries.decisions import digest
-from studyapp.queries.studies import frozen, names_of_conditions
+from studyapp.queries.studies import load_frozen_study, names_of_conditions
 from studyapp.rules.survey_pages import answers_of
 
 # Bots give made-up answers, which nobody has to judge.
 _PEOPLE = (Mode.LIVE, Mode.PILOT)
 
 
-def missed_answers_of_people(study: Study) -> Iterator[Answer]:
+def find_missed_answers_of_people(study: Study) -> Iterator[Answer]:
     """Yield the answers of people that miss the gold answer, with repetitions.
 
     Those of people who withdrew are left out.
     """
-    rows = counting(Trial.objects.filter(participant__version__in=_versions(study)))
-    for question, gold, answer in _given(rows.filter(participant__mode__in=_PEOPLE)):
+    rows = exclude_withdrawn(Trial.objects.filter(participant__version__in=_versions(study)))
+    for question, gold, answer in _read_own_answers(rows.filter(participant__mode__in=_PEOPLE)):
         if not hotpotqa.exact_match(gold or "", answer):
             yield question, answer
 
 
-def counting(trials: QuerySet[Trial]) -> QuerySet[Trial]:
+def exclude_withdrawn(trials: QuerySet[Trial]) -> QuerySet[Trial]:
     """Leave out the items of participants who withdrew."""
     return trials.exclude(participant__status=Participant.Status.WITHDRAWN)
 
 
 def keys_of_answers(trials: QuerySet[Trial]) -> set[tuple[int, str]]:
     """Return question and digest of the answers that people gave themselves."""
-    return {(question, digest(answer)) for question, _gold, answer in _given(trials)}
+    return {(question, digest(answer)) for question, _gold, answer in _read_own_answers(trials)}
 
 
-def _given(trials: QuerySet[Trial]) -> Iterator[tuple[int, str | None, str]]:
+def _read_own_answers(trials: QuerySet[Trial]) -> Iterator[tuple[int, str | None, str]]:
     """Yield question, gold answer and own answer, with repetitions."""
     rows = trials.filter(item__question__isnull=False, earlier__isnull=False).order_by("pk")
     for question, gold, earlier in rows.values_list("item__question", "item__gold_answer", "earlier"):
@@ -67,14 +67,14 @@ def count_decisions(study: Study) -> int:
     return counts["judgements"] + counts["settled"]
 
 
-def asks_own_answers(study: Study) -> bool:
+def has_own_answer_task(study: Study) -> bool:
     """Return whether a study asks people for answers of their own."""
     return bool(_versions(study))
 
 
 def currency(study: Study) -> str:
     """Return the currency of the newest promised bonus; empty without one."""
-    promised = [bonus.currency for _version, bonus in _promised(study)]
+    promised = [bonus.currency for _version, bonus in _list_promised_bonuses(study)]
     return promised[-1] if promised else ""
 
 
@@ -84,9 +84,9 @@ def bonuses(study: Study) -> dict[str, Decimal]:
     It is for final answers to items that are correct, as judges decided, else by exact match, or for right
     predictions. Practice and attention items earn nothing.
     """
-    decided = decided_answers(study)
+    decided = read_decided_answers(study)
     earned: dict[str, Decimal] = {}
-    for version, bonus in _promised(study):
+    for version, bonus in _list_promised_bonuses(study):
         rows = Trial.objects.filter(
             participant__version=version,
             participant__outcome=Outcome.DONE,
@@ -99,8 +99,10 @@ def bonuses(study: Study) -> dict[str, Decimal]:
         ):  # fmt: skip
             who, question, gold, given, condition, item = row
             answers = given or {}
-            if isinstance(frozen(version).task, Predicting):
-                shown = frozen(version).condition(names_of_conditions(version)[condition]).shown[item]
+            if isinstance(load_frozen_study(version).task, Predicting):
+                shown = (
+                    load_frozen_study(version).condition(names_of_conditions(version)[condition]).shown[item]
+                )
                 is_right = is_prediction_right(answers, shown) is True
             else:
                 is_right = _is_correct(answers.get("final_answer"), question, gold, decided)
@@ -118,12 +120,12 @@ def _is_correct(
     return hotpotqa.exact_match(gold or "", answer) or is_judged
 
 
-def _promised(study: Study) -> list[tuple[StudyVersion, Bonus]]:
+def _list_promised_bonuses(study: Study) -> list[tuple[StudyVersion, Bonus]]:
     """Return the versions that promise a bonus, oldest first."""
-    tasks = [(version, frozen(version).task) for version in _versions(study, Advice | Predicting)]
+    tasks = [(version, load_frozen_study(version).task) for version in _versions(study, Advice | Predicting)]
     return [(version, bonus) for version, task in tasks if (bonus := getattr(task, "bonus", None))]
 
 
 def _versions(study: Study, kinds: UnionType | type = Advice) -> list[StudyVersion]:
     versions = study.versions.defer("frozen").order_by("number")
-    return [version for version in versions if isinstance(frozen(version).task, kinds)]
+    return [version for version in versions if isinstance(load_frozen_study(version).task, kinds)]

@@ -13,7 +13,7 @@ from foundation.messages import say
 from studyapp.definition.payments import Group, PaymentOrder
 from studyapp.models import ExternalIds, Mode, Outcome, Participant, Payment, Study
 from studyapp.queries.own_answers import bonuses
-from studyapp.queries.privacy import external_ids
+from studyapp.queries.privacy import list_external_ids
 
 Kind, State = Payment.Kind, Payment.State
 OPEN = (State.PLANNED, State.SENT)
@@ -76,20 +76,20 @@ def group_of(participant: Participant) -> Group:
     return cast("Group", participant.outcome) if participant.outcome else "active"
 
 
-def live_submissions(study: Study) -> QuerySet[ExternalIds]:
+def list_live_submissions(study: Study) -> QuerySet[ExternalIds]:
     """Return the IDs of the people who came from a platform, by arrival."""
-    return external_ids(study).filter(mode=Mode.LIVE)
+    return list_external_ids(study).filter(mode=Mode.LIVE)
 
 
-def payable_bonuses(study: Study) -> dict[str, Decimal]:
+def compute_payable_bonuses(study: Study) -> dict[str, Decimal]:
     """Return the earned bonuses of people from a platform, by public ID."""
-    payable = set(live_submissions(study).values_list("participant__public_id", flat=True))
+    payable = set(list_live_submissions(study).values_list("participant__public_id", flat=True))
     return {who: amount for who, amount in bonuses(study).items() if who in payable}
 
 
 def group_counts(study: Study) -> dict[str, int]:
     """Return the number of submissions of each group."""
-    return dict(Counter(group_of(ids.participant) for ids in live_submissions(study)))
+    return dict(Counter(group_of(ids.participant) for ids in list_live_submissions(study)))
 
 
 def plan_payments(study: Study, order: PaymentOrder) -> Plan:
@@ -99,13 +99,13 @@ def plan_payments(study: Study, order: PaymentOrder) -> Plan:
         NotFound: A file names somebody who did not take part; lists them.
         Conflict: A participant got the bonus of this name with another amount.
     """
-    people = list(live_submissions(study))
-    earlier = _earlier(study)
-    lines = [_seen(line, earlier) for line in _wanted(people, order)]
+    people = list(list_live_submissions(study))
+    earlier = _read_earlier_payments(study)
+    lines = [_check_line(line, earlier) for line in _build_lines(people, order)]
     return Plan(lines, order.currency)
 
 
-def _wanted(people: list[ExternalIds], order: PaymentOrder) -> Iterator[Line]:
+def _build_lines(people: list[ExternalIds], order: PaymentOrder) -> Iterator[Line]:
     groups = [(ids, group_of(ids.participant)) for ids in people]
     amounts = _amounts(people, order.bonus_amounts)
     for ids, group in groups:
@@ -140,12 +140,12 @@ def _amounts(people: Iterable[ExternalIds], given: Mapping[str, Decimal]) -> dic
     return amounts
 
 
-def _earlier(study: Study) -> dict[tuple[int, str, str], Payment]:
+def _read_earlier_payments(study: Study) -> dict[tuple[int, str, str], Payment]:
     rows = Payment.objects.filter(study=study)
     return {(row.participant_id, row.kind, row.batch): row for row in rows}
 
 
-def _seen(line: Line, earlier: Mapping[tuple[int, str, str], Payment]) -> Line:
+def _check_line(line: Line, earlier: Mapping[tuple[int, str, str], Payment]) -> Line:
     row = earlier.get((line.ids.participant_id, line.kind, line.batch))
     if row is not None and row.state != State.FAILED and row.amount != line.amount:
         raise Conflict(
@@ -175,7 +175,7 @@ def state_counts(study: Study) -> dict[str, int]:
     return dict(Counter(Payment.objects.filter(study=study).values_list("state", flat=True)))
 
 
-def paid_total(study: Study) -> dict[str, Decimal]:
+def sum_paid_amounts(study: Study) -> dict[str, Decimal]:
     """Return the money that was paid, by currency."""
     totals: dict[str, Decimal] = {}
     rows = Payment.objects.filter(study=study, state=State.CONFIRMED, amount__isnull=False)

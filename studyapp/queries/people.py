@@ -17,7 +17,7 @@ from foundation.frozen_model import FrozenModel
 from foundation.messages import say
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.definition.task_questions import all_questions
+from studyapp.definition.task_questions import list_all_questions
 from studyapp.models import (
     Event,
     ManualExclusion,
@@ -28,10 +28,10 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.queries.excluded import excluded_people
-from studyapp.queries.flags import having, having_any, participant_flags
+from studyapp.queries.excluded import find_excluded_people
+from studyapp.queries.flags import match_any_flag, match_flag, participant_flags
 from studyapp.queries.question_pages import questions_on
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 from studyapp.rules.survey_pages import answers_of
 
 PAGE = 50
@@ -90,7 +90,7 @@ class PeoplePage:
     has_more: bool
 
 
-def people_page(
+def read_people_page(
     study: Study,
     chosen: PeopleFilter,
     *,
@@ -102,7 +102,7 @@ def people_page(
 
     With an order of their own they come by the number of the page, from 1.
     """
-    rows = filtered_people(study, chosen)
+    rows = filter_people(study, chosen)
     total = rows.count()
     if before is not None and not order:
         rows = rows.filter(pk__lt=before)
@@ -115,11 +115,11 @@ def people_page(
     return PeoplePage(shown, total, people[PAGE - 1].pk if has_more and not order else None, has_more)
 
 
-def filtered_people(study: Study, chosen: PeopleFilter) -> QuerySet[Participant]:
+def filter_people(study: Study, chosen: PeopleFilter) -> QuerySet[Participant]:
     """Return the participants that a filter lets through."""
     rows = Participant.objects.filter(version__study=study)
     if chosen.state:
-        rows = rows.filter(_in_state(study, chosen.state))
+        rows = rows.filter(_match_state(study, chosen.state))
     if chosen.group:
         rows = rows.filter(group=chosen.group)
     if chosen.mode:
@@ -127,14 +127,14 @@ def filtered_people(study: Study, chosen: PeopleFilter) -> QuerySet[Participant]
     if chosen.link is not None:
         rows = rows.filter(link=chosen.link)
     if chosen.flag:
-        rows = rows.filter(having_any() if chosen.flag == "any" else having(cast(Flag, chosen.flag)))
+        rows = rows.filter(match_any_flag() if chosen.flag == "any" else match_flag(cast(Flag, chosen.flag)))
     if chosen.excluded is not None:
-        out = Q(pk__in=excluded_people(study).values("pk"))
+        out = Q(pk__in=find_excluded_people(study).values("pk"))
         rows = rows.filter(out if chosen.excluded else ~out)
     return rows
 
 
-def _in_state(study: Study, state: str) -> Q:
+def _match_state(study: Study, state: str) -> Q:
     active = Q(status=Participant.Status.ACTIVE)
     if state in ("completed", "withdrawn"):
         return Q(status=state)
@@ -147,7 +147,7 @@ def _in_state(study: Study, state: str) -> Q:
 
 
 def _is_fresh(version: StudyVersion) -> Q:
-    minutes = frozen(version).stale_after_minutes
+    minutes = load_frozen_study(version).stale_after_minutes
     since = Q() if minutes is None else Q(last_seen_at__gte=timezone.now() - timedelta(minutes=minutes))
     return Q(version=version) & since
 
@@ -160,7 +160,7 @@ def state_of(participant: Participant) -> str:
         return participant.status
     if participant.returned_at is not None:
         return "returned"
-    minutes = frozen(participant.version).stale_after_minutes
+    minutes = load_frozen_study(participant.version).stale_after_minutes
     seen = participant.last_seen_at
     if minutes is None:
         return "active"
@@ -168,7 +168,7 @@ def state_of(participant: Participant) -> str:
 
 
 def _person(row: Participant, flags: Mapping[int, Sequence[Flag]]) -> Person:
-    return Person(row, state_of(row), len(frozen(row.version).items), flags.get(row.pk, ()))
+    return Person(row, state_of(row), len(load_frozen_study(row.version).items), flags.get(row.pk, ()))
 
 
 def person_named(study: Study, public_id: str) -> Person:
@@ -236,13 +236,13 @@ def way_of(person: Person) -> list[Step]:
 
 
 def _pages_of(row: Participant) -> Iterator[Step]:
-    content = frozen(row.version)
+    content = load_frozen_study(row.version)
     for page in StageResponse.objects.filter(participant=row, shown_at__isnull=False):
         answers = _answers(questions_on(content, page.stage), page)
         yield Step(page.shown_at, page.stage, page=page, answers=answers)
     seen = Q(shown_at__isnull=False) | Q(answers__isnull=False)
     trials = Trial.objects.filter(seen, participant=row).order_by("position")
-    asked = [*all_questions(content.task, _), *content.item_questionnaire]
+    asked = [*list_all_questions(content.task, _), *content.item_questionnaire]
     for trial in trials.select_related("item", "condition", "other_condition"):
         item, answers = trial.item, _answers(asked, trial)
         yield Step(trial.shown_at, "item", item.external_id, item.text or "", page=trial, answers=answers)
@@ -279,6 +279,6 @@ def groups_of(study: Study) -> list[str]:
     """Return the groups of conditions, those of the newest version first."""
     groups: dict[str, None] = {}
     for version in study.versions.defer("frozen").order_by("-number"):
-        for condition in frozen(version).conditions:
+        for condition in load_frozen_study(version).conditions:
             groups.setdefault(condition.group or condition.name)
     return list(groups)

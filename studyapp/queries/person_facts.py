@@ -24,8 +24,8 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.queries.flags import having
-from studyapp.queries.studies import frozen
+from studyapp.queries.flags import match_flag
+from studyapp.queries.studies import load_frozen_study
 
 Facts = dict[str, Any]
 
@@ -48,8 +48,8 @@ def person_facts(
     failed, tries = _numbers(attention_failed(people)), _numbers(comprehension_tries(people))
     alike: dict[int, int] = {}
     for version in study.versions.defer("frozen"):
-        alike |= _numbers(alike_items(version, people))
-    twice = set(people.filter(having("identical_pattern")).values_list("pk", flat=True))
+        alike |= _numbers(count_alike_items(version, people))
+    twice = set(people.filter(match_flag("identical_pattern")).values_list("pk", flat=True))
     typed = duplicate_texts(study, compared)
     facts: dict[int, Facts] = {}
     for key, submitted, hits in people.values_list("pk", "items_submitted", "rule_hits"):
@@ -72,13 +72,17 @@ def comprehension_tries(people: QuerySet[Participant]) -> QuerySet[Any]:
     return rows.filter(answers__isnull=False).order_by().values("participant").annotate(n=Count("pk"))
 
 
-def alike_items(version: StudyVersion, people: QuerySet[Participant]) -> QuerySet[Any]:
+def count_alike_items(version: StudyVersion, people: QuerySet[Participant]) -> QuerySet[Any]:
     """Count items with the same scale answers as ``n`` by ``participant``.
 
     A participant has a row for each different combination of answers; items without any answer on a scale
     are left out.
     """
-    keys = [question.key for question in frozen(version).item_questionnaire if question.kind in SCALE_KINDS]
+    keys = [
+        question.key
+        for question in load_frozen_study(version).item_questionnaire
+        if question.kind in SCALE_KINDS
+    ]
     scales = {f"scale_{number}": KeyTransform(key, "answers") for number, key in enumerate(keys)}
     rows = Trial.objects.filter(participant__in=people.filter(version=version).values("pk"))
     rows = rows.filter(answers__isnull=False, item__kind=Item.Kind.ITEM).order_by()
@@ -95,7 +99,7 @@ def duplicate_texts(study: Study, people: QuerySet[Participant]) -> set[int]:
     """
     writers: dict[tuple[Any, ...], set[int]] = defaultdict(set)
     for version in study.versions.defer("frozen"):
-        content = frozen(version)
+        content = load_frozen_study(version)
         own = people.filter(version=version)
         for rows, questions in (
             (Trial.objects.filter(item__kind=Item.Kind.ITEM), content.item_questionnaire),
@@ -117,7 +121,7 @@ def _answers(
 
 def _texts(answers: Mapping[str, Any], keys: Sequence[str]) -> Iterator[tuple[str, str]]:
     for key in keys:
-        text = suspicion_flags.typed_text(answers.get(key))
+        text = suspicion_flags.normalise_typed_text(answers.get(key))
         if text is not None:
             yield key, text
 

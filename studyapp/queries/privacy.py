@@ -10,7 +10,7 @@ from foundation.errors import NotFound
 from foundation.messages import say
 from studyapp.definition.privacy import Privacy
 from studyapp.models import Condition, EntryLink, ExternalIds, Item, Participant, Study, StudyVersion
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 
 
 class Promise(NamedTuple):
@@ -29,14 +29,14 @@ _NOT_OF_A_PERSON = {"id", "participant", "order_seed", "assignment_counts"}
 _NAMES: dict[Any, str] = {Item: "external_id", Condition: "name", StudyVersion: "number", EntryLink: "label"}
 
 
-def stored_data(participant: Participant) -> dict[str, list[dict[str, Any]]]:
+def read_stored_data(participant: Participant) -> dict[str, list[dict[str, Any]]]:
     """Return all that is stored about a participant, by table.
 
     The tables are discovered by their relations, as for deletion, so that none is forgotten. The text that
     the participant consented to comes first, in the language of the pages.
     """
     version = participant.version
-    shown = frozen(version).in_language(participant.language)
+    shown = load_frozen_study(version).translate_into(participant.language)
     consent = {
         "study": version.study.slug,
         "title": shown.shown_title,
@@ -54,10 +54,10 @@ def stored_data(participant: Participant) -> dict[str, list[dict[str, Any]]]:
 
 def _columns(row: Model) -> dict[str, Any]:
     fields = [field for field in row._meta.concrete_fields if field.name not in _NOT_OF_A_PERSON]
-    return {field.name: _named(row, field) for field in fields}
+    return {field.name: _read_value(row, field) for field in fields}
 
 
-def _named(row: Model, field: "Field[Any, Any]") -> Any:
+def _read_value(row: Model, field: "Field[Any, Any]") -> Any:
     """Return the value of a field; of a row that has a name, the name."""
     name = _NAMES.get(field.related_model) if field.is_relation else None
     if name is None:
@@ -99,7 +99,7 @@ def participant_named(study: Study, name: str) -> Participant:
     return matches[0]
 
 
-def external_ids(study: Study) -> QuerySet[ExternalIds]:
+def list_external_ids(study: Study) -> QuerySet[ExternalIds]:
     """Return the external IDs of participants, in order of arrival."""
     rows = ExternalIds.objects.filter(study=study).select_related("participant__link", "participant__version")
     rows = rows.defer("participant__version__frozen")
@@ -112,16 +112,16 @@ def promises(study: Study) -> list[Promise]:
     return [
         Promise(
             version.number,
-            frozen(version).privacy,
+            load_frozen_study(version).privacy,
             version.participants.filter(anonymised_on__isnull=True).count(),
         )
         for version in versions
     ]
 
 
-def overdue_versions(today: date) -> Iterator[tuple[StudyVersion, QuerySet[Participant]]]:
+def find_overdue_versions(today: date) -> Iterator[tuple[StudyVersion, QuerySet[Participant]]]:
     """Yield versions whose retention has ended, with participants to remove."""
     for version in StudyVersion.objects.defer("frozen").select_related("study").order_by("pk"):
-        last_day = frozen(version).privacy.retain_until
+        last_day = load_frozen_study(version).privacy.retain_until
         if last_day is not None and last_day < today:
             yield version, version.participants.filter(anonymised_on__isnull=True).order_by("pk")

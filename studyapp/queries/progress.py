@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import User, Workspace
 from studyapp.models import Condition, ItemTime, Mode, Participant, Study, StudyVersion
 from studyapp.queries.access import studies_of
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 
 ModeName = Literal["live", "pilot", "bot"]
 Key = tuple[str, int, str]  # mode, key of the version, group
@@ -94,7 +94,7 @@ def study_progress(study: Study) -> list[ModeProgress]:
     """
     versions = {version.pk: version for version in study.versions.defer("frozen")}
     groups = _groups(versions)
-    counts = _counts(versions.values(), timezone.now())
+    counts = _count_participants(versions.values(), timezone.now())
     seconds = _median_seconds(versions.values())
     return [
         ModeProgress(
@@ -105,7 +105,7 @@ def study_progress(study: Study) -> list[ModeProgress]:
                 )
                 for (version, name), conditions in groups.items()
             ],
-            _unassigned(counts, mode),
+            _count_unassigned(counts, mode),
         )
         for mode in get_args(ModeName)
         if mode == Mode.LIVE or any(key[0] == mode for key in counts)
@@ -116,12 +116,15 @@ def _groups(versions: Mapping[int, StudyVersion]) -> dict[tuple[int, str], list[
     """Return the conditions of each group, by version and group name."""
     groups: dict[tuple[int, str], list[Condition]] = {}
     for condition in Condition.objects.filter(version__in=versions).order_by("version_id", "position"):
-        group = frozen(versions[condition.version_id]).condition(condition.name).group or condition.name
+        group = (
+            load_frozen_study(versions[condition.version_id]).condition(condition.name).group
+            or condition.name
+        )
         groups.setdefault((condition.version_id, group), []).append(condition)
     return groups
 
 
-def _unassigned(counts: Mapping[Key, Mapping[str, int]], mode: str) -> dict[str, int]:
+def _count_unassigned(counts: Mapping[Key, Mapping[str, int]], mode: str) -> dict[str, int]:
     """Return those of a mode without a group, by outcome."""
     by_outcome: dict[str, int] = defaultdict(int)
     for (of_mode, _version, group), numbers in counts.items():
@@ -156,11 +159,11 @@ def _condition_progress(
     )
 
 
-def _counts(versions: Iterable[StudyVersion], now: datetime) -> dict[Key, dict[str, int]]:
+def _count_participants(versions: Iterable[StudyVersion], now: datetime) -> dict[Key, dict[str, int]]:
     """Count participants with a group by state, those without by outcome."""
     counts: dict[Key, dict[str, int]] = {}
     for version in versions:
-        minutes = frozen(version).stale_after_minutes
+        minutes = load_frozen_study(version).stale_after_minutes
         fresh = Q() if minutes is None else Q(last_seen_at__gte=now - timedelta(minutes=minutes))
         rows = (
             Participant.objects.filter(version=version)
@@ -190,10 +193,10 @@ def _median_seconds(versions: Iterable[StudyVersion]) -> dict[Key, float]:
     rows = ItemTime.objects.filter(version__in=list(versions), number__gt=0).order_by("tenths")
     for mode, version, group, tenths, n in rows.values_list("mode", "version", "group", "tenths", "number"):
         counts[mode, version, group].append((tenths, n))
-    return {key: weighted_median(own) / 10 for key, own in counts.items()}
+    return {key: compute_weighted_median(own) / 10 for key, own in counts.items()}
 
 
-def weighted_median(counts: Sequence[tuple[float, int]]) -> float:
+def compute_weighted_median(counts: Sequence[tuple[float, int]]) -> float:
     """Return the median of sorted values that come with their numbers."""
     reached = list(accumulate(n for _value, n in counts))
     low, high = (bisect_left(reached, rank) for rank in ((reached[-1] + 1) // 2, reached[-1] // 2 + 1))
@@ -222,7 +225,7 @@ def drop_outs(study: Study) -> list[DropOut]:
     by_step: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
     now = timezone.now()
     for version in study.versions.defer("frozen").order_by("number"):
-        minutes = frozen(version).stale_after_minutes
+        minutes = load_frozen_study(version).stale_after_minutes
         gone = ~Q(status__in=["active", "completed"])
         if minutes is not None:
             gone |= Q(status="active", last_seen_at__lt=now - timedelta(minutes=minutes))
@@ -238,7 +241,7 @@ def drop_outs(study: Study) -> list[DropOut]:
     return [DropOut(version, items, groups) for (version, items), groups in sorted(by_step.items())]
 
 
-def archived_studies(user: User) -> QuerySet[Study]:
+def list_archived_studies(user: User) -> QuerySet[Study]:
     """Return the archived studies that a user sees, the latest first."""
     return (
         studies_of(user).filter(archived_at__isnull=False).defer("definition").order_by("-archived_at", "-pk")

@@ -6,13 +6,13 @@ from typing import Literal
 
 from foundation.database.days import seconds_between
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.question_flow import Viewer, next_page, pages_for, present
+from studyapp.definition.question_flow import Viewer, find_next_page, pages_for, select_open_questions
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.task_questions import (
     Words,
-    asked_on_check,
     limit_of,
-    own_questions,
+    list_check_questions,
+    list_task_questions,
     questions_beside,
     task_pages,
 )
@@ -87,8 +87,8 @@ def page_questions(
 
     A part without any question left shows an empty page.
     """
-    shown = next_page(pages, number, earlier)
-    return (number, []) if shown is None else (shown, present(pages[shown - 1], earlier))
+    shown = find_next_page(pages, number, earlier)
+    return (number, []) if shown is None else (shown, select_open_questions(pages[shown - 1], earlier))
 
 
 def item_page_name(content: FrozenStudy, trial: Trial) -> str:
@@ -113,12 +113,12 @@ def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Wo
         return own
     name = item_page_name(content, trial)
     if not name:
-        return [*asked_on_check(content.task, words), *questions_beside(content.task, name, own)]
+        return [*list_check_questions(content.task, words), *questions_beside(content.task, name, own)]
     options = content.options_of(_condition(trial), trial.item.external_id)
     given, advice = earlier.get("initial_answer"), advice_of(content, trial)
     asks_rest = isinstance(content.task, Simulation) or is_last_page(content, trial)
     return [
-        *own_questions(content.task, name, options, given, advice, words),
+        *list_task_questions(content.task, name, options, given, advice, words),
         *(questions_beside(content.task, name, own) if asks_rest else []),
     ]
 

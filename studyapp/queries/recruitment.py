@@ -7,26 +7,31 @@ from django.utils import timezone, translation
 
 from studyapp.definition.recruitment import Arrival, Outcome, PlatformName, Recruitment, WayBack
 from studyapp.models import EntryLink, ExternalIds, Participant, Study
-from studyapp.queries.studies import counts_in_assignment, frozen, latest_version, localised
+from studyapp.queries.studies import (
+    find_latest_version,
+    load_frozen_study,
+    load_translated_study,
+    match_counted_participants,
+)
 
 
 def recruitment_of(link: EntryLink) -> Recruitment | None:
     """Return the recruitment of a link, else of the newest version."""
     if link.recruitment is not None:
         return Recruitment.model_validate(link.recruitment)
-    version = latest_version(link.study)
-    return None if version is None else frozen(version).recruitment
+    version = find_latest_version(link.study)
+    return None if version is None else load_frozen_study(version).recruitment
 
 
 def title_shown(link: EntryLink) -> str:
     """Return the title of a link's study for visitors, also before a launch."""
-    version = latest_version(link.study)
+    version = find_latest_version(link.study)
     if version is None:
         return link.study.definition.get("title_for_participants") or link.study.title
-    return localised(version, translation.get_language() or "").shown_title
+    return load_translated_study(version, translation.get_language() or "").shown_title
 
 
-def known_participant(study: Study, mode: str, arrival: Arrival) -> Participant | None:
+def find_earlier_participant(study: Study, mode: str, arrival: Arrival) -> Participant | None:
     """Return the participant who came with the same ID before, if any."""
     ids = ExternalIds.objects.select_related("participant__condition", "participant__version__study")
     match = ids.filter(study=study, mode=mode, platform=arrival.platform, person_id=arrival.person).first()
@@ -41,9 +46,9 @@ def is_person(participant: Participant, arrival: Arrival) -> bool:
 
 def count_participants(link: EntryLink) -> int:
     """Count the participants of a link that count against its quota."""
-    version = latest_version(link.study)
-    minutes = frozen(version).stale_after_minutes if version is not None else None
-    return Participant.objects.filter(counts_in_assignment(minutes, timezone.now()), link=link).count()
+    version = find_latest_version(link.study)
+    minutes = load_frozen_study(version).stale_after_minutes if version is not None else None
+    return Participant.objects.filter(match_counted_participants(minutes, timezone.now()), link=link).count()
 
 
 def links_with_counts(study: Study) -> QuerySet[EntryLink]:
@@ -65,7 +70,7 @@ def way_back_of_link(link: EntryLink, outcome: Outcome, arrival: Arrival | None)
 def way_back_of(participant: Participant) -> WayBack:
     """Return the code and address for a participant who has ended."""
     outcome = cast("Outcome", participant.outcome or "done")  # the two lists are the same: a test compares
-    content = frozen(participant.version)
+    content = load_frozen_study(participant.version)
     own_code = participant.completion_code if outcome == "done" else ""
     link = EntryLink.objects.filter(participants=participant).only("recruitment").first()
     recruitment = content.recruitment
@@ -91,7 +96,7 @@ def code_shown_to(participant: Participant) -> str:
         return ""
     outcome = cast("Outcome", participant.outcome)
     own_code = participant.completion_code if outcome == "done" else ""
-    recruitment = frozen(participant.version).recruitment
+    recruitment = load_frozen_study(participant.version).recruitment
     if participant.link is not None and participant.link.recruitment is not None:
         recruitment = Recruitment.model_validate(participant.link.recruitment)
     return own_code if recruitment is None else recruitment.way_back(outcome, None, own_code).code

@@ -6,8 +6,8 @@ from django.db.models import Q, QuerySet
 
 from foundation.frozen_model import FrozenModel
 from studyapp.models import Item, Participant, Study, Trial
-from studyapp.queries.excluded import with_exclusion
-from studyapp.queries.people import PeopleFilter, filtered_people
+from studyapp.queries.excluded import annotate_exclusion
+from studyapp.queries.people import PeopleFilter, filter_people
 from studyapp.queries.results import Row, trial_values
 
 Key = tuple[int, int]  # participant and position
@@ -33,9 +33,9 @@ class ResponseFilter(FrozenModel):
     excluded: bool | None = None
 
 
-def filtered_trials(study: Study, chosen: ResponseFilter) -> QuerySet[Trial]:
+def filter_trials(study: Study, chosen: ResponseFilter) -> QuerySet[Trial]:
     """Return the trials that a filter lets through."""
-    people = filtered_people(study, chosen.people).exclude(status=Participant.Status.WITHDRAWN)
+    people = filter_people(study, chosen.people).exclude(status=Participant.Status.WITHDRAWN)
     if chosen.participant:
         people = people.filter(public_id=chosen.participant)
     rows = Trial.objects.filter(participant__in=people.values("pk"))
@@ -50,7 +50,9 @@ def filtered_trials(study: Study, chosen: ResponseFilter) -> QuerySet[Trial]:
     if chosen.answered is not None:
         rows = rows.filter(answers__isnull=not chosen.answered)
     if chosen.excluded is not None:
-        rows = with_exclusion(study, rows.filter(answers__isnull=False)).filter(is_excluded=chosen.excluded)
+        rows = annotate_exclusion(study, rows.filter(answers__isnull=False)).filter(
+            is_excluded=chosen.excluded
+        )
     return rows
 
 

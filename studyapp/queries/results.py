@@ -24,7 +24,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.queries.correctness import SOURCES, Verdict, add_verdict, no_verdicts
+from studyapp.queries.correctness import SOURCES, Verdict, add_verdict, build_empty_verdicts
 from studyapp.queries.own_answers import count_decisions
 from studyapp.queries.studies import verify_version
 
@@ -68,7 +68,7 @@ def snapshot() -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def verified_versions(study: Study) -> list[StudyVersion]:
+def list_verified_versions(study: Study) -> list[StudyVersion]:
     """Return all versions, oldest first, each proven to be what was frozen.
 
     Raises:
@@ -145,7 +145,7 @@ def trials(participants: Sequence[int]) -> dict[int, list[Row]]:
     Practice and attention items are included.
     """
     rows = Trial.objects.filter(participant__in=participants).order_by("participant_id", "position")
-    return _by_participant(trial_values(rows))
+    return _group_by_participant(trial_values(rows))
 
 
 def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
@@ -163,13 +163,13 @@ def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
     )
 
 
-def excluded_by_hand(study: Study) -> list[str]:
+def list_manual_exclusions(study: Study) -> list[str]:
     """Return the IDs of the participants whom researchers excluded."""
     rows = ManualExclusion.objects.filter(participant__version__study=study)
     return list(rows.values_list("participant__public_id", flat=True))
 
 
-def answered_version(study: Study, mode: str, number: int | None = None) -> StudyVersion | None:
+def find_answered_version(study: Study, mode: str, number: int | None = None) -> StudyVersion | None:
     """Return the newest version with a submitted item in a mode.
 
     With a number, return the version of that number if it has one.
@@ -210,7 +210,9 @@ def data_state(study: Study, mode: str) -> dict[str, Any]:
 def stages(participants: Sequence[int]) -> dict[int, list[Row]]:
     """Return pages before the items by participant key, in order."""
     rows = StageResponse.objects.filter(participant__in=participants).order_by("participant_id", "pk")
-    return _by_participant(rows.values("participant_id", "stage", "attempt", "passed", "earlier", *_PAGE))
+    return _group_by_participant(
+        rows.values("participant_id", "stage", "attempt", "passed", "earlier", *_PAGE)
+    )
 
 
 def surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
@@ -218,13 +220,13 @@ def surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
     rows = SurveyResponse.objects.filter(
         Q(answers__isnull=False) | Q(earlier__isnull=False), participant__in=participants
     )
-    return _by_participant(rows.order_by("participant_id").values("participant_id", "earlier", *_PAGE))
+    return _group_by_participant(rows.order_by("participant_id").values("participant_id", "earlier", *_PAGE))
 
 
 def events(participants: Sequence[int]) -> dict[int, list[Row]]:
     """Events by participant key, oldest first."""
     rows = Event.objects.filter(participant__in=participants).order_by("pk")
-    return _by_participant(rows.values("participant_id", "at", "kind", "data"))
+    return _group_by_participant(rows.values("participant_id", "at", "kind", "data"))
 
 
 def staff_events(study: Study) -> Iterator[Row]:
@@ -279,7 +281,7 @@ def correctness_counts(study: Study) -> dict[int, list[Row]]:
     ):
         verdict = Verdict(bool(exact), f1 or 0.0, bool(correct), source if source in SOURCES else "unknown")
         of_version = counts.setdefault(version, {})
-        of_version[name] = add_verdict(of_version.get(name) or no_verdicts(name), verdict)
+        of_version[name] = add_verdict(of_version.get(name) or build_empty_verdicts(name), verdict)
     return {version: list(of_version.values()) for version, of_version in counts.items()}
 
 
@@ -345,7 +347,7 @@ def flow_counts(study: Study) -> list[Row]:
     return [dict(row) for row in counted]
 
 
-def _by_participant(rows: Iterable[Mapping[str, Any]]) -> dict[int, list[Row]]:
+def _group_by_participant(rows: Iterable[Mapping[str, Any]]) -> dict[int, list[Row]]:
     grouped: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         grouped[row["participant_id"]].append(dict(row))

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from predictions.models import Dataset, PredictionRun, Question
-from predictions.queries.predictions import answers_of, with_others
-from studyapp.definition.candidates import candidates, shuffled
+from predictions.queries.predictions import add_other_runs, answers_of
+from studyapp.definition.candidates import candidates, shuffle_texts
 from studyapp.definition.conditions import ItemsDefinition
 from studyapp.definition.freezing import FrozenItem, Shown
 from studyapp.definition.schema import StudyDefinition
@@ -41,7 +41,7 @@ class SimulatedItems:
     systems: Sequence[str]
     seed: int
 
-    def chosen(self, items: ItemsDefinition, usable: Sequence[str]) -> list[str]:
+    def choose_items(self, items: ItemsDefinition, usable: Sequence[str]) -> list[str]:
         """Return the items of the blocks.
 
         Args:
@@ -54,10 +54,10 @@ class SimulatedItems:
         if items.ids is not None:
             self._check_ids(items.ids)
             return items.ids
-        with_gold = [each for each in shuffled(usable, self.seed) if self.questions[each].answer]
+        with_gold = [each for each in shuffle_texts(usable, self.seed) if self.questions[each].answer]
         self._check_enough(with_gold)
         drawn = draw_balanced(
-            with_gold, {item: self._right(item) for item in with_gold}, self.task.blocks.total
+            with_gold, {item: self._list_correctness(item) for item in with_gold}, self.task.blocks.total
         )
         if drawn is None:
             raise StudyRefused(
@@ -69,7 +69,7 @@ class SimulatedItems:
             )
         return drawn
 
-    def predicted(
+    def add_prediction_targets(
         self, shown: Mapping[str, Shown], items: Sequence[FrozenItem], system: str | None
     ) -> dict[str, Shown]:
         """Return what a condition shows, with what is to be predicted.
@@ -112,7 +112,7 @@ class SimulatedItems:
     def _is_right(self, item: str, system: str) -> bool:
         return is_correct(self.questions[item], self.answers[system].get(item, ""), self.verdicts)
 
-    def _right(self, item: str) -> list[bool]:
+    def _list_correctness(self, item: str) -> list[bool]:
         return [self._is_right(item, system) for system in self.systems]
 
     def _check_enough(self, items: Sequence[str]) -> None:
@@ -153,7 +153,7 @@ class SimulatedItems:
                 )
 
 
-def simulated_items(
+def load_simulated_items(
     definition: StudyDefinition, dataset: Dataset, runs: Mapping[str, PredictionRun]
 ) -> SimulatedItems | None:
     """Read what a simulation can ask; None for another task.
@@ -171,7 +171,7 @@ def simulated_items(
     return SimulatedItems(
         task,
         {question.external_id: question for question in questions.only("external_id", "answer", "labels")},
-        answers_of(with_others(shown, dataset) if task.ask == "answer" else shown),
+        answers_of(add_other_runs(shown, dataset) if task.ask == "answer" else shown),
         verdicts_on(questions.values_list("pk", flat=True)),
         list(runs),
         definition.items.seed or 0,

@@ -66,7 +66,7 @@ _NEXT_TRIAL = Prepared(
 )
 
 
-def current_page(participant: Participant) -> CurrentPage:
+def find_current_page(participant: Participant) -> CurrentPage:
     """Find the page of a participant: stage, next item, survey or end.
 
     This takes one query for a stage or an item, two for the survey, none at the end, once the frozen version
@@ -76,12 +76,12 @@ def current_page(participant: Participant) -> CurrentPage:
     page = _page(participant)
     if page is None and _read_way(participant):
         page = _page(participant)
-    return page or CurrentPage("study", frozen(participant.version).pages)
+    return page or CurrentPage("study", load_frozen_study(participant.version).pages)
 
 
 def _page(participant: Participant) -> CurrentPage | None:
     """Return the page of a participant as read before; None if it is gone."""
-    content = frozen(participant.version)
+    content = load_frozen_study(participant.version)
     items, practice = content.pages, len(content.practice)
     if participant.status != Participant.Status.ACTIVE:
         return CurrentPage("done", items)
@@ -117,7 +117,7 @@ def _read_way(participant: Participant) -> bool:
     return True
 
 
-def once_per_version(
+def cache_per_version(
     most: int,
 ) -> Callable[[_OfVersion[Arguments, Result]], _OfVersion[Arguments, Result]]:
     """Keep the ``most`` latest results of a function of a version in memory.
@@ -128,20 +128,24 @@ def once_per_version(
 
     def decorate(function: _OfVersion[Arguments, Result]) -> _OfVersion[Arguments, Result]:
         @lru_cache(maxsize=most)
-        def kept(key: int, version_hash: str, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        def call_cached(
+            key: int, version_hash: str, *args: Arguments.args, **kwargs: Arguments.kwargs
+        ) -> Result:
             return function(StudyVersion(pk=key, hash=version_hash), *args, **kwargs)
 
         @wraps(function)
-        def of_version(version: StudyVersion, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-            return kept(version.pk, version.hash, *args, **kwargs)  # type: ignore[arg-type]
+        def call_with_version(
+            version: StudyVersion, *args: Arguments.args, **kwargs: Arguments.kwargs
+        ) -> Result:
+            return call_cached(version.pk, version.hash, *args, **kwargs)  # type: ignore[arg-type]
 
-        return of_version
+        return call_with_version
 
     return decorate
 
 
-@once_per_version(64)
-def frozen(version: StudyVersion) -> FrozenStudy:
+@cache_per_version(64)
+def load_frozen_study(version: StudyVersion) -> FrozenStudy:
     """Return the content of a version."""
     return FrozenStudy.model_validate(
         StudyVersion.objects.values_list("frozen", flat=True).get(pk=version.pk)
@@ -158,30 +162,30 @@ def image_slug(version: StudyVersion) -> str:
     return study_slug(version.pk) if image_paths(version) else ""
 
 
-@once_per_version(128)
+@cache_per_version(128)
 def image_paths(version: StudyVersion) -> frozenset[str]:
     """Return the paths of a version's images in the image folder."""
-    content = frozen(version)
+    content = load_frozen_study(version)
     of_items = (image.path for item in (*content.items, *content.practice) for image in item.images)
     return frozenset((*of_items, *(question.image.path for question in content.asked if question.image)))
 
 
-@once_per_version(128)
-def localised(version: StudyVersion, language: str) -> FrozenStudy:
+@cache_per_version(128)
+def load_translated_study(version: StudyVersion, language: str) -> FrozenStudy:
     """Return the content of a version in one of its languages.
 
     An empty name is the study's own language.
     """
-    return frozen(version).in_language(language)
+    return load_frozen_study(version).translate_into(language)
 
 
-@once_per_version(128)
+@cache_per_version(128)
 def names_of_conditions(version: StudyVersion) -> Mapping[int, str]:
     """Return the names of the conditions of a version by key."""
     return dict(Condition.objects.filter(version=version).values_list("pk", "name"))
 
 
-@once_per_version(128)
+@cache_per_version(128)
 def item_keys(version: StudyVersion) -> Mapping[str, int]:
     """Return the keys of the rows of a version's items, by the items' ids."""
     return dict(Item.objects.filter(version=version).values_list("external_id", "pk"))
@@ -205,7 +209,7 @@ _LATEST = Prepared(
 )
 
 
-def latest_version(study: Study) -> StudyVersion | None:
+def find_latest_version(study: Study) -> StudyVersion | None:
     """Return the newest version without its frozen content.
 
     Returns None before the first launch.
@@ -222,7 +226,7 @@ def condition_names(trial: Trial) -> tuple[str, ...]:
     return tuple(names_of_conditions(trial.participant.version)[key] for key in keys if key is not None)
 
 
-def counts_in_assignment(stale_after_minutes: float | None, now: datetime) -> Q:
+def match_counted_participants(stale_after_minutes: float | None, now: datetime) -> Q:
     """Return the filter of participants who count against a quota.
 
     They completed, or they are active, were seen lately, and have not returned their submission.

@@ -2,10 +2,10 @@
 
 from django.db.models import QuerySet
 
-from jobs.webhooks.queries import with_counts
+from jobs.webhooks.queries import annotate_counts
 from studyapp.models import Study, StudyWebhook
 
 
 def webhooks_of(study: Study) -> QuerySet[StudyWebhook]:
     """Return a study's webhooks with their waiting and failed deliveries."""
-    return with_counts(study.webhooks.select_related("study"))
+    return annotate_counts(study.webhooks.select_related("study"))

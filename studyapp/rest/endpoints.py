@@ -14,15 +14,24 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import existing, require
+from accounts.access import require, require_existing
 from accounts.actions.audit import record_export, record_reading
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import JSON, LINES, read_body, read_query
-from accounts.rest.describe import described
+from accounts.rest.describe import describe_method
 from accounts.rest.etags import require_match, tag
-from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, PageOf, answer, checked, following_page, page_of, read_cursor, row_of
+from accounts.rest.idempotency import run_once_per_key
+from accounts.rest.pages import (
+    Page,
+    PageOf,
+    answer,
+    build_next_page_url,
+    page_of,
+    read_cursor,
+    row_of,
+    validate_row,
+)
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
@@ -39,15 +48,15 @@ from studyapp.downloads import BundleOptions, ReportOptions
 from studyapp.exports.bundle import table_rows
 from studyapp.exports.codebook import table_columns
 from studyapp.exports.documents import decision_part, flow
-from studyapp.exports.estimates import running_estimates
+from studyapp.exports.estimates import compute_running_estimates
 from studyapp.exports.rows import Tally, load
 from studyapp.exports.writers import prepare, text
 from studyapp.models import EntryLink, Participant, Study, StudyVersion
 from studyapp.queries.access import studies_of
-from studyapp.queries.drafts import edited, look
+from studyapp.queries.drafts import look, read_current_draft
 from studyapp.queries.launches import checklist
 from studyapp.queries.people import person_named
-from studyapp.queries.privacy import stored_data
+from studyapp.queries.privacy import read_stored_data
 from studyapp.queries.progress import study_progress
 from studyapp.queries.results import snapshot
 from studyapp.rest import shapes
@@ -59,7 +68,7 @@ from touchstone.client import rows as wire
 class Studies(RestView):
     """The studies that you see."""
 
-    @described(answers=PageOf[wire.StudyRow], query=shapes.StudyQuery)
+    @describe_method(answers=PageOf[wire.StudyRow], query=shapes.StudyQuery)
     def get(self, request: Request) -> HttpResponseBase:
         """List studies."""
         query = read_query(request, shapes.StudyQuery)
@@ -70,17 +79,17 @@ class Studies(RestView):
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, lambda part: [_study_row(row) for row in part])
 
-    @described(answers=wire.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
-    @once
+    @describe_method(answers=wire.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
+    @run_once_per_key
     def post(self, request: Request) -> HttpResponse:
         """Create a study with a draft."""
         new = read_body(request, shapes.NewStudy)
-        workspace = existing(Workspace.objects.filter(slug=new.workspace).first())
+        workspace = require_existing(Workspace.objects.filter(slug=new.workspace).first())
         require(self.user, Act.STUDY_EDIT, workspace)
-        content = _checked(new.definition)
+        content = _check_definition(new.definition)
         draft = starts.from_file(content, slug=content["study"])
         study = start_draft(draft=draft, workspace=workspace, by=self.user)
-        return answer(_study_row(_counted(study)), status=201)
+        return answer(_study_row(_load_with_version_count(study)), status=201)
 
 
 class StudyView(RestView):
@@ -88,7 +97,7 @@ class StudyView(RestView):
 
     def study(self, slug: str, act: Act) -> Study:
         """Return a study with which the user may do this, or raise 404 or 403."""
-        study = existing(Study.objects.select_related("workspace").filter(slug=slug).first())
+        study = require_existing(Study.objects.select_related("workspace").filter(slug=slug).first())
         self.require(act, study)
         return study
 
@@ -96,27 +105,27 @@ class StudyView(RestView):
 class OneStudy(StudyView):
     """One study."""
 
-    @described(answers=wire.StudyRow)
+    @describe_method(answers=wire.StudyRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One study."""
-        return answer(_study_row(_counted(self.study(slug, Act.STUDY_SEE))))
+        return answer(_study_row(_load_with_version_count(self.study(slug, Act.STUDY_SEE))))
 
 
 class Draft(StudyView):
     """The draft of a study."""
 
-    @described(answers=shapes.DraftState)
+    @describe_method(answers=shapes.DraftState)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The draft of a study with its problems."""
         return _draft(self.study(slug, Act.STUDY_EDIT))
 
-    @described(answers=shapes.DraftState, takes=shapes.NewDraft, errors=(409,), edits=True)
+    @describe_method(answers=shapes.DraftState, takes=shapes.NewDraft, errors=(409,), edits=True)
     def put(self, request: Request, slug: str) -> HttpResponse:
         """Replace the draft of a study."""
         study = self.study(slug, Act.STUDY_EDIT)
-        now = edited(study)
+        now = read_current_draft(study)
         require_match(request, tag("draft", now.number))
-        content = _checked({**read_body(request, shapes.NewDraft).definition, "study": slug})
+        content = _check_definition({**read_body(request, shapes.NewDraft).definition, "study": slug})
         save_draft(
             study=study,
             base=now.number,
@@ -127,7 +136,7 @@ class Draft(StudyView):
         return _draft(self.study(slug, Act.STUDY_EDIT))
 
 
-def _on_person(act: Callable[..., Any], summary: str) -> type[StudyView]:
+def _build_person_endpoint(act: Callable[..., Any], summary: str) -> type[StudyView]:
     """Return the endpoint of an act on a participant, for a reason."""
 
     def post(self: StudyView, request: Request, slug: str, person: str) -> HttpResponse:
@@ -137,17 +146,19 @@ def _on_person(act: Callable[..., Any], summary: str) -> type[StudyView]:
         return HttpResponse(status=204)
 
     post.__doc__ = summary
-    return type("OnPerson", (StudyView,), {"post": described(takes=shapes.Revocation, status=204)(post)})
+    return type(
+        "OnPerson", (StudyView,), {"post": describe_method(takes=shapes.Revocation, status=204)(post)}
+    )
 
 
-Revoke = _on_person(revoke_links, "End the personal links of a participant.")
-Withdraw = _on_person(withdraw, "Withdraw a participant as the study promised.")
+Revoke = _build_person_endpoint(revoke_links, "End the personal links of a participant.")
+Withdraw = _build_person_endpoint(withdraw, "Withdraw a participant as the study promised.")
 
 
 class PersonFile(StudyView):
     """All that is stored about a participant, for one who asks."""
 
-    @described(answers=shapes.PersonData)
+    @describe_method(answers=shapes.PersonData)
     def get(self, request: Request, slug: str, person: str) -> HttpResponse:
         """Export the data of one person, with the consent text."""
         study = self.study(slug, Act.STUDY_PERSONAL)
@@ -155,13 +166,13 @@ class PersonFile(StudyView):
         if participant.status == Participant.Status.WITHDRAWN:
             raise NotFound(f"{slug}: {person} withdrew; the command export_participant prints their data")
         record_reading(by=self.user, subject=study, page="participant_file")
-        return answer(shapes.PersonData(tables=stored_data(participant)))
+        return answer(shapes.PersonData(tables=read_stored_data(participant)))
 
 
 class OnePerson(StudyView):
     """A participant."""
 
-    @described(query=shapes.Revocation, status=204)
+    @describe_method(query=shapes.Revocation, status=204)
     def delete(self, request: Request, slug: str, person: str) -> HttpResponse:
         """Delete a participant with all answers."""
         study = self.study(slug, Act.STUDY_PERSONAL)
@@ -173,7 +184,7 @@ class OnePerson(StudyView):
 class Launch(StudyView):
     """Freezes the draft into a version and opens the study."""
 
-    @described(answers=wire.StudyRow, takes=shapes.LaunchOrder, errors=(409, 422))
+    @describe_method(answers=wire.StudyRow, takes=shapes.LaunchOrder, errors=(409, 422))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Launch a study."""
         study = self.study(slug, Act.STUDY_EDIT)
@@ -183,7 +194,7 @@ class Launch(StudyView):
             else shapes.LaunchOrder()
         )
         life.launch_study(study=study, by=self.user, accept=order.accept)
-        return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
+        return answer(_study_row(_load_with_version_count(self.study(slug, Act.STUDY_EDIT))))
 
 
 def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
@@ -191,10 +202,12 @@ def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
 
     def post(self: StudyView, request: Request, slug: str) -> HttpResponse:
         act(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
-        return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
+        return answer(_study_row(_load_with_version_count(self.study(slug, Act.STUDY_EDIT))))
 
     post.__doc__ = summary
-    return type("LifeCycle", (StudyView,), {"post": described(answers=wire.StudyRow, errors=(409,))(post)})
+    return type(
+        "LifeCycle", (StudyView,), {"post": describe_method(answers=wire.StudyRow, errors=(409,))(post)}
+    )
 
 
 Pause = _life_cycle(life.pause_study, "Pause a study.")
@@ -206,7 +219,7 @@ Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
 class Versions(StudyView):
     """The versions of a study."""
 
-    @described(answers=PageOf[wire.VersionRow], query=Page)
+    @describe_method(answers=PageOf[wire.VersionRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the versions of a study."""
         study = self.study(slug, Act.STUDY_SEE)
@@ -217,14 +230,14 @@ class Versions(StudyView):
 class Links(StudyView):
     """The entry links of a study."""
 
-    @described(answers=PageOf[wire.LinkRow], query=Page)
+    @describe_method(answers=PageOf[wire.LinkRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the entry links of a study."""
         rows = EntryLink.objects.filter(study=self.study(slug, Act.STUDY_EDIT))
         return page_of(request, read_query(request, Page), rows, _links)
 
-    @described(answers=wire.NewLinkRow, status=201, takes=shapes.NewLink, creates=True)
-    @once
+    @describe_method(answers=wire.NewLinkRow, status=201, takes=shapes.NewLink, creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an entry link."""
         study = self.study(slug, Act.STUDY_EDIT)
@@ -238,7 +251,7 @@ class Links(StudyView):
 class Progress(StudyView):
     """The counts of participants."""
 
-    @described(answers=wire.Progress)
+    @describe_method(answers=wire.Progress)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The progress of a study."""
         study = self.study(slug, Act.STUDY_SEE)
@@ -252,21 +265,21 @@ class Progress(StudyView):
 class Flow(StudyView):
     """The flow of participants."""
 
-    @described(answers=wire.Flow)
+    @describe_method(answers=wire.Flow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the flow of participants through a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        return answer(checked(wire.Flow, flow(load(study, public=False))))
+        return answer(validate_row(wire.Flow, flow(load(study, public=False))))
 
 
 class Estimates(StudyView):
     """The measures of a running study."""
 
-    @described(answers=wire.EstimatesSoFar, query=shapes.EstimatesQuery)
+    @describe_method(answers=wire.EstimatesSoFar, query=shapes.EstimatesQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the interim estimates of a study."""
         study = self.study(slug, Act.STUDY_RESULTS)
-        so_far = running_estimates(study, read_query(request, shapes.EstimatesQuery).mode)
+        so_far = compute_running_estimates(study, read_query(request, shapes.EstimatesQuery).mode)
         if so_far is None:
             return answer(wire.EstimatesSoFar(version=None, trials=0, excluded=0, results=[]))
         rows = [_estimate(row) for _measure, estimates in so_far.table for row in estimates]
@@ -280,7 +293,7 @@ class Estimates(StudyView):
 class Rows(StudyView):
     """An exported table of a study, row by row."""
 
-    @described(answers=shapes.Table, query=Page)
+    @describe_method(answers=shapes.Table, query=Page)
     def get(self, request: Request, slug: str, table: str) -> HttpResponseBase:
         """List the rows of an exported table."""
         study = self.study(slug, Act.STUDY_RESULTS)
@@ -293,7 +306,7 @@ class Rows(StudyView):
             part = list(islice(_rows(study, table), first, first + query.limit + 1))
         following = None
         if len(part) > query.limit:
-            following = following_page(request, first + query.limit)
+            following = build_next_page_url(request, first + query.limit)
         body = {"next": following, "results": part[: query.limit]}
         return HttpResponse(json.dumps(body, ensure_ascii=False), content_type=JSON)
 
@@ -301,8 +314,8 @@ class Rows(StudyView):
 class Exports(StudyView):
     """Exports of a study."""
 
-    @described(answers=JobRow, status=202, takes=shapes.NewExport, creates=True)
-    @once
+    @describe_method(answers=JobRow, status=202, takes=shapes.NewExport, creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Export a study in a job."""
         study = self.study(slug, Act.STUDY_RESULTS)
@@ -319,8 +332,8 @@ class Exports(StudyView):
 class Reports(Exports):
     """Reports of a study."""
 
-    @described(answers=JobRow, status=202, takes=shapes.NewReport, creates=True)
-    @once
+    @describe_method(answers=JobRow, status=202, takes=shapes.NewReport, creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Write the report of a study in a job."""
         study = self.study(slug, Act.STUDY_RESULTS)
@@ -329,7 +342,7 @@ class Reports(Exports):
         return self._job(request, "report", study, options)
 
 
-def _checked(definition: dict[str, Any]) -> dict[str, Any]:
+def _check_definition(definition: dict[str, Any]) -> dict[str, Any]:
     """Return a definition as a draft keeps it; raise DefinitionError."""
     content = read_draft(json.dumps(definition, ensure_ascii=False), "definition")
     if not isinstance(content.get("study"), str):
@@ -338,7 +351,7 @@ def _checked(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draft(study: Study) -> HttpResponse:
-    now = edited(study)
+    now = read_current_draft(study)
     seen = look(now.draft, study.workspace)
     problems = [
         wire.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
@@ -354,7 +367,7 @@ def _draft(study: Study) -> HttpResponse:
     return answer(state, ETag=tag("draft", now.number))
 
 
-def _counted(study: Study) -> Study:
+def _load_with_version_count(study: Study) -> Study:
     return Study.objects.select_related("workspace").annotate(number=Count("versions")).get(pk=study.pk)
 
 

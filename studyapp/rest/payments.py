@@ -8,14 +8,14 @@ from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import existing
+from accounts.access import require_existing
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
-from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.describe import describe_method
+from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from jobs.rest.endpoints import JobRow, job_row
 from jobs.tasks import start_job_about
 from studyapp.actions.links import create_link
@@ -34,18 +34,18 @@ from touchstone.client import rows as wire
 class Payments(StudyView):
     """The payments of a study by the API of its platform."""
 
-    @described(answers=PageOf[wire.PaymentRow], query=Page)
+    @describe_method(answers=PageOf[wire.PaymentRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the payments of a study."""
         study = self.study(slug, Act.STUDY_PERSONAL)
         record_reading(by=self.user, subject=study, page="API: payments")
         return page_of(request, read_query(request, Page), payments_of(study), _payments)
 
-    @described(
+    @describe_method(
         answers=wire.PaymentPlan, status=201, takes=shapes.NewPayments, query=shapes.DryRun, errors=(409,),
         creates=True,
     )  # fmt: skip
-    @once
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Approve and pay participants in a job.
 
@@ -69,10 +69,10 @@ class Payments(StudyView):
 class Settle(StudyView):
     """Settles a payment that the platform could not tell about."""
 
-    @described(takes=shapes.Settlement, status=204, errors=(409,))
+    @describe_method(takes=shapes.Settlement, status=204, errors=(409,))
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Say if an unknown payment was paid."""
-        payment = existing(payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first())
+        payment = require_existing(payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first())
         settle_unknown(payment=payment, was_paid=read_body(request, shapes.Settlement).paid, by=self.user)
         return HttpResponse(status=204)
 
@@ -80,8 +80,8 @@ class Settle(StudyView):
 class Rehearsals(StudyView):
     """Rehearsals of a draft by bots."""
 
-    @described(answers=JobRow, status=202, takes=shapes.NewRehearsal, errors=(409,), creates=True)
-    @once
+    @describe_method(answers=JobRow, status=202, takes=shapes.NewRehearsal, errors=(409,), creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Have bots rehearse the draft in a job."""
         study = self.study(slug, Act.STUDY_EDIT)
@@ -95,8 +95,8 @@ class Rehearsals(StudyView):
 class RehearsalLinks(StudyView):
     """Links by which the team rehearses a draft."""
 
-    @described(answers=shapes.RehearsalLink, status=201, errors=(409,), creates=True)
-    @once
+    @describe_method(answers=shapes.RehearsalLink, status=201, errors=(409,), creates=True)
+    @run_once_per_key
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create a link by which the team rehearses the draft."""
         rehearsal = start_rehearsal(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
@@ -115,7 +115,7 @@ def _plan(plan: Plan, job: JobRow | None) -> wire.PaymentPlan:
             participant=line.ids.participant.public_id,
             bonus=line.batch,
             amount=_money(line.amount),
-            obstacle=translated(line.obstacle),
+            obstacle=translate_text(line.obstacle),
         )
         for line in plan.lines
     ]

@@ -64,7 +64,7 @@ def choose(
     return rng.choices(list(conditions), weights=left)[0]
 
 
-def shuffled(length: int, *, seed: int) -> list[int]:
+def draw_permutation(length: int, *, seed: int) -> list[int]:
     """Return a random permutation of ``range(length)``, fixed by the seed."""
     order = list(range(length))
     random.Random(f"{seed}/order").shuffle(order)
@@ -122,7 +122,7 @@ def lay_out(
     the order is the participant's own. The blocks come in the order of the row; if not ``blocked``, all
     trials are shuffled.
     """
-    own = shuffled(items, seed=seed)
+    own = draw_permutation(items, seed=seed)
     trials = [(item, (item % n + rotation) % n) for item in own]
     if not blocked or n == 1:
         return trials

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy
 
-from studyapp.rules.assignment import shuffled
+from studyapp.rules.assignment import draw_permutation
 
 
 def draw_balanced(
@@ -66,7 +66,7 @@ def lay_out_blocks(right: Sequence[bool], sizes: Mapping[str, int], *, seed: int
         sizes: Items by block, even numbers, in the order of the blocks.
         seed: That of the participant.
     """
-    own = shuffled(len(right), seed=seed)
+    own = draw_permutation(len(right), seed=seed)
     strata = {value: iter([item for item in own if right[item] is value]) for value in (True, False)}
     laid_out: list[tuple[int, str]] = []
     for block, size in sizes.items():

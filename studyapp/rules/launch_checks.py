@@ -10,7 +10,7 @@ from textwrap import shorten
 from typing import NamedTuple
 
 from foundation.messages import say
-from studyapp.definition.conditions import undecided_systems
+from studyapp.definition.conditions import find_undecided_systems
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import Location
 
@@ -53,7 +53,7 @@ def launch_refusals(definition: StudyDefinition, today: date) -> Iterator[Launch
         today: The day of the launch.
     """
     yield from _consent(definition)
-    for system, index in undecided_systems(definition.conditions):
+    for system, index in find_undecided_systems(definition.conditions):
         message = say(
             "several conditions show %(system)r; mark the one that stands for it in rankings of systems",
             system=system,

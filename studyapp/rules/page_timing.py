@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
-from foundation.pages.whole_numbers import whole_number
+from foundation.pages.whole_numbers import parse_whole_number
 
 # The largest value of a 32-bit integer column: 24 days in milliseconds.
 LARGEST = 2**31 - 1
@@ -68,5 +68,5 @@ def _is_opening(row: object) -> bool:
 
 
 def _count(sent: str) -> int | None:
-    value = whole_number(sent)
+    value = parse_whole_number(sent)
     return value if value is not None and value <= LARGEST else None

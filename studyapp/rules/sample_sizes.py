@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
 from analysis.planning.power import Population
-from analysis.planning.sample_size import HALF, assumed, check_effects, design_sentence, plan_size
+from analysis.planning.sample_size import HALF, assume_population, check_effects, design_sentence, plan_size
 from analysis.stats.arrays import Array
 from foundation.frozen_model import FrozenModel
 from foundation.messages import value_error
@@ -42,9 +42,9 @@ class SizeSettings(FrozenModel):
     simulations: Annotated[int, Field(ge=100, le=20_000)] = 2000
 
     @model_validator(mode="after")
-    def _one_kind_of_measure(self) -> "SizeSettings":
+    def _check_measure(self) -> "SizeSettings":
         if self.measure == "win_rate":
-            return self._checked_win_rates()
+            return self._check_win_rates()
         if len(self.effects) < 2:
             raise value_error("give one effect for each of two or more conditions")
         if (self.residual_sd is None) == (self.mean is None):
@@ -57,7 +57,7 @@ class SizeSettings(FrozenModel):
             check_effects(self.mean, self.effects)
         return self
 
-    def _checked_win_rates(self) -> "SizeSettings":
+    def _check_win_rates(self) -> "SizeSettings":
         if self.residual_sd is not None:
             raise value_error("a win rate has no spread of single trials to give: they are won or lost")
         if not any(self.effects) or max(map(abs, self.effects)) > HALF:
@@ -125,7 +125,7 @@ def simulate(
     Raises:
         AnalysisError: the assumptions make no design.
     """
-    population, source = assumed(
+    population, source = assume_population(
         settings.participant_sd, settings.item_sd, settings.residual_sd,
         settings.mean if settings.reference is None else settings.reference,
         change=settings.measure == "change",

@@ -16,7 +16,7 @@ from studyapp.definition.freezing import (
     FrozenStudy,
     Shown,
 )
-from studyapp.definition.freezing_limits import frozen_questions
+from studyapp.definition.freezing_limits import freeze_questions
 from studyapp.definition.question_display import NamedCondition
 from studyapp.definition.questionnaires import TEMPLATES
 
@@ -30,7 +30,7 @@ SCORES_SOURCE = "Schuff et al. 2020, Table 2"
 SCORES_DATASET = "HotpotQA dev (distractor)"
 
 
-def frozen_study(release: Release) -> FrozenStudy:
+def build_frozen_study(release: Release) -> FrozenStudy:
     """Define the study as far as it is known; the rest is None or empty."""
     unknown = Shown(answer=None, facts=None)
     return FrozenStudy(
@@ -53,8 +53,8 @@ def frozen_study(release: Release) -> FrozenStudy:
             )
             for name in CONDITIONS
         ],
-        item_questionnaire=frozen_questions(TEMPLATES["xqa-2020"].item, _EXPLAINED),
-        post_survey=frozen_questions(TEMPLATES["xqa-2020"].post_survey, _EXPLAINED),
+        item_questionnaire=freeze_questions(TEMPLATES["xqa-2020"].item, _EXPLAINED),
+        post_survey=freeze_questions(TEMPLATES["xqa-2020"].post_survey, _EXPLAINED),
         consent="",
         instructions="",
         rules=RULES,
@@ -65,7 +65,7 @@ def frozen_study(release: Release) -> FrozenStudy:
     )
 
 
-def published_facts(release: Release) -> dict[str, Any]:
+def build_published_facts(release: Release) -> dict[str, Any]:
     """Return what the publication says, and the digest of the file."""
     systems = {
         system: {

@@ -1,11 +1,11 @@
 """The life cycles of the study app.
 
-Pure: no Django; ``actions`` writes what `next_status` allows.
+Pure: no Django; ``actions`` writes what `find_next_status` allows.
 """
 
-from foundation.state_machine import ForbiddenTransition, Transition, next_status
+from foundation.state_machine import ForbiddenTransition, Transition, find_next_status
 
-__all__ = ["PARTICIPANT", "STUDY", "ForbiddenTransition", "next_status"]
+__all__ = ["PARTICIPANT", "STUDY", "ForbiddenTransition", "find_next_status"]
 
 STUDY = (
     Transition("launch", ("draft", "open", "paused", "closed"), "open"),

@@ -25,7 +25,7 @@ def answers_of(earlier: Sequence[PageRecord] | None) -> dict[str, Any]:
     return {key: answer for record in earlier or () for key, answer in record["answers"].items()}
 
 
-def merged(earlier: Sequence[PageRecord]) -> tuple[dict[str, Any], dict[str, int], PageTiming]:
+def merge_pages(earlier: Sequence[PageRecord]) -> tuple[dict[str, Any], dict[str, int], PageTiming]:
     """Return answers, changes and times of pages, in order, as of one page.
 
     A time is their sum, and missing if it is missing on one page. The first interaction is that of the first

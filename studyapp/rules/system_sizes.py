@@ -39,7 +39,7 @@ class SystemSettings(FrozenModel):
 
     @field_validator("correlations")
     @classmethod
-    def _a_relation(cls, correlations: list[float]) -> list[float]:
+    def _check_correlations(cls, correlations: list[float]) -> list[float]:
         if 0 in correlations:
             raise value_error("a true correlation of 0 is no relation to find")
         return correlations

@@ -139,7 +139,7 @@ def form_value(question: Question, answer: Answer) -> str | list[str]:
     return f"{answer:.10g}" if isinstance(answer, int | float) else str(answer)
 
 
-def stored_value(question: Question, sent: str | list[str]) -> Answer:
+def parse_sent_value(question: Question, sent: str | list[str]) -> Answer:
     """Return the answer that the site stores for what a bot sends."""
     if isinstance(sent, list):
         return sorted(sent)
@@ -155,12 +155,12 @@ BLOCK_EFFECTS = ("prediction_before", "prediction_learning", "prediction_after")
 ELSEWHERE = "Somewhere else"
 
 
-def own_chance(behaviour: Behaviour) -> float:
+def compute_own_chance(behaviour: Behaviour) -> float:
     """Return the probability of a right answer without advice."""
     return (behaviour.yes_if_right + 1 - behaviour.yes_if_wrong) / 2
 
 
-def own_answer(
+def draw_own_answer(
     offered: Sequence[str], gold: str, behaviour: Behaviour, rng: random.Random, shifts: Mapping[str, float]
 ) -> str:
     """Return the answer that a bot gives by itself.
@@ -172,7 +172,7 @@ def own_answer(
         rng: Draws whether it is right.
         shifts: The planted effects of `OWN_EFFECTS`.
     """
-    is_right = rng.random() < own_chance(behaviour) + shifts["initial_correct"]
+    is_right = rng.random() < compute_own_chance(behaviour) + shifts["initial_correct"]
     if not any(offered):
         return gold if is_right else ELSEWHERE
     if behaviour.spread == 0:
@@ -182,7 +182,7 @@ def own_answer(
     return rng.choice((right or others) if is_right else (others or right))
 
 
-def final_answer(
+def choose_final_answer(
     choices: Mapping[str, Sequence[str]],
     first: str | None,
     advice: str | None,
@@ -216,9 +216,9 @@ def final_answer(
     return {"final_answer": (same or list(choices["final_answer"]))[0]}
 
 
-def unsure_chance(behaviour: Behaviour) -> float:
+def compute_unsure_chance(behaviour: Behaviour) -> float:
     """Return the probability of "cannot tell" about a prediction."""
-    return (1 - own_chance(behaviour)) / 2
+    return (1 - compute_own_chance(behaviour)) / 2
 
 
 def prediction(
@@ -234,12 +234,12 @@ def prediction(
         shifts: The planted effects of `PREDICTION_EFFECTS`.
     """
     *answers, cannot_tell = offered
-    if behaviour.spread == 0 or rng.random() < unsure_chance(behaviour) + shifts["cannot_tell"]:
+    if behaviour.spread == 0 or rng.random() < compute_unsure_chance(behaviour) + shifts["cannot_tell"]:
         return cannot_tell
-    return simulated(answers, right, behaviour, rng, shifts["prediction_right"])
+    return draw_forced_prediction(answers, right, behaviour, rng, shifts["prediction_right"])
 
 
-def simulated(
+def draw_forced_prediction(
     offered: Sequence[str], right: str, behaviour: Behaviour, rng: random.Random, shift: float
 ) -> str:
     """Return the prediction of a bot that has to choose.
@@ -248,7 +248,7 @@ def simulated(
     """
     if behaviour.spread == 0:
         return offered[-1]
-    is_right = rng.random() < own_chance(behaviour) + shift
+    is_right = rng.random() < compute_own_chance(behaviour) + shift
     others = [answer for answer in offered if answer != right]
     return right if is_right or not others else rng.choice(others)
 

@@ -13,12 +13,12 @@ import httpx
 
 from foundation.simulated_people import BotError, Think, run_walks
 from modelserver.systems.language.chat_file import read_chat_file
-from modelserver.systems.language.chat_requests import ItemFailed, in_loop, run_in_loop
+from modelserver.systems.language.chat_requests import ItemFailed, await_in_loop, run_in_loop
 from modelserver.systems.language.paid_requests import (
     InvalidReply,
     PaidRequests,
     choice_of,
-    not_the_json,
+    make_invalid_reply,
     open_store,
     response_format,
 )
@@ -104,11 +104,11 @@ class Respondent:
             raise BotError(f"{page} shows an image, which is not sent to a language model")
         if not read.controls:
             return dict(page.fields)
-        earlier = self._earlier(who)
+        earlier = self._load_earlier_pages(who)
         if earlier and earlier[-1][0] == read.text:
             return {**page.fields, **earlier[-1][1]}
         try:
-            answers = await in_loop(self.paid.ask(self._body(read, earlier), reader(read)))
+            answers = await await_in_loop(self.paid.ask(self._body(read, earlier), reader(read)))
         except BudgetSpent as error:
             self.stopped = "the budget of the model's file allows no other request; raise it under limits"
             raise BotError(self.stopped) from error
@@ -120,7 +120,7 @@ class Respondent:
         self.paid.store.put(_key(who, len(earlier)), json.dumps([read.text, answers]))
         return {**page.fields, **answers}
 
-    def _earlier(self, who: str) -> list[tuple[str, Form]]:
+    def _load_earlier_pages(self, who: str) -> list[tuple[str, Form]]:
         """Return the pages that a participant has read, and the answers."""
         pages: list[tuple[str, Form]] = []
         while (stored := self.paid.store.get(_key(who, len(pages)))) is not None:
@@ -178,7 +178,7 @@ def reader(read: ReadPage) -> Callable[[Mapping[str, Any], Usage], Form]:
         try:
             return parse_answers(text, read)
         except ValueError as error:
-            raise not_the_json(text, choice, error) from error
+            raise make_invalid_reply(text, choice, error) from error
 
     return answers
 

@@ -8,8 +8,8 @@ from studyapp.simulation.behaviours import (
     BLOCK_EFFECTS,
     OWN_EFFECTS,
     PREDICTION_EFFECTS,
-    own_chance,
-    unsure_chance,
+    compute_own_chance,
+    compute_unsure_chance,
 )
 from studyapp.simulation.preferring import PREFERRED
 from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
@@ -65,9 +65,9 @@ def check_effects(
                 own = BEHAVIOURS[kind]
                 reliance = {"reliance_if_right": own.yes_if_right, "reliance_if_wrong": own.yes_if_wrong}
                 chances = {
-                    "initial_correct": (own_chance(own),),
-                    **dict.fromkeys(("prediction_right", *BLOCK_EFFECTS), (own_chance(own),)),
-                    "cannot_tell": (unsure_chance(own),),
+                    "initial_correct": (compute_own_chance(own),),
+                    **dict.fromkeys(("prediction_right", *BLOCK_EFFECTS), (compute_own_chance(own),)),
+                    "cannot_tell": (compute_unsure_chance(own),),
                     "reliance": tuple(reliance.values()),
                     **{key: (chance + effect.get("reliance", 0.0),) for key, chance in reliance.items()},
                     "correctness_rating": (own.yes_if_right, own.yes_if_wrong),

@@ -17,7 +17,7 @@ import httpx
 
 from foundation import behaviour_mix
 from foundation.simulated_people import BotError, Think, run_walks
-from studyapp.definition.question_flow import visible
+from studyapp.definition.question_flow import select_visible_questions
 from studyapp.definition.questionnaires import Answer, Question, parts_of
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.definition.task_questions import ANSWER, CANNOT_TELL, PREDICTED, PREDICTION, questions_beside
@@ -29,15 +29,15 @@ from studyapp.simulation.behaviours import (
     Behaviour,
     answer_freely,
     choose,
+    choose_final_answer,
     clock,
     confidence,
-    final_answer,
+    draw_forced_prediction,
+    draw_own_answer,
     form_value,
-    own_answer,
+    parse_sent_value,
     prediction,
     rank,
-    simulated,
-    stored_value,
 )
 from studyapp.simulation.preferring import PREFERRED, effect_of_pair, preference
 
@@ -256,7 +256,7 @@ def completion_code(page: Page) -> str:
     return unescape(code[1]) if code else ""
 
 
-def as_read(text: str) -> str:
+def normalise_spaces(text: str) -> str:
     """Return a text as a page shows it: any white space is one space."""
     return " ".join(text.split())
 
@@ -266,18 +266,18 @@ def question_on(page: Page) -> str:
     question = _QUESTION.search(page.text)
     if question is None:
         raise BotError(f"{page} shows no question")
-    return as_read(unescape(_AROUND_TEXT.sub("", question[1])))
+    return normalise_spaces(unescape(_AROUND_TEXT.sub("", question[1])))
 
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
     """Return the stored correctness of the answer on an item page."""
-    key = _shown_on(page)
+    key = _read_question_and_answer(page)
     if key not in knowledge:
         raise BotError(f"{page} shows {key[1]!r} as answer to {key[0]!r}, which no condition does")
     return knowledge[key]
 
 
-def _shown_on(page: Page) -> tuple[str, str]:
+def _read_question_and_answer(page: Page) -> tuple[str, str]:
     """Return the question and the answer that an item page shows."""
     answer = _ANSWER.search(page.text)
     if answer is None:
@@ -285,10 +285,10 @@ def _shown_on(page: Page) -> tuple[str, str]:
     return question_on(page), "" if answer[1] else unescape(answer[2])
 
 
-def right_prediction(page: Page, predictions: Predictions) -> str:
+def find_right_prediction(page: Page, predictions: Predictions) -> str:
     """Return the right one of the predictions that an item page offers."""
     offered = frozenset(page.choices.get(PREDICTED, [])) - {CANNOT_TELL}
-    right = predictions.get(_shown_on(page), {}).get(offered)
+    right = predictions.get(_read_question_and_answer(page), {}).get(offered)
     if right is None:
         raise BotError(f"{page} offers {sorted(offered)} as predictions, which no condition does")
     return right
@@ -317,7 +317,7 @@ def fill(
 
     Raises BotError when the page lacks a field, a question or a choice that the frozen study has.
     """
-    chosen = _chosen(page, questions, bot, right, wanted or {})
+    chosen = _choose_form_values(page, questions, bot, right, wanted or {})
     free = [question for question in questions if question.kind in ("number", "slider", "ranking", "text")]
     written = {part.key for part in parts_of(free)}
     for key, value in chosen.items():
@@ -336,7 +336,7 @@ def fill(
     return {**page.fields, **script, **chosen}
 
 
-def _chosen(
+def _choose_form_values(
     page: Page, questions: Sequence[Question], bot: Bot, right: bool | None, wanted: Wanted
 ) -> dict[str, str | list[str]]:
     """Return the form values for the questions that the page asks.
@@ -352,7 +352,7 @@ def _chosen(
         if is_absent and (question.only is not None or question.show_if or has_pages):
             continue
         depends_here = question.show_if is not None and question.show_if.question in page.choices
-        if depends_here and not visible([question], answers):
+        if depends_here and not select_visible_questions([question], answers):
             continue
         sent = (
             dict[str, str | list[str]](rank(question, bot.behaviour, bot.rng, bot.effect))
@@ -361,7 +361,7 @@ def _chosen(
         )
         chosen |= sent
         answers |= {
-            part.key: stored_value(part, sent[part.key]) for part in question.parts if part.key in sent
+            part.key: parse_sent_value(part, sent[part.key]) for part in question.parts if part.key in sent
         }
     return chosen
 
@@ -398,7 +398,7 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
             raise BotError(f"{page} asks for no consent")
         page = yield from _ask(Post(page.url, {**page.fields, "consent": "yes"}))
         bot.consented = True
-    stages, first = _rest(page, plan) if bot.entry else (list(plan.stages), 1)
+    stages, first = _list_remaining_stages(page, plan) if bot.entry else (list(plan.stages), 1)
     for stage in stages:
         questions = plan.stages[stage]
         if page.name != stage and questions and all(question.only is not None for question in questions):
@@ -436,7 +436,7 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
         raise BotError(f"{page} shows no completion code")
 
 
-def _rest(page: Page, plan: StudyPlan) -> tuple[list[str], int]:
+def _list_remaining_stages(page: Page, plan: StudyPlan) -> tuple[list[str], int]:
     """Return the stages from a page on, and the position of its first item."""
     stages = list(plan.stages)
     if page.name in stages:
@@ -452,8 +452,8 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
         return (yield from _simulate(page, bot, plan))
     if plan.predictions:
         right = is_right(page, plan.knowledge)
-        expected, offered = right_prediction(page, plan.predictions), page.choices[PREDICTED]
-        chosen = prediction(offered, expected, bot.behaviour, bot.rng, _tilted(bot))
+        expected, offered = find_right_prediction(page, plan.predictions), page.choices[PREDICTED]
+        chosen = prediction(offered, expected, bot.behaviour, bot.rng, _tilt_effect(bot))
         return (yield from _send_own(page, bot, plan.item_questions, {PREDICTED: chosen}, right))
     if plan.compared:
         return (yield from _compare(page, bot, plan))
@@ -462,7 +462,9 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
     first = None
     if "initial_answer" in page.choices:  # else it comes back to the second page
         gold = plan.gold[question_on(page)]
-        first = own_answer(page.choices["initial_answer"], gold, bot.behaviour, bot.rng, _tilted(bot))
+        first = draw_own_answer(
+            page.choices["initial_answer"], gold, bot.behaviour, bot.rng, _tilt_effect(bot)
+        )
         page = yield from _send_own(page, bot, [], {"initial_answer": first})
         yield Think(bot.rng.uniform(0.5, 1.5))
     if "final_answer" not in page.choices:
@@ -470,7 +472,7 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
     advice = _ANSWER.search(page.text)
     right = is_right(page, plan.knowledge) if advice else None
     shown = unescape(advice[2]) if advice else None
-    final = final_answer(page.choices, first, shown, right, bot.behaviour, bot.rng, _tilted(bot))
+    final = choose_final_answer(page.choices, first, shown, right, bot.behaviour, bot.rng, _tilt_effect(bot))
     return (yield from _send_own(page, bot, plan.item_questions, final))
 
 
@@ -484,7 +486,7 @@ def _simulate(page: Page, bot: Bot, plan: StudyPlan) -> _Open:
         if right is None:
             raise BotError(f"{page} offers {sorted(offered)} as predictions, which no condition does")
         shift = bot.effect.get(f"prediction_{block}", 0.0) + bot.tilt
-        chosen = simulated(offered, right, bot.behaviour, bot.rng, shift)
+        chosen = draw_forced_prediction(offered, right, bot.behaviour, bot.rng, shift)
         page = yield from _send_own(page, bot, beside[PREDICTION], {PREDICTED: chosen})
     if block == "learning" and page.name == name:
         yield Think(bot.rng.uniform(0.5, 1.5))
@@ -505,7 +507,7 @@ def _compare(page: Page, bot: Bot, plan: StudyPlan) -> _Open:
     return (yield from _send_own(page, bot, plan.item_questions, chosen))
 
 
-def _tilted(bot: Bot) -> Effect:
+def _tilt_effect(bot: Bot) -> Effect:
     """Return the bot's effect on its own answers, its tilt included."""
     return {name: bot.effect.get(name, 0.0) + bot.tilt for name in (*OWN_EFFECTS, *PREDICTION_EFFECTS)}
 

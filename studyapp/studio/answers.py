@@ -14,10 +14,10 @@ from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.question_display import is_same
 from studyapp.definition.questionnaires import Question, Questionnaire, template_named
 from studyapp.definition.scale_scores import ScaleKey
-from studyapp.definition.task_questions import asked_on_check
-from studyapp.definition.tasks import written_task
+from studyapp.definition.task_questions import list_check_questions
+from studyapp.definition.tasks import expand_task
 from studyapp.studio.drafts import Draft, task_of
-from studyapp.studio.widgets import Widget, shown
+from studyapp.studio.widgets import Widget, format_value
 
 
 def questions_in(rows: Any) -> list[Question]:
@@ -31,22 +31,22 @@ def questions_in(rows: Any) -> list[Question]:
     return questions
 
 
-def _asked(draft: Draft) -> list[Question]:
+def _list_item_questions(draft: Draft) -> list[Question]:
     """Return the valid questions beside the items."""
     asked = draft.get("questionnaire")
     return questions_in(asked.get("item") if isinstance(asked, dict) else None)
 
 
-def _nothing(widget: Widget) -> Widget:
+def _mark_absent(widget: Widget) -> Widget:
     widget.kind = "absent"
     return widget
 
 
 def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return the answers that let pass, as the question's own choices."""
-    question = _of_row(draft, widget, ScreeningQuestion)
+    question = _read_row_question(draft, widget, ScreeningQuestion)
     if question is None or question.kind == "text":
-        return _nothing(widget)
+        return _mark_absent(widget)
     if question.kind == "number":
         bounds = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
@@ -58,30 +58,30 @@ def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 def _bounds(widget: Widget, given: Mapping[str, Any]) -> list[Widget]:
     return [
-        Widget("number", (*widget.location, name), label, value=shown(given.get(name)))
+        Widget("number", (*widget.location, name), label, value=format_value(given.get(name)))
         for name, label in (("at_least", "At least"), ("at_most", "At most"))
     ]
 
 
 def quotas(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return a number of participants for each answer."""
-    question = _of_row(draft, widget, ScreeningQuestion)
+    question = _read_row_question(draft, widget, ScreeningQuestion)
     if question is None or question.kind not in ("yes_no", "likert", "single"):
-        return _nothing(widget)
+        return _mark_absent(widget)
     given = value if isinstance(value, dict) else {}
     widget.kind, widget.is_dropped_empty = "group", True
     widget.children = [
-        Widget("number", (*widget.location, sent), label, value=shown(given.get(sent)))
+        Widget("number", (*widget.location, sent), label, value=format_value(given.get(sent)))
         for sent, label in question.choices
     ]
     return widget
 
 
-def correct(draft: Draft, widget: Widget, value: Any) -> Widget:
+def build_correct_field(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return the field of the correct answer to a comprehension question."""
-    question = _of_row(draft, widget, ComprehensionQuestion)
+    question = _read_row_question(draft, widget, ComprehensionQuestion)
     if question is None or question.kind in ("number", "text"):
-        widget.value = shown(value)
+        widget.value = format_value(value)
         widget.kind = "number" if question is not None and question.kind == "number" else "text"
         return widget
     if question.kind == "multiple":
@@ -89,14 +89,14 @@ def correct(draft: Draft, widget: Widget, value: Any) -> Widget:
     return _answer(widget, question, value)
 
 
-def expected(draft: Draft, widget: Widget, value: Any) -> Widget:
+def build_expected_field(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return a choice for each question beside the items."""
     wanted = value if isinstance(value, dict) else {}
     widget.kind = "group"
     task = task_of(draft)
-    for question in [*(asked_on_check(task) if task else []), *_asked(draft)]:
+    for question in [*(list_check_questions(task) if task else []), *_list_item_questions(draft)]:
         named = Widget("text", (*widget.location, question.key), question.text)
-        named.value = shown(wanted.get(question.key))
+        named.value = format_value(wanted.get(question.key))
         if question.kind == "multiple":
             widget.children.append(_answers(named, question, wanted.get(question.key)))
         elif question.choices:
@@ -140,7 +140,7 @@ def measure_labels(draft: Draft) -> dict[str, str]:
         )
         own = [ScaleKey.model_validate(row) for row in draft.get("scales") or ()]
         task = task_of(draft)
-        written = task.model_dump() if task else written_task(draft.get("task"))
+        written = task.model_dump() if task else expand_task(draft.get("task"))
         return {measure.key: measure.label for measure in measures_of_questions(questionnaire, own, written)}
     except ValueError:
         return {}
@@ -155,7 +155,7 @@ def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
     rows: Any = draft
     for part in list_location:
         rows = rows[part]
-    earlier = {question.key: question for question in questions_in(_plain(rows[:index]))}
+    earlier = {question.key: question for question in questions_in(_simplify_questions(rows[:index]))}
     written = value if isinstance(value, dict) else {}
     chosen = str(written.get("question") or "")
     named = Widget("select", (*widget.location, "question"), "Earlier question", value=chosen)
@@ -173,7 +173,7 @@ def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
     return widget
 
 
-def _plain(rows: Any) -> list[Any]:
+def _simplify_questions(rows: Any) -> list[Any]:
     """Return questions of a draft without what depends on other questions."""
     return [
         {name: row[name] for name in ("key", "text", "scale") if name in row}
@@ -190,7 +190,7 @@ def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
     chosen = "" if value is None else str(value)
     options = {
         question.key: f"{question.key}: {question.text}"
-        for question in _asked(draft)
+        for question in _list_item_questions(draft)
         if question.kind == "number"
     }
     widget.kind, widget.value, widget.label = "select", chosen, "Question (number)"
@@ -201,7 +201,11 @@ def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
 def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return a question beside the items, and the answer to it that excludes."""
     row = draft["exclusions"][widget.location[1]]
-    asked = [question for question in _asked(draft) if question.kind in ("yes_no", "likert", "single")]
+    asked = [
+        question
+        for question in _list_item_questions(draft)
+        if question.kind in ("yes_no", "likert", "single")
+    ]
     answers = {
         f"{question.key}={sent}": (stored, f"{question.key}: {dict(question.choices)[sent]}")
         for question in asked
@@ -234,7 +238,7 @@ def _answers(widget: Widget, question: Question, value: Any) -> Widget:
     return widget
 
 
-def _of_row(draft: Draft, widget: Widget, kind: type[Question]) -> Question | None:
+def _read_row_question(draft: Draft, widget: Widget, kind: type[Question]) -> Question | None:
     """Return the question that a field belongs to, without its check."""
     row: Any = draft
     for part in widget.location[:-1]:

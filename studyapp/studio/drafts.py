@@ -16,9 +16,9 @@ from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import Blocks, Task, written_task
+from studyapp.definition.tasks import Blocks, Task, expand_task
 from studyapp.definition.yaml_document import Location
-from studyapp.studio.german_texts import worded
+from studyapp.studio.german_texts import translate_passages
 from studyapp.studio.texts import DOES, INSTRUCTIONS
 
 Draft = dict[str, Any]
@@ -32,18 +32,20 @@ class Problem(NamedTuple):
     message: str
 
 
-def opened(content: Mapping[str, Any]) -> Draft:
+def open_draft(content: Mapping[str, Any]) -> Draft:
     """Return the draft with questions and rules written out.
 
     Fields that have their default are left out.
     """
-    definition = valid(content)
+    definition = parse_draft(content)
     if definition is not None:
         sparse = definition.model_dump(mode="json", exclude_defaults=True)
         whole = definition.model_dump(mode="json", exclude_none=True)
         written_out = {name: whole[name] for name in ("items", "questionnaire", "exclusions")}
-        return _plainly(sparse | written_out | {"conditions": _unnamed(sparse["conditions"])})
-    return _plainly(
+        return _simplify_scales(
+            sparse | written_out | {"conditions": _drop_default_names(sparse["conditions"])}
+        )
+    return _simplify_scales(
         {
             **content,
             "questionnaire": _questionnaire(content.get("questionnaire", "xqa-2020")),
@@ -72,7 +74,7 @@ TEMPLATES_OF = {
 _OF_PAIRS = ("design", "condition_order")
 
 
-def fitted(draft: Draft, before: Draft) -> Draft:
+def fit_draft(draft: Draft, before: Draft) -> Draft:
     """Exchange questions, rules and texts that nobody changed with the task.
 
     Texts of ours follow the language of the study, too.
@@ -81,11 +83,11 @@ def fitted(draft: Draft, before: Draft) -> Draft:
         draft: The draft with the present task and language.
         before: The draft that it was made from.
     """
-    english = _of_task(worded(draft, "en"), worded(before, "en"))
-    return worded(english, str(draft.get("language", "en")))
+    english = _exchange_defaults(translate_passages(draft, "en"), translate_passages(before, "en"))
+    return translate_passages(english, str(draft.get("language", "en")))
 
 
-def _of_task(draft: Draft, before: Draft) -> Draft:
+def _exchange_defaults(draft: Draft, before: Draft) -> Draft:
     was, is_now = _kind(before), _kind(draft)
     if was is None or is_now is None or was == is_now:
         return draft
@@ -104,7 +106,7 @@ def _of_task(draft: Draft, before: Draft) -> Draft:
 
 def _kind(draft: Draft) -> str | None:
     """Return the task of a draft; None if it has no templates."""
-    task = written_task(draft.get("task", "verification"))
+    task = expand_task(draft.get("task", "verification"))
     kind = task.get("kind") if isinstance(task, dict) else None
     return kind if kind in TEMPLATES_OF else None
 
@@ -112,7 +114,7 @@ def _kind(draft: Draft) -> str | None:
 def task_of(draft: Draft) -> Task | None:
     """Return the task of a draft; None while it is not one."""
     try:
-        return _TASK.validate_python(written_task(draft.get("task") or "verification"))
+        return _TASK.validate_python(expand_task(draft.get("task") or "verification"))
     except ValidationError:
         return None
 
@@ -122,7 +124,7 @@ def _defaults(task: str) -> Draft:
     name, rules = TEMPLATES_OF[task]
     rows = [rule.model_dump(mode="json", exclude_none=True) for rule in rules]
     count = Blocks().total if task == "simulation" else 25
-    return _plainly(
+    return _simplify_scales(
         {
             "items": {"count": count, "seed": 1},
             "questionnaire": _questionnaire(name),
@@ -132,7 +134,7 @@ def _defaults(task: str) -> Draft:
     )
 
 
-def _unnamed(conditions: list[Draft]) -> list[Draft]:
+def _drop_default_names(conditions: list[Draft]) -> list[Draft]:
     """Return conditions without default names, which follow the content."""
     return [
         rest if ConditionDefinition.model_validate(rest) == ConditionDefinition.model_validate(row) else row
@@ -141,18 +143,18 @@ def _unnamed(conditions: list[Draft]) -> list[Draft]:
     ]
 
 
-def _plainly(part: Any) -> Any:
+def _simplify_scales(part: Any) -> Any:
     """Return the draft with rating scales reduced to their ends if possible."""
     if isinstance(part, list):
-        return [_plainly(row) for row in part]
+        return [_simplify_scales(row) for row in part]
     if not isinstance(part, Mapping):
         return part
     if "labels" in part and "points" in part and (ends := ends_of(part)):
         return {"points": part["points"], "ends": list(ends)}
-    return {name: _plainly(value) for name, value in part.items()}
+    return {name: _simplify_scales(value) for name, value in part.items()}
 
 
-def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
+def parse_draft(content: Mapping[str, Any]) -> StudyDefinition | None:
     """Return the definition that a draft is, None if it is not one yet."""
     try:
         return StudyDefinition.model_validate(content)
@@ -160,9 +162,9 @@ def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
         return None
 
 
-def stored(content: Mapping[str, Any]) -> Draft:
+def build_stored_draft(content: Mapping[str, Any]) -> Draft:
     """Return the stored form of a draft: complete if valid, else as it is."""
-    definition = valid(content)
+    definition = parse_draft(content)
     return dict(content) if definition is None else definition.model_dump(mode="json")
 
 
@@ -184,7 +186,7 @@ def _locate(content: Any, detail: Any) -> Location:
     location: list[int | str] = []
     for depth, part in enumerate(detail["loc"]):
         is_missing = depth == len(detail["loc"]) - 1 and detail["type"] == "missing"
-        inside = _inside(content, part)
+        inside = _find_part(content, part)
         if inside is None and not is_missing:
             continue
         location.append(part)
@@ -192,7 +194,7 @@ def _locate(content: Any, detail: Any) -> Location:
     return tuple(location)
 
 
-def _inside(content: Any, part: int | str) -> tuple[Any] | None:
+def _find_part(content: Any, part: int | str) -> tuple[Any] | None:
     if isinstance(content, list) and isinstance(part, int) and part < len(content):
         return (content[part],)
     if isinstance(content, Mapping) and part in content:

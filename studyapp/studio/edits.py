@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from foundation.messages import message_of, say
-from foundation.pages.whole_numbers import whole_number
+from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.definition.scales import expand
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyappError
@@ -47,7 +47,7 @@ class CannotEdit(StudyappError):
 
 def location_of(path: str) -> Location:
     """Return the location that a dotted path names."""
-    numbers = ((part, whole_number(part)) for part in path.split("."))
+    numbers = ((part, parse_whole_number(part)) for part in path.split("."))
     return tuple(part if number is None else number for part, number in numbers)
 
 
@@ -65,11 +65,11 @@ def value_at(draft: Any, location: Location) -> Any:
         elif draft is None:
             return None
         else:
-            raise CannotEdit(say("the draft has no %(place)s", place=_dotted(location)))
+            raise CannotEdit(say("the draft has no %(place)s", place=_format_location(location)))
     return draft
 
 
-def with_value(draft: Draft, location: Location, value: Any) -> Draft:
+def set_value(draft: Draft, location: Location, value: Any) -> Draft:
     """Return the draft with a value at a location; None removes it."""
     changed = copy.deepcopy(draft)
     parent: Any = changed
@@ -85,28 +85,30 @@ def with_value(draft: Draft, location: Location, value: Any) -> Draft:
     return changed
 
 
-def added(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Location]:
+def add_part(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Location]:
     """Return the draft with a row or optional part added, and its location."""
     if location in PARTS or location[0] == "translations" or location[-1] == "image":
-        return with_value(draft, location, _part(location)), location
+        return set_value(draft, location, _part(location)), location
     if location == ("instructions",):
         written = value_at(draft, location)
         parts = written if isinstance(written, list) else [{"text": written}] if written else []
-        return with_value(draft, location, [*parts, {}]), (*location, len(parts))
+        return set_value(draft, location, [*parts, {}]), (*location, len(parts))
     rows = _rows(draft, location)
     new = _row(draft, location, rows, what)
-    return with_value(draft, location, [*rows, new]), (*location, len(rows))
+    return set_value(draft, location, [*rows, new]), (*location, len(rows))
 
 
-def removed(draft: Draft, location: Location) -> Draft:
+def remove_part(draft: Draft, location: Location) -> Draft:
     """Return the draft without a row or an optional part."""
     is_part = location in PARTS or location[:-1] == ("translations",) or location[-1] == "image"
     if not (is_part or isinstance(location[-1], int)) or value_at(draft, location) is None:
-        raise CannotEdit(say("the draft has no %(place)s that can be removed", place=_dotted(location)))
-    return with_value(draft, location, None)
+        raise CannotEdit(
+            say("the draft has no %(place)s that can be removed", place=_format_location(location))
+        )
+    return set_value(draft, location, None)
 
 
-def moved(draft: Draft, location: Location, by: int) -> Draft:
+def move_row(draft: Draft, location: Location, by: int) -> Draft:
     """Return the draft with a row moved up (-1) or down (1).
 
     A row at the end of its list stays.
@@ -114,12 +116,12 @@ def moved(draft: Draft, location: Location, by: int) -> Draft:
     *list_location, index = location
     rows = list(_rows(draft, tuple(list_location)))
     if not isinstance(index, int) or index >= len(rows):
-        raise CannotEdit(say("the draft has no %(place)s", place=_dotted(location)))
+        raise CannotEdit(say("the draft has no %(place)s", place=_format_location(location)))
     rows.insert(max(index + by, 0), rows.pop(index))
-    return with_value(draft, tuple(list_location), rows)
+    return set_value(draft, tuple(list_location), rows)
 
 
-def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]) -> Draft:
+def add_scale(draft: Draft, location: Location, name: str, items: Sequence[str]) -> Draft:
     """Return the draft with the questions of a scale at the end of a list.
 
     Raises:
@@ -130,13 +132,13 @@ def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]
         questions = expand([entry])
     except ValueError as error:
         raise CannotEdit(message_of(error)) from error
-    return with_value(draft, location, [*_rows(draft, location), *questions])
+    return set_value(draft, location, [*_rows(draft, location), *questions])
 
 
 def _rows(draft: Draft, location: Location) -> list[Any]:
     rows = value_at(draft, location)
     if rows is not None and not isinstance(rows, list):
-        raise CannotEdit(say("%(place)s is not a list", place=_dotted(location)))
+        raise CannotEdit(say("%(place)s is not a list", place=_format_location(location)))
     return rows or []
 
 
@@ -170,7 +172,7 @@ def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
         return {"key": _free(rows, "key", "criterion", "_")}
     if location == ("scales",):
         return {"name": _free(rows, "name", "scale", "_"), "items": []}
-    raise CannotEdit(say("nothing can be added to %(place)s", place=_dotted(location)))
+    raise CannotEdit(say("nothing can be added to %(place)s", place=_format_location(location)))
 
 
 def _has_number(row: Any) -> bool:
@@ -212,5 +214,5 @@ def _free(rows: list[Any], field: str, stem: str, sign: str = "-") -> str:
     return f"{stem}{sign}{number}"
 
 
-def _dotted(location: Location) -> str:
+def _format_location(location: Location) -> str:
     return ".".join(str(part) for part in location)

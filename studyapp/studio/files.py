@@ -12,7 +12,13 @@ from pydantic import ValidationError
 from foundation.messages import say
 from foundation.validation_messages import sentence
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.yaml_document import MAX_PROBLEMS, Location, as_written, located, read_document
+from studyapp.definition.yaml_document import (
+    MAX_PROBLEMS,
+    Location,
+    build_located_error,
+    locate_errors,
+    read_document,
+)
 from studyapp.studio.drafts import Draft
 
 _CONTAINERS = ("list_type", "dict_type", "model_type", "model_attributes_type")
@@ -28,21 +34,21 @@ def read_draft(text: str, name: str) -> Draft:
     """
     node, data = read_document(text, name)
     if not isinstance(data, dict):
-        raise located(name, node, [((), say("must be a mapping of fields"))])
+        raise build_located_error(name, node, [((), say("must be a mapping of fields"))])
     try:
         return StudyDefinition.model_validate(data).model_dump(mode="json")
     except ValidationError as error:
         details = error.errors(include_url=False)[:MAX_PROBLEMS]
-        wrong = list(zip(as_written(node, details), details, strict=True))
+        wrong = list(zip(locate_errors(node, details), details, strict=True))
         # Beyond so many problems nobody knows if the others are of shape; the file is refused with these.
-        shown = wrong if error.error_count() > MAX_PROBLEMS else _misshapen(wrong)
+        shown = wrong if error.error_count() > MAX_PROBLEMS else _select_shape_problems(wrong)
         problems = [(location, sentence(error_detail)) for location, error_detail in shown]
         if problems:
-            raise located(name, node, list(dict.fromkeys(problems))) from error
-    return _with_dates_as_text(data)
+            raise build_located_error(name, node, list(dict.fromkeys(problems))) from error
+    return _format_dates(data)
 
 
-def _misshapen(wrong: list[tuple[Location, Any]]) -> Iterator[tuple[Location, Any]]:
+def _select_shape_problems(wrong: list[tuple[Location, Any]]) -> Iterator[tuple[Location, Any]]:
     """Problems of shape.
 
     Of several shapes that a field may have, one that fits to some depth is meant.
@@ -67,9 +73,9 @@ def _is_shape(location: Location, detail: Any) -> bool:
     return holds_parts and (kind.endswith(("_type", "_parsing")) or kind == "literal_error")
 
 
-def _with_dates_as_text(value: Any) -> Any:
+def _format_dates(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _with_dates_as_text(child) for name, child in value.items()}
+        return {name: _format_dates(child) for name, child in value.items()}
     if isinstance(value, list):
-        return [_with_dates_as_text(child) for child in value]
+        return [_format_dates(child) for child in value]
     return value.isoformat() if isinstance(value, date) else value

@@ -25,14 +25,14 @@ from studyapp.definition.questionnaires import Question, Questionnaire
 from studyapp.definition.recruitment import PLATFORMS
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.suspicion_flags import MEANINGS
-from studyapp.definition.tasks import KINDS, Criterion, Verification, written_task
+from studyapp.definition.tasks import KINDS, Criterion, Verification, expand_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio import answers, scale_fields, steps
 from studyapp.studio.drafts import Draft, Problem
 from studyapp.studio.edits import QUESTIONS
 from studyapp.studio.steps import Step
 from studyapp.studio.translating import translations
-from studyapp.studio.widgets import Widget, shown
+from studyapp.studio.widgets import Widget, format_value
 
 
 class KnownNames(NamedTuple):
@@ -105,28 +105,28 @@ class _Builder:
             return _ANSWERS[pattern](self.draft, named, value)
         if pattern in _SPECIAL:
             return _SPECIAL[pattern](self, named, value)
-        return self._typed(named, info.annotation, value, _default(info))
+        return self._build_by_type(named, info.annotation, value, _default(info))
 
-    def _typed(self, widget: Widget, annotation: Any, value: Any, default: Any) -> Widget:
-        kind, is_optional = _plain_type(annotation)
+    def _build_by_type(self, widget: Widget, annotation: Any, value: Any, default: Any) -> Widget:
+        kind, is_optional = _unwrap_type(annotation)
         if get_origin(kind) is Literal:
             return self._select(widget, get_args(kind), value, default, is_optional=is_optional)
         if get_origin(kind) is list:
             return self._list(widget, get_args(kind)[0], value)
         if get_origin(kind) is dict and get_origin(get_args(kind)[0]) is Literal:
             keys, inner = get_args(kind)
-            return self._keyed(widget, keys, inner, value)
+            return self._build_mapping(widget, keys, inner, value)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return self._group(widget, kind, value, is_optional=is_optional)
         if kind is bool:
             widget.kind, widget.value = "check", default if value is None else bool(value)
         elif kind in (int, float):
-            widget.kind, widget.value = "number", shown(default if value is None else value)
+            widget.kind, widget.value = "number", format_value(default if value is None else value)
         elif kind is date:
             widget.kind = "date"
         else:
             widget.kind = "area" if steps.is_area(widget.location) else "text"
-            widget.value = shown(value)
+            widget.value = format_value(value)
         return widget
 
     def _select(
@@ -147,13 +147,13 @@ class _Builder:
         return widget
 
     def _list(self, widget: Widget, inner: Any, value: Any) -> Widget:
-        kind, _optional = _plain_type(inner)
+        kind, _optional = _unwrap_type(inner)
         rows = value if isinstance(value, list) else []
         if kind in (str, float):
-            widget.kind, widget.value = "lines", "\n".join(shown(row) for row in rows)
+            widget.kind, widget.value = "lines", "\n".join(format_value(row) for row in rows)
             return widget
-        widget.kind, widget.adds = "rows", _adds(widget.location, self.names, rows)
-        if widget.location == ("conditions",) and _lacks_control(self.draft, rows):
+        widget.kind, widget.adds = "rows", _list_additions(widget.location, self.names, rows)
+        if widget.location == ("conditions",) and _can_add_control(self.draft, rows):
             widget.adds.append(("control", "Add a control without advice"))
         widget.children = [
             self._row(kind, (*widget.location, index), row if isinstance(row, dict) else {})
@@ -167,7 +167,7 @@ class _Builder:
             "row",
             location,
             summary=_summary(model, row),
-            summary_labels=_shown_labels(row) if model is ConditionDefinition else [],
+            summary_labels=_list_summary_labels(row) if model is ConditionDefinition else [],
             children=list(self.fields(model, location, row)),
         )
 
@@ -187,13 +187,13 @@ class _Builder:
             if not fields[name].exclude and _has(model, name, row):
                 yield self._part(fields[name], name, location, row)
         if issubclass(model, Question):
-            yield self._more(location, row)
+            yield self._build_more_fields(location, row)
 
     def _part(self, info: FieldInfo, name: str, location: Location, row: Mapping[str, Any]) -> Widget:
         name = info.alias or name
         return self.field(info, (*location, name), row.get(name))
 
-    def _more(self, location: Location, row: Mapping[str, Any]) -> Widget:
+    def _build_more_fields(self, location: Location, row: Mapping[str, Any]) -> Widget:
         """Return the fields that say to whom and how a question is shown."""
         scale = row.get("scale")
         has_choices = isinstance(scale, dict) and "choices" in scale
@@ -209,7 +209,7 @@ class _Builder:
         label = "Conditions, order and sections"
         return Widget("more", (*location, "more"), label, children=children, summary_labels=used)
 
-    def _keyed(self, widget: Widget, keys: Any, inner: Any, value: Any) -> Widget:
+    def _build_mapping(self, widget: Widget, keys: Any, inner: Any, value: Any) -> Widget:
         """Return the group of a mapping with a fixed set of keys.
 
         Empty entries are left out of the draft.
@@ -226,24 +226,24 @@ class _Builder:
 
     def language(self, widget: Widget, value: Any) -> Widget:
         labels = dict(self.names.languages)
-        widget = self._named(widget, labels, value or "en", labels)
+        widget = self._build_name_choice(widget, labels, value or "en", labels)
         del widget.options[0]  # every study has a language
         return widget
 
     def dataset(self, widget: Widget, value: Any) -> Widget:
-        return self._named(widget, self.names.datasets, value)
+        return self._build_name_choice(widget, self.names.datasets, value)
 
     def condition(self, widget: Widget, value: Any) -> Widget:
-        return self._named(widget, answers.condition_names(self.draft), value)
+        return self._build_name_choice(widget, answers.condition_names(self.draft), value)
 
     def measure(self, widget: Widget, value: Any) -> Widget:
         labels = answers.measure_labels(self.draft)
-        return self._named(widget, labels, value, labels)
+        return self._build_name_choice(widget, labels, value, labels)
 
     def system(self, widget: Widget, value: Any) -> Widget:
-        return self._named(widget, self.names.systems, value)
+        return self._build_name_choice(widget, self.names.systems, value)
 
-    def _named(
+    def _build_name_choice(
         self, widget: Widget, names: Collection[str], value: Any, labels: Mapping[str, str] | None = None
     ) -> Widget:
         """Return a selection of the known names and the present value."""
@@ -256,7 +256,7 @@ class _Builder:
     def source(self, widget: Widget, value: Any) -> Widget:
         """Return a condition shows the ground truth or a system."""
         row = self.draft["conditions"][widget.location[1]]
-        widget = self._named(widget, self.names.systems, value)
+        widget = self._build_name_choice(widget, self.names.systems, value)
         widget.options = [
             ("", "–"),
             ("ground_truth:", "Ground truth"),
@@ -266,12 +266,12 @@ class _Builder:
         widget.value = "ground_truth:" if row.get("ground_truth") else f"system:{value}" if value else ""
         return widget
 
-    def nothing(self, widget: Widget, _value: Any) -> Widget:
+    def mark_absent(self, widget: Widget, _value: Any) -> Widget:
         """Return a field that another widget reads."""
         widget.kind = "absent"
         return widget
 
-    def fixed(self, widget: Widget, value: Any) -> Widget:
+    def fix_value(self, widget: Widget, value: Any) -> Widget:
         widget.kind, widget.value = "fixed", value
         return widget
 
@@ -291,7 +291,7 @@ class _Builder:
 
     def task(self, widget: Widget, value: Any) -> Widget:
         """Return the kind of the task and the options of that kind."""
-        written = written_task(value)
+        written = expand_task(value)
         fields = written if isinstance(written, dict) else {}
         kind = str(fields.get("kind", "verification"))
         choice = Widget("select", ("task", "kind"), steps.label(("task", "kind")), value=kind, is_worded=True)
@@ -350,15 +350,15 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("language",): _Builder.language,
     ("dataset",): _Builder.dataset,
     ("conditions", "*", "system"): _Builder.source,
-    ("conditions", "*", "ground_truth"): _Builder.nothing,
-    ("conditions", "*", "advice"): _Builder.fixed,
+    ("conditions", "*", "ground_truth"): _Builder.mark_absent,
+    ("conditions", "*", "advice"): _Builder.fix_value,
     ("task",): _Builder.task,
     ("task", "source"): _Builder.dataset,
     ("items",): _Builder.items,
     ("items", "stratify", "system"): _Builder.system,
-    ("attention", "*", "kind"): _Builder.fixed,
-    ("exclusions", "*", "kind"): _Builder.fixed,
-    ("exclusions", "*", "value"): _Builder.nothing,
+    ("attention", "*", "kind"): _Builder.fix_value,
+    ("exclusions", "*", "kind"): _Builder.fix_value,
+    ("exclusions", "*", "value"): _Builder.mark_absent,
     ("translations",): _Builder.translations,
     **{
         (*location, "*", *rest): method
@@ -384,11 +384,11 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
 }
 # Fields that name answers to questions of the draft.
 _ANSWERS = {
-    ("attention", "*", "expected"): answers.expected,
+    ("attention", "*", "expected"): answers.build_expected_field,
     ("exclusions", "*", "question"): answers.rule_question,
     ("screening", "*", "accept"): answers.accept,
     ("screening", "*", "quotas"): answers.quotas,
-    ("comprehension", "questions", "*", "correct"): answers.correct,
+    ("comprehension", "questions", "*", "correct"): answers.build_correct_field,
     **{(*location, "*", "show_if"): answers.show_if for location in QUESTIONS},
 }
 _OPTIONS: dict[str, dict[str, str]] = {
@@ -413,18 +413,18 @@ def _pattern(location: Location) -> tuple[str, ...]:
     return tuple("*" if isinstance(part, int) else part for part in location)
 
 
-def _plain_type(annotation: Any) -> tuple[Any, bool]:
+def _unwrap_type(annotation: Any) -> tuple[Any, bool]:
     """Return a type without annotations, and whether it may be None."""
     if get_origin(annotation) is Annotated:
-        return _plain_type(get_args(annotation)[0])
+        return _unwrap_type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
         members = [member for member in get_args(annotation) if member is not type(None)]
         if len(members) < len(get_args(annotation)):
-            inner, _none = _plain_type(members[0])
+            inner, _none = _unwrap_type(members[0])
             return inner, True
         if all(get_origin(member) is Literal for member in members):
             return Literal[*(value for member in members for value in get_args(member))], False
-        if all(_plain_type(member)[0] is str or get_origin(member) is Literal for member in members):
+        if all(_unwrap_type(member)[0] is str or get_origin(member) is Literal for member in members):
             return str, False
     return annotation, False
 
@@ -464,14 +464,14 @@ def _has(model: type[BaseModel], name: str, row: Mapping[str, Any]) -> bool:
     return True
 
 
-def _lacks_control(draft: Draft, rows: list[Any]) -> bool:
+def _can_add_control(draft: Draft, rows: list[Any]) -> bool:
     """Return whether a control condition without advice can be added."""
-    task = written_task(draft.get("task"))
+    task = expand_task(draft.get("task"))
     has_control = any(isinstance(row, dict) and row.get("advice") is False for row in rows)
     return isinstance(task, dict) and task.get("kind") == "advice" and not has_control
 
 
-def _adds(location: Location, names: KnownNames, rows: list[Any]) -> list[tuple[str, str]]:
+def _list_additions(location: Location, names: KnownNames, rows: list[Any]) -> list[tuple[str, str]]:
     """Return what can be added to a list."""
     if location == ("conditions",):
         shown = {row.get("system") for row in rows if isinstance(row, dict)}
@@ -506,7 +506,7 @@ def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
     return str(row.get("name", ""))
 
 
-def _shown_labels(row: Mapping[str, Any]) -> list[str]:
+def _list_summary_labels(row: Mapping[str, Any]) -> list[str]:
     """Return labels of what a condition shows, to be translated on the page."""
     if row.get("advice") is False:
         return ["Control without advice"]

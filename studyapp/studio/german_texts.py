@@ -107,22 +107,25 @@ GERMAN = {
 _FIELDS = ("title_for_participants", "consent", "instructions")
 
 
-def worded(draft: Mapping[str, Any], language: str) -> dict[str, Any]:
+def translate_passages(draft: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return a draft whose passages of ours are English or German.
 
     Passages that somebody wrote or changed stay; so do all in a language without translations.
     """
     passages = {"de": GERMAN, "en": {german: english for english, german in GERMAN.items()}}.get(language, {})
-    return {name: _exchanged(value, passages) if name in _FIELDS else value for name, value in draft.items()}
+    return {
+        name: _replace_passages(value, passages) if name in _FIELDS else value
+        for name, value in draft.items()
+    }
 
 
-def _exchanged(text: Any, passages: Mapping[str, str]) -> Any:
+def _replace_passages(text: Any, passages: Mapping[str, str]) -> Any:
     if isinstance(text, str):
         for passage, other in passages.items():
             text = text.replace(passage, other)
         return text
     if isinstance(text, list):
-        return [_exchanged(part, passages) for part in text]
+        return [_replace_passages(part, passages) for part in text]
     if isinstance(text, Mapping) and "text" in text:
-        return {**text, "text": _exchanged(text["text"], passages)}
+        return {**text, "text": _replace_passages(text["text"], passages)}
     return text

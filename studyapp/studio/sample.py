@@ -23,7 +23,7 @@ from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Counterfactual, Predicting, Preference, Simulation, Task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.drafts import Draft, problems, task_of
-from studyapp.studio.edits import with_value
+from studyapp.studio.edits import set_value
 
 _MISSING: Draft = {
     "study": "preview",
@@ -68,7 +68,7 @@ _OTHER: dict[str, Any] = {
 _TOKENS = [("Night Harbour", 1, 15, 24, 3), ("Ada Brenn", 0, 22, 28, 2), ("Kolwen", 0, 0, 6, 1)]
 
 
-def rest(draft: Draft) -> StudyDefinition:
+def build_valid_part(draft: Draft) -> StudyDefinition:
     """Return the valid part of a draft, with placeholders for required fields."""
     missing = _placeholders(draft)
     candidate = {**missing, **{name: value for name, value in draft.items() if value is not None}}
@@ -76,7 +76,7 @@ def rest(draft: Draft) -> StudyDefinition:
         wrong = problems(candidate)
         if not wrong:
             return StudyDefinition.model_validate(candidate)
-        candidate = _without(candidate, wrong[0].location, missing)
+        candidate = _drop_invalid(candidate, wrong[0].location, missing)
     return StudyDefinition.model_validate(_MISSING)
 
 
@@ -86,11 +86,11 @@ def _placeholders(draft: Draft) -> Draft:
     return {**_MISSING, **({"conditions": [*_MISSING["conditions"], _SECOND]} if is_compared else {})}
 
 
-def _without(candidate: Draft, location: Location, missing: Draft) -> Draft:
+def _drop_invalid(candidate: Draft, location: Location, missing: Draft) -> Draft:
     """Return the draft without the invalid row, or without the whole field."""
     rows = [depth for depth, part in enumerate(location) if isinstance(part, int)]
     if rows:
-        return with_value(candidate, location[: rows[-1] + 1], None)
+        return set_value(candidate, location[: rows[-1] + 1], None)
     if not location or location[0] not in candidate:
         return dict(missing)
     smaller = {name: value for name, value in candidate.items() if name != location[0]}
@@ -105,7 +105,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     is_changed = isinstance(definition.task, Counterfactual)
     is_compared = isinstance(definition.task, Preference)
     return definition.freeze(
-        translations=definition.filled_translations(),
+        translations=definition.fill_translations(),
         items=[_ITEM.model_copy(update={"changed": _CHANGED}) if is_changed else _ITEM],
         attention=[_attention(row) for row in definition.attention],
         conditions=[
@@ -113,7 +113,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
                 **condition.model_dump(exclude={"group", "represents", "quota"}),
                 revision=None,
                 shown={
-                    _ITEM.id: _shown(condition.explanation, definition.task).model_copy(
+                    _ITEM.id: _build_shown(condition.explanation, definition.task).model_copy(
                         update=_OTHER if is_compared and index % 2 else {}
                     )
                 }
@@ -126,7 +126,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     )
 
 
-def _shown(explanation: Explanation, task: Task) -> Shown:
+def _build_shown(explanation: Explanation, task: Task) -> Shown:
     return Shown(
         answer="Kolwen",
         facts=_FACTS if explanation in WITH_FACTS else None,

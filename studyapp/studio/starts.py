@@ -9,7 +9,7 @@ from typing import NamedTuple
 from studyapp.definition.exclusion_rules import RULES_2020, RULES_PICTURES
 from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.definition.tasks import Blocks
-from studyapp.studio.drafts import Draft, opened
+from studyapp.studio.drafts import Draft, open_draft
 from studyapp.studio.texts import CONSENT, DOES, DOES_PICTURES, INSTRUCTIONS, INSTRUCTIONS_PICTURES
 
 
@@ -108,13 +108,13 @@ def draft(
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
     if start.task:
-        return content | _of_task(start.task, dataset, systems)
+        return content | _build_task_parts(start.task, dataset, systems)
     if start.is_pictures:
-        return content | _of_pictures(content["conditions"])
+        return content | _build_picture_parts(content["conditions"])
     return content | ({"design": start.design} if start.design != "between" else {})
 
 
-def _of_pictures(conditions: Sequence[Draft]) -> Draft:
+def _build_picture_parts(conditions: Sequence[Draft]) -> Draft:
     """Return what is different in a study of pictures and programs."""
     return {
         "conditions": [{**condition, "explanation": "program"} for condition in conditions],
@@ -125,7 +125,7 @@ def _of_pictures(conditions: Sequence[Draft]) -> Draft:
     }
 
 
-def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
+def _build_task_parts(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     """Return what is different in a study with a task."""
     # A name to begin with, so that the preview has a change to show; the step says if it is unknown.
     source = {"source": f"{dataset}-changed"} if task == "counterfactual" and dataset else {}
@@ -148,4 +148,4 @@ def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
 
 def from_file(content: Draft, *, slug: str) -> Draft:
     """Return the draft that was read from a file, under the study's own name."""
-    return opened(content | {"study": slug})
+    return open_draft(content | {"study": slug})

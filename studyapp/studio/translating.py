@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from studyapp.definition.comparing import texts_to_translate
 from studyapp.definition.questionnaires import Question
-from studyapp.definition.translations import in_language, known_texts, labels_of
+from studyapp.definition.translations import labels_of, map_builtin_texts, translate_builtin_texts
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.drafts import Draft, task_of
 from studyapp.studio.widgets import Widget
@@ -36,7 +36,7 @@ def parts_of(draft: Draft) -> dict[str, list[Question]]:
         },
     }
     language = str(draft.get("language", "en"))
-    parts = {name: in_language(_questions(found), language) for name, found in rows.items()}
+    parts = {name: translate_builtin_texts(_questions(found), language) for name, found in rows.items()}
     task = task_of(draft)
     return parts | {"item": [*(texts_to_translate(task) if task else []), *parts["item"]]}
 
@@ -82,7 +82,7 @@ def _language(location: Location, draft: Draft, words: Mapping[str, Any], names:
             row.children.append(_text((*location, name), originals[name], words.get(name), {}))
     if isinstance(draft.get("instructions"), list):
         row.children.append(_instructions((*location, "instructions"), draft["instructions"], words))
-    builtin = known_texts(code)
+    builtin = map_builtin_texts(code)
     parts = parts_of(draft)
     for part, title in _PART_TITLES.items():
         texts = {question.key: question.text for question in parts[part]}

@@ -179,10 +179,10 @@ def _read(widget: Widget, sent: Sent) -> dict[Any, Any]:
             chosen = [widget.answers[one] for one in sent.get(widget.path, []) if one in widget.answers]
             return {widget.name: chosen} if chosen else {}
     text = sent.get(widget.path, [""])[-1].replace("\r\n", "\n").strip()
-    return _written(widget, text) if text else {}
+    return _parse_text(widget, text) if text else {}
 
 
-def _written(widget: Widget, text: str) -> dict[Any, Any]:
+def _parse_text(widget: Widget, text: str) -> dict[Any, Any]:
     """Return what one text says."""
     match widget.kind:
         case "number":
@@ -269,7 +269,7 @@ def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
     return fields if not is_new and "labels" in fields else {**fields, "ends": ends}
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as text for a field."""
     if value is None:
         return ""

@@ -6,13 +6,13 @@ from typing import Any
 from django import template
 
 from foundation.pages.paragraphs import paragraphs
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from studyapp.definition.suspicion_flags import Flag
 from studyapp.queries.flag_labels import FLAG_LABELS
 
 register = template.Library()
 register.filter(paragraphs)
-register.filter("link_label", translated)  # those that the site makes are English
+register.filter("link_label", translate_text)  # those that the site makes are English
 
 
 @register.filter

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import translation
 
-from accounts.access import existing, require, require_somewhere, user_of
+from accounts.access import require, require_existing, require_somewhere, user_of
 from accounts.actions.audit import record_reading
 from accounts.models import User
 from accounts.policy import Act, Roles
@@ -19,7 +19,7 @@ from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Study
 from studyapp.queries.access import acts_of
 from studyapp.queries.recruitment import is_person
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 from studyapp.views import participant_messages
 
 _LINK_COOKIE = "entry"
@@ -59,7 +59,7 @@ def participant_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
             return access_ended(request)
         if participant is None:
             return redirect("studyapp:consent", slug)
-        with translation.override(participant.language or frozen(participant.version).language):
+        with translation.override(participant.language or load_frozen_study(participant.version).language):
             return view(request, participant, *args, **kwargs)
 
     return page
@@ -72,7 +72,7 @@ def access_ended(request: HttpRequest) -> HttpResponse:
         return render(request, "studyapp/participant/message.html", context, status=410)
 
 
-def in_browser_language(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def use_browser_language(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Show a page without a participant in the language of the browser."""
 
     @wraps(view)
@@ -177,7 +177,7 @@ def study_page(act: Act, *, reads: str = "") -> Callable[..., Any]:
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @login_required
         @wraps(view)
-        def checked(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
+        def check_access(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
             user = user_of(request)
             study, roles = require_study(user, slug, act)
             access = cast("StudyRequest", request)
@@ -186,7 +186,7 @@ def study_page(act: Act, *, reads: str = "") -> Callable[..., Any]:
                 record_reading(by=user, subject=study, page=reads)
             return view(request, study, *args, **kwargs)
 
-        return checked
+        return check_access
 
     return decorate
 
@@ -198,7 +198,7 @@ def require_study(user: User, slug: str, act: Act) -> tuple[Study, Roles]:
         Http404: There is no such study, or the user has no role on it.
         PermissionDenied: No role of the user allows the act.
     """
-    study = existing(Study.objects.select_related("workspace").filter(slug=slug).first())
+    study = require_existing(Study.objects.select_related("workspace").filter(slug=slug).first())
     return study, require(user, act, study)
 
 
@@ -208,9 +208,9 @@ def workspaces_page(act: Act) -> Callable[..., Any]:
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @login_required
         @wraps(view)
-        def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        def check_access(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
             return view(request, require_somewhere(user_of(request), act), *args, **kwargs)
 
-        return checked
+        return check_access
 
     return decorate

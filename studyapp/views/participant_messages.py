@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from studyapp.definition.recruitment import WayBack, Why
 
 
-def declined(slug: str, back: WayBack) -> dict[str, Any]:
+def confirm_decline(slug: str, back: WayBack) -> dict[str, Any]:
     """Tell a person who declined that nothing was stored."""
     return {
         "title": "Touchstone",
@@ -24,7 +24,7 @@ def declined(slug: str, back: WayBack) -> dict[str, Any]:
     }
 
 
-def not_admitted(title: str, reason: str, back: WayBack) -> dict[str, Any]:
+def explain_refusal(title: str, reason: str, back: WayBack) -> dict[str, Any]:
     """Tell a person with a valid link why they cannot take part now."""
     return {
         "title": title,
@@ -34,7 +34,7 @@ def not_admitted(title: str, reason: str, back: WayBack) -> dict[str, Any]:
     }
 
 
-def without_link() -> dict[str, Any]:
+def ask_for_link() -> dict[str, Any]:
     """Ask a person without the cookie of an entry link to open the link."""
     return {
         "title": "Touchstone",
@@ -59,7 +59,7 @@ def access_ended() -> dict[str, Any]:
     }
 
 
-def withdrawn(how: str) -> dict[str, Any]:
+def confirm_withdrawal(how: str) -> dict[str, Any]:
     """Confirm a withdrawal; ``how`` is `delete` or `exclude`, as promised."""
     sentences = {
         "delete": _("Your answers and all other data about you in this study were deleted."),
@@ -72,7 +72,7 @@ def withdrawn(how: str) -> dict[str, Any]:
     }
 
 
-def not_arrived(title: str, why: Why, parameter: str) -> dict[str, Any]:
+def explain_bad_address(title: str, why: Why, parameter: str) -> dict[str, Any]:
     """Say what is wrong with the address that a recruitment platform opened."""
     filled = {"parameter": parameter}
     heading, reason = {

@@ -36,7 +36,13 @@ from studyapp.queries.question_pages import (
     viewer_of,
 )
 from studyapp.queries.recruitment import way_back_of
-from studyapp.queries.studies import CurrentPage, condition_names, current_page, image_slug, localised
+from studyapp.queries.studies import (
+    CurrentPage,
+    condition_names,
+    find_current_page,
+    image_slug,
+    load_translated_study,
+)
 from studyapp.rules.survey_pages import answers_of
 from studyapp.rules.time_limits import has_run_out, is_too_late, time_left
 from studyapp.web.comparison_html import comparison_html
@@ -48,9 +54,9 @@ from studyapp.web.participant_forms import (
     page_key,
     questions_html,
     rows,
-    wrong,
+    select_wrong_rows,
 )
-from studyapp.web.simulated_pages import outcome_context, part_context, shows
+from studyapp.web.simulated_pages import outcome_context, part_context, select_shown_parts
 from studyapp.web.stimulus_html import changed_html, instructions_html, stimulus_html
 
 
@@ -103,7 +109,7 @@ class Page:
         """The questions of this page, as this participant sees them."""
         if self.name is None or self.viewer is None:
             return []
-        content = localised(self.participant.version, self.participant.language)
+        content = load_translated_study(self.participant.version, self.participant.language)
         if isinstance(self.row, Trial):
             return item_questions(content, self.row, self.viewer, _)
         return page_questions(pages_on(content, self.name, self.viewer), self.number, self.earlier)[1]
@@ -111,7 +117,7 @@ class Page:
     @cached_property
     def is_shared(self) -> bool:
         """True if all participants of the viewer's conditions see this page alike."""
-        content = localised(self.participant.version, self.participant.language)
+        content = load_translated_study(self.participant.version, self.participant.language)
         return self.name is not None and is_same_for_all(content, self.name)
 
     def show(self) -> None:
@@ -120,14 +126,14 @@ class Page:
         if self.row and (is_later_page or self.row.shown_at is None):
             self.note_shown()
 
-    def elapsed(self, *, sent_at_the_end: bool) -> TimeUp:
+    def check_time_limit(self, *, sent_at_the_end: bool) -> TimeUp:
         """Return whether the time of the page is over.
 
         ``sent_at_the_end`` says that the browser sent the page because it was.
         """
         if not isinstance(self.row, Trial):
             return TimeUp(False, False)
-        limit = time_limit(localised(self.participant.version, ""), self.row)
+        limit = time_limit(load_translated_study(self.participant.version, ""), self.row)
         seconds = None if limit is None else seconds_on_page(self.row, timezone.now())
         has = has_run_out(seconds, limit, sent_at_the_end=sent_at_the_end)
         return TimeUp(has, is_too_late(seconds, limit))
@@ -148,16 +154,20 @@ class Page:
             if self.name == "survey"
             else instructions_html(version, language, self._reader()),
             "page_key": self.key,
-            "errors": tuple(wrong(filled or [])),
+            "errors": tuple(select_wrong_rows(filled or [])),
             "resume_token": link_tokens.resume_token(self.participant),
             "site_url": settings.SITE_URL,
             **mark,
         }
-        return form_context(localised(version, language), self.name, questions) | common | self.details()
+        return (
+            form_context(load_translated_study(version, language), self.name, questions)
+            | common
+            | self.details()
+        )
 
     def _reader(self) -> Viewer:
         """Return what decides the instructions: all conditions of a participant."""
-        return viewer_of(localised(self.participant.version, ""), self.participant)
+        return viewer_of(load_translated_study(self.participant.version, ""), self.participant)
 
 
 @lru_cache(maxsize=4096)
@@ -167,11 +177,11 @@ def _address(slug: str, name: str, *arguments: str | int) -> str:
 
 def page_of(participant: Participant) -> Page:
     """Return the one page that a participant may see now."""
-    content = localised(participant.version, participant.language)
+    content = load_translated_study(participant.version, participant.language)
 
     address = partial(_address, participant.version.study.slug)
 
-    match current_page(participant):
+    match find_current_page(participant):
         case CurrentPage(stage=StageResponse() as stage):
             name = cast("PageName", stage.stage)
             return Page(
@@ -213,7 +223,7 @@ def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
     version, language = trial.participant.version, trial.participant.language
     item_id = trial.item.external_id
     page = item_page_name(content, trial)
-    shows_condition, has_answer = shows(content, page)
+    shows_condition, has_answer = select_shown_parts(content, page)
     names = condition_names(trial) if shows_condition and page != INITIAL else ()
     if len(names) > 1:
         stimulus = comparison_html(version, names, item_id=item_id, language=language)
@@ -318,7 +328,7 @@ def survey_context(content: FrozenStudy, *, is_last: bool = True) -> dict[str, A
 
 def consent_context(content: FrozenStudy, language: str) -> dict[str, Any]:
     """Return the context of the consent page, which has no participant yet."""
-    offered = offered_languages(content)
+    offered = list_offered_languages(content)
     return {
         "title": content.shown_title,
         "consent": content.consent,
@@ -328,7 +338,7 @@ def consent_context(content: FrozenStudy, language: str) -> dict[str, Any]:
     }
 
 
-def offered_languages(content: FrozenStudy) -> dict[str, str]:
+def list_offered_languages(content: FrozenStudy) -> dict[str, str]:
     """Return the names of the languages that study and site share, by code."""
     spoken = {code for code, _name in settings.LANGUAGES}
     return {

@@ -18,27 +18,27 @@ from studyapp.actions.pages import note_honeypot
 from studyapp.actions.participants import check_room
 from studyapp.actions.recruitment import enter
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.question_flow import visible
+from studyapp.definition.question_flow import select_visible_questions
 from studyapp.definition.recruitment import WayBack
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.models import Device, EntryLink, Mode, Participant, Study, StudyVersion
 from studyapp.policies import Full, NotAdmitted, NotArrived, Outdated, check_admission, check_arrival
 from studyapp.queries.recruitment import title_shown, way_back_of_link
-from studyapp.queries.studies import frozen, latest_version, localised
+from studyapp.queries.studies import find_latest_version, load_frozen_study, load_translated_study
 from studyapp.rules.page_timing import PageTiming, parse_openings
 from studyapp.views import participant_messages, recruitment
 from studyapp.views.access import (
     access_ended,
     arrival_of,
-    in_browser_language,
     is_another_person,
     is_looking,
     link_of,
     participant_of,
     participant_page,
     remember_participant,
+    use_browser_language,
 )
-from studyapp.views.participant_pages import Page, consent_context, offered_languages, page_of
+from studyapp.views.participant_pages import Page, consent_context, list_offered_languages, page_of
 from studyapp.web import rate_limit
 from studyapp.web.participant_forms import new_consent_key, read_consent_key, rows
 from studyapp.web.posted_answers import parse_answers, parse_changes
@@ -46,7 +46,7 @@ from studyapp.web.shared_pages import render_shared
 
 
 @require_safe
-@in_browser_language
+@use_browser_language
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """Exchange an entry token and a platform's IDs for cookies.
 
@@ -74,39 +74,39 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@in_browser_language
+@use_browser_language
 def consent(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for consent; only agreeing creates a participant."""
     participant, link = participant_of(request, slug), link_of(request, slug)
     if participant is not None and (link is None or not is_another_person(request, link, participant)):
         return redirect(page_of(participant).url)
     if link is None:
-        return _no_link(request)
-    version, error = latest_version(link.study), ""
+        return _ask_for_link(request)
+    version, error = find_latest_version(link.study), ""
     try:
         if request.method == "POST" and request.POST.get("consent") == "yes":
-            return _enter(_consented(request, link, version))
+            return _enter(_create_from_consent(request, link, version))
         check_arrival(link, arrival_of(request, link))
         check_admission(link)
         if version is not None:
             check_room(version, link.mode)
     except NotArrived as refusal:
-        return recruitment.refused(request, link, "missing", refusal.parameter)
+        return recruitment.show_bad_address(request, link, "missing", refusal.parameter)
     except Outdated as refusal:
         error = str(refusal)
     except NotAdmitted as refusal:
-        return _refused(request, link, refusal)
+        return _show_refusal(request, link, refusal)
     if request.method == "POST" and request.POST.get("consent") == "no":
         return redirect("studyapp:declined", slug)
     if request.method == "POST" and not error:
         error = _("Please choose whether you want to take part.")
     assert version is not None  # an open study has been launched
-    language = _consent_language(request, frozen(version))
+    language = _consent_language(request, load_frozen_study(version))
     with translation.override(language):
         return _ask_consent(request, version, language, link.mode, error)
 
 
-def _consented(request: HttpRequest, link: EntryLink, version: StudyVersion | None) -> Participant:
+def _create_from_consent(request: HttpRequest, link: EntryLink, version: StudyVersion | None) -> Participant:
     if link.mode == Mode.BOT:
         rate_limit.leave_uncounted(request)
     page = read_consent_key(request.POST.get("page_key", ""))
@@ -115,7 +115,7 @@ def _consented(request: HttpRequest, link: EntryLink, version: StudyVersion | No
         link=link,
         public_id=page and page.public_id,
         shown=page and page.version,
-        language=_consent_language(request, frozen(version)) if version else "",
+        language=_consent_language(request, load_frozen_study(version)) if version else "",
         device=device if device in Device.values else "",
         arrival=arrival_of(request, link),
     )
@@ -123,7 +123,7 @@ def _consented(request: HttpRequest, link: EntryLink, version: StudyVersion | No
 
 def _consent_language(request: HttpRequest, content: FrozenStudy) -> str:
     """Return the chosen language, else the browser's, else the study's."""
-    offered = offered_languages(content)
+    offered = list_offered_languages(content)
     wanted = request.POST.get("language") or request.GET.get("language") or ""
     if wanted not in offered:
         wanted = translation.get_language_from_request(request)
@@ -133,7 +133,7 @@ def _consent_language(request: HttpRequest, content: FrozenStudy) -> str:
 def _ask_consent(
     request: HttpRequest, version: StudyVersion, language: str, mode: str, error: str
 ) -> HttpResponse:
-    context = consent_context(localised(version, language), language)
+    context = consent_context(load_translated_study(version, language), language)
     context |= {"page_key": new_consent_key(version.number), "mark": mode, "error": error}
     return render(request, "studyapp/participant/consent.html", context, status=422 if error else 200)
 
@@ -145,24 +145,24 @@ def _enter(participant: Participant) -> HttpResponse:
     return response
 
 
-def _refused(request: HttpRequest, link: EntryLink, refusal: NotAdmitted) -> HttpResponse:
+def _show_refusal(request: HttpRequest, link: EntryLink, refusal: NotAdmitted) -> HttpResponse:
     status = 403 if link.study.status == Study.Status.DRAFT else 410
     is_full = isinstance(refusal, Full)
     back = way_back_of_link(link, "full", arrival_of(request, link)) if is_full else WayBack()
-    context = participant_messages.not_admitted(title_shown(link), str(refusal), back)
+    context = participant_messages.explain_refusal(title_shown(link), str(refusal), back)
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 
-def _no_link(request: HttpRequest) -> HttpResponse:
-    context = participant_messages.without_link()
+def _ask_for_link(request: HttpRequest) -> HttpResponse:
+    context = participant_messages.ask_for_link()
     return render(request, "studyapp/participant/message.html", context, status=403)
 
 
 @require_safe
-@in_browser_language
-def declined(request: HttpRequest, slug: str) -> HttpResponse:
+@use_browser_language
+def show_declined(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the page for a person who declined. Nothing is stored."""
-    context = participant_messages.declined(slug, recruitment.way_back(request, slug, "no_consent"))
+    context = participant_messages.confirm_decline(slug, recruitment.way_back(request, slug, "no_consent"))
     return render(request, "studyapp/participant/message.html", context)
 
 
@@ -211,13 +211,13 @@ def _submit(request: HttpRequest, participant: Participant, page: Page) -> HttpR
         return _go(page.url, _STALE)
     sent = dict(request.POST.lists())
     answers, errors = parse_answers(page.questions, sent, page.earlier)
-    time_up = page.elapsed(sent_at_the_end="time_is_up" in request.POST)
+    time_up = page.check_time_limit(sent_at_the_end="time_is_up" in request.POST)
     if errors and not time_up.has_run_out:
         context = page.context(rows(page.questions, sent, errors))
         return render(request, page.template, context, status=422)
     if request.POST.get(HONEYPOT_FIELD):
         note_honeypot(participant=participant, page=page.name)
-    shown = visible(page.questions, {**page.earlier, **answers})
+    shown = select_visible_questions(page.questions, {**page.earlier, **answers})
     changes, timing = parse_changes(shown, sent), PageTiming.parse(request.POST)
     more: dict[str, Any] = {}
     if page.name == "item":

@@ -15,17 +15,17 @@ from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import NotFound
 from foundation.pages.filled_fields import FilledField
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from studyapp.actions import privacy as actions
 from studyapp.models import Participant, Study
 from studyapp.queries.privacy import participant_named, participant_with_code, promises
-from studyapp.queries.studies import localised
+from studyapp.queries.studies import load_translated_study
 from studyapp.views import participant_messages
-from studyapp.views.access import in_browser_language, study_page
+from studyapp.views.access import study_page, use_browser_language
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@in_browser_language
+@use_browser_language
 def withdraw(request: HttpRequest) -> HttpResponse:
     """Ask for the withdrawal code, then once more; do what was promised."""
     if request.method != "POST":
@@ -35,7 +35,7 @@ def withdraw(request: HttpRequest) -> HttpResponse:
         return _ask(request, _("This code is not valid. Please compare it with the code that you received."))
     if "sure" not in request.POST and participant.status != Participant.Status.WITHDRAWN:
         return _ask_again(request, participant)
-    context = participant_messages.withdrawn(actions.withdraw(participant=participant))
+    context = participant_messages.confirm_withdrawal(actions.withdraw(participant=participant))
     return render(request, "studyapp/participant/message.html", context)
 
 
@@ -45,7 +45,7 @@ def _ask(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _ask_again(request: HttpRequest, participant: Participant) -> HttpResponse:
-    content = localised(participant.version, translation.get_language() or "")
+    content = load_translated_study(participant.version, translation.get_language() or "")
     context = {
         "title": content.shown_title,
         "code": request.POST["code"],
@@ -82,7 +82,7 @@ def study_privacy(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         participant = participant_named(study, form.cleaned_data["person"])
     except NotFound as error:
-        form.add_error("person", translated_error(error))
+        form.add_error("person", translate_error(error))
         return _page(request, study, form)
     deletes = form.cleaned_data["act"] == "delete"
     act = actions.delete_participant if deletes else actions.anonymise_participant

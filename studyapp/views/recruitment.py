@@ -20,7 +20,12 @@ from studyapp.definition.recruitment import (
     read_arrival,
 )
 from studyapp.models import EntryLink
-from studyapp.queries.recruitment import known_participant, recruitment_of, title_shown, way_back_of_link
+from studyapp.queries.recruitment import (
+    find_earlier_participant,
+    recruitment_of,
+    title_shown,
+    way_back_of_link,
+)
 from studyapp.views import participant_messages
 from studyapp.views.access import (
     arrival_of,
@@ -44,10 +49,10 @@ def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
     try:
         arrival = None if recruitment is None else _arrival(request, recruitment)
     except BadArrival as refusal:
-        return refused(request, link, refusal.why, refusal.parameter)
+        return show_bad_address(request, link, refusal.why, refusal.parameter)
     except KeysUnavailable:
         return _try_later(request, link)
-    participant = known_participant(link.study, link.mode, arrival) if arrival is not None else None
+    participant = find_earlier_participant(link.study, link.mode, arrival) if arrival is not None else None
     if participant is not None and arrival is not None:
         if is_looking(request):
             actions.come_back(participant=participant, arrival=arrival)
@@ -64,7 +69,7 @@ def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
 def _arrival(request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
     sent = request.GET.dict()
     if recruitment.signed_urls:
-        sent |= prolific_signature.verified(
+        sent |= prolific_signature.verify_ids(
             sent, jwks_url=settings.PROLIFIC_JWKS_URL, site_url=settings.SITE_URL
         )
     return read_arrival(recruitment, sent)
@@ -76,9 +81,9 @@ def way_back(request: HttpRequest, slug: str, outcome: Outcome) -> WayBack:
     return WayBack() if link is None else way_back_of_link(link, outcome, arrival_of(request, link))
 
 
-def refused(request: HttpRequest, link: EntryLink, why: Why, parameter: str) -> HttpResponse:
+def show_bad_address(request: HttpRequest, link: EntryLink, why: Why, parameter: str) -> HttpResponse:
     """Show that the address lacks something the platform should have sent."""
-    context = participant_messages.not_arrived(title_shown(link), why, parameter)
+    context = participant_messages.explain_bad_address(title_shown(link), why, parameter)
     status = 200 if why == "preview" else 400
     return render(request, "studyapp/participant/message.html", context, status=status)
 

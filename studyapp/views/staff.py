@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
-from accounts.current_workspace import chosen_workspace
+from accounts.current_workspace import find_chosen_workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.pages import charts
@@ -24,7 +24,7 @@ from studyapp.actions.running import restore_study
 from studyapp.models import Study
 from studyapp.queries import overview
 from studyapp.queries.answer_quotas import answer_quotas
-from studyapp.queries.excluded import excluded_counts
+from studyapp.queries.excluded import count_excluded_trials
 from studyapp.queries.looks import condition_looks
 from studyapp.queries.progress import ModeProgress, studies_with_counts, study_progress
 from studyapp.rules import states
@@ -39,7 +39,7 @@ from studyapp.web.tables import STUDIES
 def studies(request: HttpRequest) -> HttpResponse:
     """List the studies that the user may see, with their status."""
     user = user_of(request)
-    workspace = chosen_workspace(request)
+    workspace = find_chosen_workspace(request)
     table = STUDIES.of(request.GET)
     rows = studies_with_counts(user, workspace).order_by(*table.order())
     return render(request, "studyapp/staff/studies.html", {"studies": rows, "table": table})
@@ -70,10 +70,10 @@ def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
     modes = study_progress(study)
     live = modes[0]
     arrivals, times = overview.arrivals(study), overview.times(study)
-    submitted, excluded = excluded_counts(study)
-    flagged = overview.flagged_live(study)
+    submitted, excluded = count_excluded_trials(study)
+    flagged = overview.count_flagged_participants(study)
     return {
-        "modes": drawn_modes(study, modes),
+        "modes": build_mode_bars(study, modes),
         "states": PROGRESS_LABELS,
         "answer_quotas": answer_quotas(study),
         "completed": live.completed,
@@ -84,7 +84,7 @@ def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
         "flagged": flagged,
         "next": [
             act
-            for act in overview.next_acts(study, live, flagged=flagged, user=user_of(request))
+            for act in overview.list_next_acts(study, live, flagged=flagged, user=user_of(request))
             if act.act in request.may
         ],
         "arrivals": charts.columns([(_moment(bar.start, arrivals.by), bar.count) for bar in arrivals.bars]),
@@ -93,7 +93,7 @@ def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
     }
 
 
-def drawn_modes(study: Study, modes: list[ModeProgress]) -> list[tuple[ModeProgress, list[ConditionBar]]]:
+def build_mode_bars(study: Study, modes: list[ModeProgress]) -> list[tuple[ModeProgress, list[ConditionBar]]]:
     """Return the progress of each mode with the bars of its conditions."""
     looks = condition_looks(study)
     return [

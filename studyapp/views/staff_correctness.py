@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import existing, require, require_somewhere, user_of
+from accounts.access import require, require_existing, require_somewhere, user_of
 from accounts.policy import Act
 from foundation.errors import BadFile
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.translated_messages import errors_shown, translate_error
 from predictions.articles import articles
 from predictions.models import PredictionRun
 from studyapp.actions import correctness as actions
@@ -24,8 +24,8 @@ from studyapp.queries import correctness
 from studyapp.queries.access import JudgedRun, reach_of, run_numbered, runs_to_judge
 from studyapp.queries.designs import Design, design
 from studyapp.queries.drafts import definition_of
-from studyapp.queries.own_answers import asks_own_answers, missed_answers_of_people
-from studyapp.queries.studies import latest_version
+from studyapp.queries.own_answers import find_missed_answers_of_people, has_own_answer_task
+from studyapp.queries.studies import find_latest_version
 from studyapp.views.access import study_page
 from studyapp.web.staff_forms import ProposalsForm, SettleForm, VerdictForm
 from studyapp.web.tables import QUEUES
@@ -36,12 +36,12 @@ def run_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
     @login_required
     @wraps(view)
-    def checked(request: HttpRequest, pk: int, *args: object, **kwargs: object) -> HttpResponse:
-        run = existing(run_numbered(pk))
+    def check_access(request: HttpRequest, pk: int, *args: object, **kwargs: object) -> HttpResponse:
+        run = require_existing(run_numbered(pk))
         require(user_of(request), Act.JUDGE, JudgedRun(run))
         return view(request, run, *args, **kwargs)
 
-    return checked
+    return check_access
 
 
 @require_safe
@@ -69,9 +69,9 @@ def run(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 @run_page
 def queue_run(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Queue all answers of a run that differ from the gold answer."""
-    _queued(
+    _confirm_queued(
         request,
-        actions.queue_answers(answers=correctness.missed_answers(run), by=user_of(request)),
+        actions.queue_answers(answers=correctness.find_missed_answers(run), by=user_of(request)),
     )
     return redirect("studyapp:correctness_run", run.pk)
 
@@ -90,7 +90,7 @@ def import_proposals(request: HttpRequest, run: PredictionRun) -> HttpResponse:
                 by=user_of(request),
             )
         except BadFile as error:
-            form.add_error("file", translated_error(error))
+            form.add_error("file", translate_error(error))
         else:
             messages.success(
                 request,
@@ -109,10 +109,10 @@ def judge(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     A judge who has finished a run goes on with another one on the same dataset.
     """
     user = user_of(request)
-    judged = correctness.next_answer(run, user)
+    judged = correctness.find_next_answer(run, user)
     if judged is None:
         for other in runs_to_judge(user).filter(dataset=run.dataset_id).exclude(pk=run.pk):
-            if correctness.next_answer(other, user):
+            if correctness.find_next_answer(other, user):
                 messages.success(
                     request, _("You have judged all answers in that queue. This is the next one.")
                 )
@@ -168,13 +168,13 @@ def settle(request: HttpRequest, run: PredictionRun, answer: int) -> HttpRespons
 def study(request: HttpRequest, study: Study) -> HttpResponse:
     """Show what a launch would count as correct, and later decisions."""
     plan = _plan(request, study)
-    version = latest_version(study)
+    version = find_latest_version(study)
     context = {
         "study": study,
         "conditions": correctness.correctness_of_design(plan) if plan else [],
         "version": version,
-        "has_own_answers": asks_own_answers(study),
-        "later": len(correctness.later_decisions(version)) if version else 0,
+        "has_own_answers": has_own_answer_task(study),
+        "later": len(correctness.find_later_decisions(version)) if version else 0,
     }
     return render(request, "studyapp/staff/correctness/study.html", context)
 
@@ -184,17 +184,17 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 def queue_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Queue the shown answers that differ from gold, and begin to judge."""
     by, new = user_of(request), 0
-    if asks_own_answers(study):
-        own = missed_answers_of_people(study)
+    if has_own_answer_task(study):
+        own = find_missed_answers_of_people(study)
         new = actions.queue_answers(answers=own, study=study, by=by, from_people=True)
     plan = _plan(request, study)
     if plan is not None:
-        shown = correctness.missed_answers_of_design(plan)
+        shown = correctness.find_missed_answers_of_design(plan)
         new += actions.queue_answers(answers=shown, study=study, by=by)
     if plan is not None or new:
-        _queued(request, new)
+        _confirm_queued(request, new)
     for condition in plan.conditions if plan else ():
-        if condition.run and correctness.next_answer(condition.run, by):
+        if condition.run and correctness.find_next_answer(condition.run, by):
             return redirect("studyapp:correctness_judge", condition.run.pk)
     return redirect("studyapp:correctness_study", study.slug)
 
@@ -203,7 +203,7 @@ def queue_study(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def apply_decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """Apply decisions made since the launch to the newest version."""
-    version = latest_version(study)
+    version = find_latest_version(study)
     if version is None:
         messages.error(request, _("This study has not been launched yet."))
     else:
@@ -220,11 +220,11 @@ def _plan(request: HttpRequest, study: Study) -> Design | None:
     try:
         return design(definition_of(study), study.workspace)
     except StudyRefused as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return None
 
 
-def _queued(request: HttpRequest, new: int) -> None:
+def _confirm_queued(request: HttpRequest, new: int) -> None:
     messages.success(
         request,
         ngettext("Queued %(number)d new answer.", "Queued %(number)d new answers.", new) % {"number": new},
@@ -249,7 +249,7 @@ def _answer_page(
         "form": form,
         "explained": explained,
         "others": others,
-        "counts": correctness.counts_of(run),
+        "counts": correctness.count_queue(run),
         "proposals": judged.proposals.all(),
     }
     return render(request, "studyapp/staff/correctness/answer.html", context, status=status)
@@ -270,12 +270,12 @@ def _run_page(
     context = {
         "run": run,
         "studies": JudgedRun(run).studies_of(user_of(request)),
-        "counts": correctness.counts_of(run),
+        "counts": correctness.count_queue(run),
         "agreement": correctness.judge_agreement(run),
         "disagreed": disagreed,
-        "settled": correctness.settled(run),
+        "settled": correctness.list_settled_answers(run),
         "proposals": proposals or ProposalsForm(),
         "refused": failed[1] if failed else proposals,
-        "left": correctness.next_answer(run, user_of(request)) is not None,
+        "left": correctness.find_next_answer(run, user_of(request)) is not None,
     }
     return render(request, "studyapp/staff/correctness/run.html", context, status=status)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.access import require_somewhere, user_of
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from studyapp.actions.running import duplicate_study
 from studyapp.definition.version_diff import Difference, differences
 from studyapp.errors import StudyRefused
@@ -48,7 +48,7 @@ def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
                 by=user_of(request),
             )
         except TouchstoneError as error:
-            form.add_error("slug", translated_error(error))
+            form.add_error("slug", translate_error(error))
         else:
             messages.success(request, _("Study duplicated. This is the copy."))
             return redirect("studyapp:staff_study", copy.slug)
@@ -69,7 +69,7 @@ def compare(request: StudyRequest, study: Study) -> HttpResponse:
         try:
             contents[DRAFT] = design(definition_of(study), study.workspace).content.canonical()
         except StudyRefused as error:
-            problem = translated_error(error)
+            problem = translate_error(error)
     names = list(contents)
     chosen = [request.GET.get(name, "") for name in ("before", "after")]
     defaults = [names[-2] if len(names) > 1 else "", names[-1] if names else ""]
@@ -106,11 +106,11 @@ def _row(difference: Difference, questions: dict[str, str]) -> dict[str, Any]:
         "path": [questions.get(part, part) for part in difference.path],
         "ids": difference.path,
         "kind": difference.kind,
-        "before": "" if difference.kind == "added" else _shown(difference.before),
-        "after": "" if difference.kind == "removed" else _shown(difference.after),
+        "before": "" if difference.kind == "added" else _format_value(difference.before),
+        "after": "" if difference.kind == "removed" else _format_value(difference.after),
     }
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"

@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import existing, user_of
+from accounts.access import require_existing, user_of
 from accounts.models import Role
 from accounts.policy import Act
 from studyapp.actions import shares as actions
@@ -43,7 +43,7 @@ def share(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def end_share(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """End a share of a study."""
-    share = existing(shares_of(study).filter(pk=pk).first())
+    share = require_existing(shares_of(study).filter(pk=pk).first())
     actions.end_share(study=study, user=share.user, role=Role(share.role), by=user_of(request))
     messages.success(request, _("Share with %(name)s ended.") % {"name": share.user.username})
     # A user who ended the share that let them in would not see the page of members again.

@@ -14,31 +14,31 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import existing, user_of
+from accounts.access import require_existing, user_of
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.pages.spreadsheet import write_csv
-from foundation.translated_messages import errors_shown, translated, translated_error
+from foundation.translated_messages import errors_shown, translate_error, translate_text
 from jobs.queries import jobs_of
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.definition.payments import PaymentOrder
-from studyapp.exports.payments import ID_COLUMNS, external_id_rows, payment_file
+from studyapp.exports.payments import ID_COLUMNS, build_external_id_rows, payment_file
 from studyapp.models import Payment, Study
 from studyapp.payments import PayOptions
 from studyapp.queries.own_answers import bonuses, currency
 from studyapp.queries.payments import (
+    compute_payable_bonuses,
     group_counts,
     group_of,
-    live_submissions,
-    paid_total,
-    payable_bonuses,
+    list_live_submissions,
     payments_of,
     plan_payments,
     state_counts,
+    sum_paid_amounts,
 )
 from studyapp.views.access import study_page
-from studyapp.views.staff_results import attached, start_job
+from studyapp.views.staff_results import build_attachment, start_job
 from studyapp.web.payment_forms import GROUP_LABELS, OrderForm, PaymentsForm
 from studyapp.web.tables import SUBMISSIONS
 
@@ -60,11 +60,11 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
     form = OrderForm(request.POST, request.FILES, promised=currency(study))
     if not form.is_valid():
         return _page(request, study, order=form, status=422)
-    order = form.order(partial(payable_bonuses, study))
+    order = form.order(partial(compute_payable_bonuses, study))
     try:
         plan = plan_payments(study, order)
     except TouchstoneError as error:
-        form.add_error(None, translated_error(error))
+        form.add_error(None, translate_error(error))
         return _page(request, study, order=form, status=422)
     record_reading(by=user_of(request), subject=study, page="payments")
     agreed = {
@@ -77,7 +77,7 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
         "has_key": bool(settings.PROLIFIC_API_TOKEN),
         "plan": plan,
         "lines": [
-            (line, Payment.Kind(line.kind).label, _state_of(line.earlier), translated(line.obstacle))
+            (line, Payment.Kind(line.kind).label, _state_of(line.earlier), translate_text(line.obstacle))
             for line in plan.lines
         ],
         "counts": [(Payment.Kind(kind).label, number) for kind, number in plan.counts.items()],
@@ -99,7 +99,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, _("The list is older than an hour. Look at it again before you start."))
         return redirect("studyapp:staff_payments", study.slug)
     except TouchstoneError as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         return redirect("studyapp:staff_payments", study.slug)
     return start_job(request, study, "pay_participants", PayOptions(study=study.pk))
 
@@ -115,7 +115,7 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def settle(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Settle an unknown payment that a person looked up."""
-    payment = existing(payments_of(study).filter(pk=pk).first())
+    payment = require_existing(payments_of(study).filter(pk=pk).first())
     with errors_shown(request, TouchstoneError):
         settle_unknown(payment=payment, was_paid=request.POST.get("paid") == "yes", by=user_of(request))
         messages.success(request, _("Payment settled."))
@@ -126,7 +126,7 @@ def settle(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def download_external_ids(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the platform's IDs of participants with the codes that they saw."""
-    return _csv(request, study, "external_ids", ID_COLUMNS, external_id_rows(study))
+    return _csv(request, study, "external_ids", ID_COLUMNS, build_external_id_rows(study))
 
 
 @require_POST
@@ -152,7 +152,7 @@ def _page(
     counts, states = group_counts(study), state_counts(study)
     table = SUBMISSIONS.of(request.GET)
     group = request.GET.get("group", "")
-    people = [(ids, group_of(ids.participant)) for ids in live_submissions(study)] if group else []
+    people = [(ids, group_of(ids.participant)) for ids in list_live_submissions(study)] if group else []
     state = request.GET.get("state", "")
     rows = payments_of(study, state=state if state in Payment.State.values else "")[:SHOWN]
     context = {
@@ -170,7 +170,7 @@ def _page(
         "unknown": states.get(Payment.State.UNKNOWN, 0),
         "state": state,
         "payments": rows,
-        "totals": sorted(paid_total(study).items()),
+        "totals": sorted(sum_paid_amounts(study).items()),
         "order_form": order or OrderForm(promised=currency(study)),
         "file_form": file or PaymentsForm(promised=currency(study)),
         "refused": order or file,
@@ -198,4 +198,4 @@ def _csv(
     write_csv(file, header, rows)
     record_reading(by=user_of(request), subject=study, page=kind)
     text = file.getvalue() if header else file.getvalue().partition("\n")[2]
-    return attached(text, f"{study.slug}-{kind.replace('_', '-')}.csv", "text/csv; charset=utf-8")
+    return build_attachment(text, f"{study.slug}-{kind.replace('_', '-')}.csv", "text/csv; charset=utf-8")

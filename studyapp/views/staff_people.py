@@ -16,18 +16,18 @@ from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import NotFound, TouchstoneError
 from foundation.pages.tables import SortedTable
-from foundation.pages.whole_numbers import whole_number
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.pages.whole_numbers import parse_whole_number
+from foundation.translated_messages import errors_shown, translate_error
 from studyapp.actions import exclusions, privacy
 from studyapp.actions.participants import replace_link as make_new_link
 from studyapp.actions.participants import revoke_links
 from studyapp.exports.responses import response_data, response_page
 from studyapp.models import ExternalIds, Participant, Study
 from studyapp.queries.looks import condition_looks, group_labels
-from studyapp.queries.people import PeoplePage, Person, Step, people_page, person_named, way_of
-from studyapp.queries.privacy import stored_data
+from studyapp.queries.people import PeoplePage, Person, Step, person_named, read_people_page, way_of
+from studyapp.queries.privacy import read_stored_data
 from studyapp.queries.responses import ResponseFilter
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import load_frozen_study
 from studyapp.views.access import StudyRequest, study_page
 from studyapp.web.event_labels import EVENT_LABELS
 from studyapp.web.participant_forms import BEHAVIOUR_LABELS
@@ -41,10 +41,10 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the participants that the filters let through, the latest first."""
     form = PeopleForm(request.GET, study=study)
     table = PEOPLE.of(request.GET)
-    page = people_page(
+    page = read_people_page(
         study,
-        form.chosen(),
-        before=whole_number(request.GET.get("before", "")),
+        form.build_filter(),
+        before=parse_whole_number(request.GET.get("before", "")),
         order=() if table.is_default else table.order(),
         number=table.number,
     )
@@ -58,12 +58,12 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "table": table,
         "is_filtered": any(request.GET.get(name) for name in form.fields),
         "first": table.address() if request.GET.get("before") or table.number > 1 else "",
-        "next": _next(table, page),
+        "next": _build_next_link(table, page),
     }
     return render(request, "studyapp/staff/people.html", context)
 
 
-def _next(table: SortedTable, page: PeoplePage) -> str:
+def _build_next_link(table: SortedTable, page: PeoplePage) -> str:
     if page.after is not None:
         return table.address(before=page.after)
     return table.address(page=table.number + 1) if page.has_more else ""
@@ -95,7 +95,7 @@ def export_person(request: StudyRequest, study: Study, person: str) -> HttpRespo
     row = _person(study, person).row
     if row.status == Participant.Status.WITHDRAWN:
         raise Http404  # whose answers no page shows; `export_participant` prints them for the person
-    response = JsonResponse(stored_data(row), json_dumps_params={"indent": 2})
+    response = JsonResponse(read_stored_data(row), json_dumps_params={"indent": 2})
     response["Content-Disposition"] = f'attachment; filename="{person}.json"'
     return response
 
@@ -167,7 +167,7 @@ def _page(
         "new_link": new_link,
         "link_days": settings.PARTICIPANT_LINK_DAYS,
         "external": ExternalIds.objects.filter(participant=row).first() if may_identify else None,
-        "promise": frozen(row.version).privacy.withdrawal,
+        "promise": load_frozen_study(row.version).privacy.withdrawal,
         "refused": failed and failed[1],
         "forms": [
             (name, failed[1] if failed and failed[0] == name else ReasonForm(prefix=name)) for name in names
@@ -194,13 +194,13 @@ def _steps(study: Study, person: Person) -> list[dict[str, Any]]:
     if any(step.kind == "item" for step in steps):
         data = response_data(study)
         own = ResponseFilter(participant=person.row.public_id)
-        content = frozen(person.row.version)
+        content = load_frozen_study(person.row.version)
         size = content.pages + len(content.practice) + 1
         marks = {row["item_id"]: row["excluded_by"] for row in response_page(data, own, size=size).rows}
-    return [_shown(step, marks) for step in steps]
+    return [_describe_step(step, marks) for step in steps]
 
 
-def _shown(step: Step, marks: dict[str, Any]) -> dict[str, Any]:
+def _describe_step(step: Step, marks: dict[str, Any]) -> dict[str, Any]:
     if step.event is None:
         return {"step": step, "excluded_by": marks.get(step.title) if step.kind == "item" else None}
     label = EVENT_LABELS.kind_label(step.event.kind)
@@ -211,4 +211,4 @@ def _person(study: Study, public_id: str) -> Person:
     try:
         return person_named(study, public_id)
     except NotFound as error:
-        raise Http404(translated_error(error)) from error
+        raise Http404(translate_error(error)) from error

@@ -11,25 +11,25 @@ from django.views.decorators.http import require_safe
 
 from accounts.policy import Act
 from studyapp.models import Study
-from studyapp.queries.studies import latest_version, localised
+from studyapp.queries.studies import find_latest_version, load_translated_study
 from studyapp.views.access import study_page
-from studyapp.views.studio_preview import FRAME_CSP, choices, offers, shown
+from studyapp.views.studio_preview import FRAME_CSP, build_preview_form, choices, render_preview
 
 
 @require_safe
 @study_page(Act.STUDY_SEE)
 def preview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a page of the newest version at two widths, each in a frame."""
-    version = latest_version(study)
+    version = find_latest_version(study)
     if version is None:
         messages.error(request, _("Launch the study to preview its pages."))
         return redirect("studyapp:staff_study", study.slug)
-    content = localised(version, "")
+    content = load_translated_study(version, "")
     chosen = choices(content, request.GET)
     context = {
         "study": study,
         "version": version,
-        "preview": offers(content, chosen),
+        "preview": build_preview_form(content, chosen),
         "query": urlencode(chosen),
     }
     return render(request, "studyapp/staff/preview.html", context)
@@ -41,8 +41,8 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
 @xframe_options_sameorigin
 def preview_page(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a page of the newest version, chosen in the address."""
-    version = latest_version(study)
+    version = find_latest_version(study)
     if version is None:
         raise Http404(_("Launch the study to preview its pages."))
-    content = localised(version, "")
-    return shown(request, study, content, choices(content, request.GET))
+    content = load_translated_study(version, "")
+    return render_preview(request, study, content, choices(content, request.GET))

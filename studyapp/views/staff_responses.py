@@ -6,7 +6,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.policy import Act
-from foundation.pages.whole_numbers import whole_number
+from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.downloads import ResponsesOptions
 from studyapp.exports.responses import (
     ResponsePage,
@@ -19,7 +19,7 @@ from studyapp.exports.responses import (
 from studyapp.exports.rows import StudyData
 from studyapp.models import Study
 from studyapp.queries.looks import condition_looks
-from studyapp.queries.responses import Key, filtered_trials
+from studyapp.queries.responses import Key, filter_trials
 from studyapp.views.access import study_page
 from studyapp.views.staff_results import start_job
 from studyapp.web.results_forms import ResponsesForm
@@ -35,7 +35,7 @@ def responses(request: HttpRequest, study: Study) -> HttpResponse:
     form = ResponsesForm(
         request.GET, study=study, columns=[column.name for column in columns], items=questions
     )
-    chosen = form.chosen()
+    chosen = form.build_filter()
     picked = form.cleaned_data.get("column") or default_columns(data)
     shown = [column for column in columns if column.name in picked]
     page = response_page(data, chosen, after=_key(request.GET.get("after", "")))
@@ -48,8 +48,8 @@ def responses(request: HttpRequest, study: Study) -> HttpResponse:
         "picked": picked,
         "questions": questions,
         "rows": [(row, list(zip(shown, cells(shown, row), strict=True))) for row in page.rows],
-        "total": filtered_trials(study, chosen).count(),
-        "next": _next(page, query.urlencode()),
+        "total": filter_trials(study, chosen).count(),
+        "next": _build_next_link(page, query.urlencode()),
         "query": query.urlencode(),
         "looks": condition_looks(study),
         "is_first": "after" not in request.GET,
@@ -65,7 +65,7 @@ def export_responses(request: HttpRequest, study: Study) -> HttpResponse:
     data = response_data(study)
     names = [column.name for column in response_columns(data)]
     form = ResponsesForm(request.GET, study=study, columns=names, items=_questions(data))
-    chosen = form.chosen()
+    chosen = form.build_filter()
     picked = form.cleaned_data.get("column") or default_columns(data)
     options = ResponsesOptions(study=study.pk, filter=chosen, columns=tuple(picked))
     return start_job(request, study, "export_responses", options)
@@ -79,11 +79,11 @@ def _questions(data: StudyData) -> dict[str, str]:
 
 def _key(text: str) -> Key | None:
     participant, _dot, position = text.partition(".")
-    key = whole_number(participant), whole_number(position)
+    key = parse_whole_number(participant), parse_whole_number(position)
     return None if key[0] is None or key[1] is None else (key[0], key[1])
 
 
-def _next(page: ResponsePage, query: str) -> str:
+def _build_next_link(page: ResponsePage, query: str) -> str:
     if page.after is None:
         return ""
     participant, position = page.after

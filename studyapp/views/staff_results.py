@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, existing, user_of
+from accounts.access import NOT_THERE, require_existing, user_of
 from accounts.actions.audit import record_export
 from accounts.policy import Act
 from analysis.report.page import SORTING_HASH
@@ -119,7 +119,7 @@ def download_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse
     if not path.is_file():
         raise Http404(str(NOT_THERE))
     record_export(by=user_of(request), subject=study, kind="report")
-    return attached(path.read_bytes(), f"{study.slug}-report.zip", "application/zip")
+    return build_attachment(path.read_bytes(), f"{study.slug}-report.zip", "application/zip")
 
 
 @require_POST
@@ -169,7 +169,7 @@ def _page(
         "is_launched": study.versions.exists(),
         "reports": reports,
         "newest": newest,
-        "first": _first_screen(study, newest) if newest else None,
+        "first": _build_first_screen(study, newest) if newest else None,
         "is_old": newest is not None and newest.data != data_state(study, newest.mode),
         **_jobs(request, study),
         "report_form": report or ReportForm(study=study),
@@ -189,13 +189,13 @@ def _jobs(request: HttpRequest, study: Study) -> dict[str, list[Job]]:
     }
 
 
-def _first_screen(study: Study, report: Report) -> dict[str, Any]:
+def _build_first_screen(study: Study, report: Report) -> dict[str, Any]:
     """Return the headline, the key chart and the rank table of a report."""
     summary = Summary.model_validate(report.summary)
     labels, looks = condition_labels(study), condition_looks(study)
     factor = FACTORS.get(measure_unit(summary.measure), 1)
 
-    def scaled(value: float | None) -> float | None:
+    def scale_value(value: float | None) -> float | None:
         return None if value is None else value * factor
 
     shapes, zero = charts.intervals(
@@ -204,8 +204,8 @@ def _first_screen(study: Study, report: Report) -> dict[str, Any]:
                 labels.get(row.condition, row.condition),
                 looks.get(row.condition, ""),
                 row.value * factor,
-                scaled(row.low),
-                scaled(row.high),
+                scale_value(row.low),
+                scale_value(row.high),
             )
             for row in summary.estimates
         ]
@@ -246,18 +246,18 @@ def _difference(summary: Summary, labels: dict[str, str], factor: float) -> dict
 
 
 def _report(study: Study, pk: int) -> Report:
-    return existing(study.reports.select_related("version").filter(pk=pk).first())
+    return require_existing(study.reports.select_related("version").filter(pk=pk).first())
 
 
 def _text(request: HttpRequest, study: Study, kind: str, write: Any) -> HttpResponse:
     with errors_shown(request, TouchstoneError):
         text = write()
         record_export(by=user_of(request), subject=study, kind=kind)
-        return attached(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
+        return build_attachment(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
     return redirect("studyapp:staff_results", study.slug)
 
 
-def attached(content: str | bytes, name: str, kind: str) -> HttpResponse:
+def build_attachment(content: str | bytes, name: str, kind: str) -> HttpResponse:
     """Return a file as a download."""
     response = HttpResponse(content, content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -16,16 +16,16 @@ from accounts.actions.audit import record_export
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.pages.spreadsheet import csv_download
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.translated_messages import errors_shown, translate_error
 from studyapp.actions import running as actions
-from studyapp.exports.estimates import running_estimates
+from studyapp.exports.estimates import compute_running_estimates
 from studyapp.models import Condition, Event, Study
-from studyapp.queries.flags import flag_counts, flagged_participants
+from studyapp.queries.flags import flag_counts, list_flagged_participants
 from studyapp.queries.log import LOG_COLUMNS, LogFilter, actors, kinds, log, log_rows, notes
 from studyapp.queries.looks import group_labels
-from studyapp.queries.overview import flagged_live
-from studyapp.queries.progress import archived_studies, drop_outs
-from studyapp.queries.studies import AlteredVersion, latest_version
+from studyapp.queries.overview import count_flagged_participants
+from studyapp.queries.progress import drop_outs, list_archived_studies
+from studyapp.queries.studies import AlteredVersion, find_latest_version
 from studyapp.views.access import study_page
 from studyapp.web.event_labels import EVENT_LABELS
 from studyapp.web.staff_forms import ConditionForm, LogForm, NoteForm
@@ -38,7 +38,7 @@ FEWEST = 5  # participants of a condition; a bootstrap of fewer gives confidence
 
 @require_safe
 @study_page(Act.STUDY_RESULTS, reads="running")
-def running(request: HttpRequest, study: Study) -> HttpResponse:
+def show_running_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Show conditions and quotas, drop-outs, flags and notes."""
     return _page(request, study, NoteForm())
 
@@ -47,7 +47,7 @@ def running(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def set_condition(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Open or close a condition of the newest version, and set its quota."""
-    condition = Condition.objects.filter(pk=pk, version=latest_version(study)).first()
+    condition = Condition.objects.filter(pk=pk, version=find_latest_version(study)).first()
     if condition is None:
         raise Http404(_("The newest version does not have this condition."))
     form = ConditionForm(request.POST, condition=pk)
@@ -79,9 +79,9 @@ def write_note(request: HttpRequest, study: Study) -> HttpResponse:
 def estimates(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the measures so far, with confidence intervals."""
     try:
-        result = running_estimates(study)
+        result = compute_running_estimates(study)
     except AlteredVersion as error:
-        messages.error(request, translated_error(error))
+        messages.error(request, translate_error(error))
         result = None
     context = {"study": study, "result": result, "fewest": FEWEST}
     return render(request, "studyapp/staff/estimates.html", context)
@@ -130,7 +130,7 @@ def _events(request: HttpRequest, study: Study) -> tuple[LogForm, QuerySet[Event
 def archive(request: HttpRequest) -> HttpResponse:
     """List the archived studies that the user may see."""
     table = ARCHIVED.of(request.GET)
-    rows = archived_studies(user_of(request)).order_by(*table.order())
+    rows = list_archived_studies(user_of(request)).order_by(*table.order())
     return render(request, "studyapp/staff/archive.html", {"studies": rows, "table": table})
 
 
@@ -153,7 +153,7 @@ def _page(
     failed: tuple[int, ConditionForm] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    version = latest_version(study)
+    version = find_latest_version(study)
     conditions = list(version.conditions.all()) if version else []
     context = {
         "study": study,
@@ -169,8 +169,8 @@ def _page(
         ],
         "labels": group_labels(study),
         "drop_outs": drop_outs(study),
-        "flagged": flagged_participants(study, most=FLAGGED),
-        "flagged_count": flagged_live(study),
+        "flagged": list_flagged_participants(study, most=FLAGGED),
+        "flagged_count": count_flagged_participants(study),
         "flag_counts": flag_counts(study),
         "notes": notes(study)[:20],
         "note": note,

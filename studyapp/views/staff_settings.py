@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
 from accounts.policy import Act
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from studyapp.actions.links import create_link
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
@@ -36,7 +36,7 @@ def make_link(request: HttpRequest, study: Study) -> HttpResponse:
         try:
             _link, token = create_link(study=study, by=user_of(request), **form.cleaned_data)
         except StudyRefused as error:
-            form.add_error(error.field, translated_error(error))
+            form.add_error(error.field, translate_error(error))
         else:
             address = settings.SITE_URL + reverse("studyapp:join", args=[token])
             return _page(request, study, LinkForm(), new_link=address)

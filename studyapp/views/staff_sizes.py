@@ -8,12 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import existing, require, user_of
+from accounts.access import require, require_existing, user_of
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from foundation.errors import NoBroker
 from foundation.pages.tables import Table
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeResult
@@ -33,7 +33,7 @@ WIDTH, HEIGHT = 600, 240  # of the curve, in units of its picture
 def sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Ask for assumptions about participants and simulate."""
     form = SizeForm(request.POST if request.method == "POST" else None, workspaces=workspaces)
-    plans = _earlier(workspaces).exclude(assumptions__has_key="correlations")
+    plans = _list_earlier_plans(workspaces).exclude(assumptions__has_key="correlations")
     return _form_page(request, form, plans, SIZE_PLANS, "studyapp/staff/sizes/form.html")
 
 
@@ -42,7 +42,7 @@ def sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
 def system_sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Ask for assumptions about systems and simulate."""
     form = SystemSizeForm(request.POST if request.method == "POST" else None, workspaces=workspaces)
-    plans = _earlier(workspaces).filter(assumptions__has_key="correlations")
+    plans = _list_earlier_plans(workspaces).filter(assumptions__has_key="correlations")
     return _form_page(request, form, plans, SYSTEM_PLANS, "studyapp/staff/sizes/systems_form.html")
 
 
@@ -54,7 +54,7 @@ def _form_page(
     template: str,
 ) -> HttpResponse:
     """Simulate, or show a form above earlier simulations."""
-    plan = _simulated(request, form)
+    plan = _simulate_plan(request, form)
     if plan is not None:
         return redirect("studyapp:staff_size", plan.pk)
     table = columns.of(request.GET, without=() if len(form.workspaces) > 1 else ("workspace",))
@@ -63,7 +63,7 @@ def _form_page(
     return render(request, template, context, status=422 if form.errors else 200)
 
 
-def _simulated(request: HttpRequest, form: SizeForm | SystemSizeForm) -> SizePlan | None:
+def _simulate_plan(request: HttpRequest, form: SizeForm | SystemSizeForm) -> SizePlan | None:
     """Simulate what a sent form assumes; a worker runs long simulations.
 
     Returns None for a form that was not sent, or that now says what is wrong.
@@ -77,12 +77,12 @@ def _simulated(request: HttpRequest, form: SizeForm | SystemSizeForm) -> SizePla
         try:
             enqueue_size_plan(plan)
         except NoBroker as error:
-            form.add_error(None, translated_error(error))
+            form.add_error(None, translate_error(error))
             return None
     return plan
 
 
-def _earlier(workspaces: list[Workspace]) -> QuerySet[SizePlan]:
+def _list_earlier_plans(workspaces: list[Workspace]) -> QuerySet[SizePlan]:
     return SizePlan.objects.filter(workspace__in=workspaces).select_related("workspace").order_by("-pk")
 
 
@@ -101,7 +101,7 @@ def size_progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _context(user: User, pk: int) -> dict[str, Any]:
-    plan = existing(SizePlan.objects.select_related("workspace").filter(pk=pk).first())
+    plan = require_existing(SizePlan.objects.select_related("workspace").filter(pk=pk).first())
     require(user, Act.STUDY_SEE, plan)
     if plan.is_about_systems:
         systems = SystemsResult.model_validate(plan.result) if plan.result else None
@@ -119,21 +119,21 @@ def _picture(result: SizeResult, plan: SizePlan) -> dict[str, Any]:
     """Return the power curve and its band as points of an SVG."""
     first, last = result.curve[0].participants, result.curve[-1].participants
 
-    def at_x(participants: int) -> float:
+    def compute_x(participants: int) -> float:
         return WIDTH * (participants - first) / (last - first)
 
-    def at(participants: int, power: float) -> str:
-        return f"{at_x(participants):.1f},{HEIGHT * (1 - power):.1f}"
+    def format_point(participants: int, power: float) -> str:
+        return f"{compute_x(participants):.1f},{HEIGHT * (1 - power):.1f}"
 
-    above = [at(one.participants, one.high) for one in result.curve]
-    below = [at(one.participants, one.low) for one in reversed(result.curve)]
+    above = [format_point(one.participants, one.high) for one in result.curve]
+    below = [format_point(one.participants, one.low) for one in reversed(result.curve)]
     slot = WIDTH / len(result.curve)
     return {
         "width": WIDTH,
         "height": HEIGHT,
         "slot": f"{slot:.1f}",
-        "points": [(one, f"{at_x(one.participants) - slot / 2:.1f}") for one in result.curve],
-        "curve": " ".join(at(one.participants, one.power) for one in result.curve),
+        "points": [(one, f"{compute_x(one.participants) - slot / 2:.1f}") for one in result.curve],
+        "curve": " ".join(format_point(one.participants, one.power) for one in result.curve),
         "band": " ".join(above + below),
         "target": HEIGHT * (1 - plan.assumptions["target"]),
         "first": first,

@@ -16,21 +16,29 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.messages import say
-from foundation.translated_messages import errors_shown, translated, translated_error
+from foundation.translated_messages import errors_shown, translate_error, translate_text
 from studyapp.actions import drafts as actions
 from studyapp.definition.scales import SCALES
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.models import Study
-from studyapp.queries.drafts import Edited, edited, known_names, look, redoable, systems_on, undoable
+from studyapp.queries.drafts import (
+    Edited,
+    find_redoable_revision,
+    find_undoable_revision,
+    list_usable_names,
+    look,
+    read_current_draft,
+    systems_on,
+)
 from studyapp.studio import edits, starts
 from studyapp.studio.drafts import Draft, Problem, as_yaml
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import form
 from studyapp.studio.steps import BY_NAME, STEPS, Step, label
 from studyapp.views.access import study_page, workspaces_page
-from studyapp.views.staff_results import attached
-from studyapp.views.studio_forms import Submitted, sign_unsaved, submitted
-from studyapp.views.studio_preview import choices, offers
+from studyapp.views.staff_results import build_attachment
+from studyapp.views.studio_forms import Submitted, read_submitted_draft, sign_unsaved
+from studyapp.views.studio_preview import build_preview_form, choices
 from studyapp.web.studio_forms import FileStartForm, ScaleForm, StartForm
 
 
@@ -60,7 +68,7 @@ def start(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     try:
         study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=user_of(request))
     except TouchstoneError as error:
-        filled.add_error("slug", translated_error(error))
+        filled.add_error("slug", translate_error(error))
         return _home(request, filled, file, status=422)
     return redirect("studyapp:studio_step", study.slug, STEPS[0].name)
 
@@ -78,9 +86,9 @@ def start_from_file(request: HttpRequest, workspaces: list[Workspace]) -> HttpRe
         draft = starts.from_file(content, slug=content["study"])
         study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=user_of(request))
     except DefinitionError as error:
-        filled.add_error("file", [f"{where}{translated(message)}" for where, message in error.lines])
+        filled.add_error("file", [f"{where}{translate_text(message)}" for where, message in error.lines])
     except TouchstoneError as error:
-        filled.add_error("file", translated_error(error))
+        filled.add_error("file", translate_error(error))
     else:
         return redirect("studyapp:studio_step", study.slug, STEPS[0].name)
     return _home(request, new, filled, status=422)
@@ -98,7 +106,7 @@ def step(request: HttpRequest, study: Study, name: str, go_on: bool = False) -> 
     step = _step_or_404(name)
     if request.method == "POST":
         return _save(request, study, step, go_on=go_on)
-    return _step_page(request, study, step, edited(study))
+    return _step_page(request, study, step, read_current_draft(study))
 
 
 def _step_page(
@@ -106,7 +114,7 @@ def _step_page(
 ) -> HttpResponse:
     """Show the form of a step, filled from the draft, beside the preview."""
     seen = look(now.draft, study.workspace)
-    offered = known_names(now.draft, study, user_of(request))
+    offered = list_usable_names(now.draft, study, user_of(request))
     at = request.GET.get("at", "")
     built = form(step, now.draft, offered, seen.problems, at)
     content = seen.content
@@ -117,7 +125,7 @@ def _step_page(
         "form": built,
         "at": at,
         "made_up": seen.made_up,
-        "preview": offers(content, chosen),
+        "preview": build_preview_form(content, chosen),
         "errors": status != 200,
         "unsaved": sign_unsaved(study, step, now.draft) if status != 200 else "",
     }
@@ -125,13 +133,13 @@ def _step_page(
 
 
 def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> HttpResponse:
-    sent = submitted(request, study, step)
+    sent = read_submitted_draft(request, study, step)
     try:
         actions.save_draft(
             study=study, base=sent.base, draft=sent.draft, changed=step.name, by=user_of(request)
         )
     except TouchstoneError as error:
-        return _not_saved(request, study, step, sent, error)
+        return _show_unsaved(request, study, step, sent, error)
     left = [one for one in look(sent.draft, study.workspace).problems if step_of(one) == step]
     messages.success(request, _("Saved. This step is not complete yet.") if left else _("Saved."))
     if go_on and not left:
@@ -147,7 +155,10 @@ def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> Htt
 def add(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and add a row or an optional part."""
     return _edit(
-        request, study, name, lambda draft: edits.added(draft, edits.location_of(path), _what(request, path))
+        request,
+        study,
+        name,
+        lambda draft: edits.add_part(draft, edits.location_of(path), _what(request, path)),
     )
 
 
@@ -156,7 +167,7 @@ def add(request: HttpRequest, study: Study, name: str, path: str) -> HttpRespons
 def remove(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and remove a row or an optional part."""
     location = edits.location_of(path)
-    return _edit(request, study, name, lambda draft: (edits.removed(draft, location), location[:-1]))
+    return _edit(request, study, name, lambda draft: (edits.remove_part(draft, location), location[:-1]))
 
 
 @require_POST
@@ -166,7 +177,7 @@ def move(request: HttpRequest, study: Study, name: str, path: str, by: int) -> H
     location = edits.location_of(path)
     index = location[-1]
     to = (*location[:-1], max(index + by, 0)) if isinstance(index, int) else location
-    return _edit(request, study, name, lambda draft: (edits.moved(draft, location, by), to))
+    return _edit(request, study, name, lambda draft: (edits.move_row(draft, location, by), to))
 
 
 @require_POST
@@ -181,7 +192,7 @@ def upload_image(request: HttpRequest, study: Study, name: str, path: str) -> Ht
         edits.value_at(draft, location)  # refuses a question that is gone
         if file is None:
             raise edits.CannotEdit(say("Choose a file first."))
-        return edits.with_value(draft, location, actions.store_question_image(file=file)), location[:-2]
+        return edits.set_value(draft, location, actions.store_question_image(file=file)), location[:-2]
 
     return _edit(request, study, name, change)
 
@@ -207,21 +218,21 @@ def _edit(
 ) -> HttpResponse:
     """Save a step with one more change, and show the changed field."""
     step = _step_or_404(name)
-    sent = submitted(request, study, step)
+    sent = read_submitted_draft(request, study, step)
     at: tuple[int | str, ...] = ()
     try:
         draft, at = change(sent.draft)
         actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=user_of(request))
     except TouchstoneError as error:
-        return _not_saved(request, study, step, sent, error)
+        return _show_unsaved(request, study, step, sent, error)
     return redirect(_address(study, step, at))
 
 
-def _not_saved(
+def _show_unsaved(
     request: HttpRequest, study: Study, step: Step, sent: Submitted, error: TouchstoneError
 ) -> HttpResponse:
     """Show the step again with its unsaved fields, and the newest draft."""
-    messages.error(request, translated_error(error))
+    messages.error(request, translate_error(error))
     return _step_page(request, study, step, Edited(sent.now.number, sent.draft), status=409)
 
 
@@ -235,18 +246,18 @@ def _address(study: Study, step: Step, at: tuple[int | str, ...]) -> str:
 def scales(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Choose a scale by name for a list of questions."""
     step = _step_or_404(name)
-    now, location = edited(study), edits.location_of(path)
+    now, location = read_current_draft(study), edits.location_of(path)
     if location not in edits.QUESTIONS:
         raise Http404(_("You can add scales to lists of questions only."))
     filled = ScaleForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and filled.is_valid():
         try:
-            draft = edits.with_scale(
+            draft = edits.add_scale(
                 now.draft, location, filled.cleaned_data["scale"], filled.cleaned_data["items"]
             )
             actions.save_draft(study=study, base=now.number, draft=draft, changed=name, by=user_of(request))
         except TouchstoneError as error:
-            filled.add_error("items", translated_error(error))
+            filled.add_error("items", translate_error(error))
         else:
             return redirect(_address(study, step, location))
     context = {
@@ -309,8 +320,8 @@ def _travel(
 @study_page(Act.STUDY_EDIT)
 def export(request: HttpRequest, study: Study) -> HttpResponse:
     """Download the draft as a YAML file."""
-    text = as_yaml(edited(study).draft)
-    return attached(text, f"{study.slug}.yaml", "application/yaml; charset=utf-8")
+    text = as_yaml(read_current_draft(study).draft)
+    return build_attachment(text, f"{study.slug}.yaml", "application/yaml; charset=utf-8")
 
 
 def _step_or_404(name: str) -> Step:
@@ -325,7 +336,7 @@ def step_of(problem: Problem) -> Step | None:
     return next((one for one in STEPS if first in one.fields), None)
 
 
-def named(problem: Problem) -> str:
+def format_field_path(problem: Problem) -> str:
     """Return the labels of the path to a field; rows are counted from 1."""
     fields = [problem.location[: end + 1] for end in range(len(problem.location))]
     return " › ".join(str(path[-1] + 1) if isinstance(path[-1], int) else _(label(path)) for path in fields)
@@ -340,6 +351,6 @@ def studio_frame(study: Study, now: Edited, problems: list[Problem], here: str) 
         "here": here,
         "steps": [(one, left.count(one)) for one in STEPS],
         "left": len(problems),
-        "undoable": undoable(study, now),
-        "redoable": redoable(study, now),
+        "undoable": find_undoable_revision(study, now),
+        "redoable": find_redoable_revision(study, now),
     }

@@ -8,10 +8,10 @@ from django.core import signing
 from django.http import HttpRequest
 
 from accounts.access import user_of
-from foundation.pages.whole_numbers import whole_number
+from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.models import Study
-from studyapp.queries.drafts import Edited, edited, known_names
-from studyapp.studio.drafts import Draft, fitted
+from studyapp.queries.drafts import Edited, list_usable_names, read_current_draft
+from studyapp.studio.drafts import Draft, fit_draft
 from studyapp.studio.forms import form
 from studyapp.studio.steps import Step
 from studyapp.studio.widgets import read
@@ -35,14 +35,14 @@ def draft_sent(request: HttpRequest, study: Study, step: Step | None, now: Edite
     """
     if step is None:
         return now.draft
-    shown = _shown(request, study, now)
-    built = form(step, shown, known_names(shown, study, user_of(request)))
-    sent = {name: without_nul(values) for name, values in request.POST.lists()}
+    shown = _read_shown_draft(request, study, now)
+    built = form(step, shown, list_usable_names(shown, study, user_of(request)))
+    sent = {name: remove_nul(values) for name, values in request.POST.lists()}
     rest = {name: value for name, value in now.draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}
 
 
-def _shown(request: HttpRequest, study: Study, now: Edited) -> Draft:
+def _read_shown_draft(request: HttpRequest, study: Study, now: Edited) -> Draft:
     """Return the draft that the form was filled from."""
     with suppress(signing.BadSignature):
         unsaved: Draft = signing.loads(request.POST.get("shown", ""), salt=_salt(study))
@@ -62,19 +62,19 @@ def _salt(study: Study) -> str:
     return f"studio.shown.{study.pk}"
 
 
-def submitted(request: HttpRequest, study: Study, step: Step) -> Submitted:
+def read_submitted_draft(request: HttpRequest, study: Study, step: Step) -> Submitted:
     """Return the draft that the form of a step submitted."""
-    now = edited(study)
-    draft = fitted(draft_sent(request, study, step, now), now.draft)
+    now = read_current_draft(study)
+    draft = fit_draft(draft_sent(request, study, step, now), now.draft)
     return Submitted(now, base_sent(request), draft)
 
 
 def base_sent(request: HttpRequest) -> int:
     """Return the number of the revision that a form showed, -1 if invalid."""
-    base = whole_number(request.POST.get("base", ""))
+    base = parse_whole_number(request.POST.get("base", ""))
     return -1 if base is None else base
 
 
-def without_nul(texts: Iterable[object]) -> list[str]:
+def remove_nul(texts: Iterable[object]) -> list[str]:
     """Remove NUL characters, which PostgreSQL does not store in texts."""
     return [str(text).replace("\0", "") for text in texts]

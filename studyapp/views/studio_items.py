@@ -11,14 +11,21 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import errors_shown, translated_error
+from foundation.translated_messages import errors_shown, translate_error
 from studyapp.actions.drafts import save_draft
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
-from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known_names, named
-from studyapp.studio.edits import with_value
+from studyapp.queries.drafts import (
+    candidates,
+    count_correct,
+    draw_items,
+    find_candidates,
+    list_usable_names,
+    read_current_draft,
+)
+from studyapp.studio.edits import set_value
 from studyapp.views.access import study_page
-from studyapp.views.studio_forms import base_sent, without_nul
+from studyapp.views.studio_forms import base_sent, remove_nul
 
 SHOWN = 50  # questions of a search
 
@@ -27,18 +34,18 @@ SHOWN = 50  # questions of a search
 @study_page(Act.STUDY_EDIT)
 def pick(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the items and a search for questions to add."""
-    now = edited(study)
+    now = read_current_draft(study)
     name = str(now.draft.get("dataset", ""))
     dataset = study.workspace.datasets.filter(name=name).first()
-    systems = known_names(now.draft, study, user_of(request)).systems
+    systems = list_usable_names(now.draft, study, user_of(request)).systems
     ids, problem = _ids(now.draft), ""
-    items = named(dataset, systems, ids)
+    items = find_candidates(dataset, systems, ids)
     if not ids:
         try:
-            items = drawn(now.draft, study.workspace)
+            items = draw_items(now.draft, study.workspace)
         except StudyRefused as error:
-            problem = translated_error(error)
-    [wanted] = without_nul([request.GET.get("q", "")])
+            problem = translate_error(error)
+    [wanted] = remove_nul([request.GET.get("q", "")])
     questions, count = candidates(dataset, systems, wanted, SHOWN)
     chosen = {item.external_id for item in items}
     context = {
@@ -47,7 +54,7 @@ def pick(request: HttpRequest, study: Study) -> HttpResponse:
         "dataset": name,
         "items": items,
         "is_by_hand": bool(ids),
-        "counts": correct_counts(items),
+        "counts": count_correct(items),
         "problem": problem,
         "wanted": wanted,
         "questions": [(question, question.external_id in chosen) for question in questions],
@@ -61,9 +68,9 @@ def pick(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def change(request: HttpRequest, study: Study) -> HttpResponse:
     """Store the chosen items: those kept and those added."""
-    now = edited(study)
-    ids = list(dict.fromkeys(without_nul(request.POST.getlist("keep") + request.POST.getlist("add"))))
-    draft = with_value(now.draft, ("items",), {"ids": ids} if ids else {"count": 25, "seed": 1})
+    now = read_current_draft(study)
+    ids = list(dict.fromkeys(remove_nul(request.POST.getlist("keep") + request.POST.getlist("add"))))
+    draft = set_value(now.draft, ("items",), {"ids": ids} if ids else {"count": 25, "seed": 1})
     with errors_shown(request, TouchstoneError):
         save_draft(
             study=study,

@@ -26,16 +26,16 @@ from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.definition.task_questions import (
     ANSWER,
     INITIAL,
-    asked_on_check,
     limit_of,
-    own_questions,
+    list_check_questions,
+    list_task_questions,
     questions_beside,
     task_pages,
 )
 from studyapp.definition.tasks import Preference, Simulation
 from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
-from studyapp.queries.drafts import edited, look
+from studyapp.queries.drafts import look, read_current_draft
 from studyapp.queries.question_pages import PageName, pages_on
 from studyapp.studio import sample
 from studyapp.studio.steps import BY_NAME
@@ -49,10 +49,10 @@ from studyapp.views.participant_pages import (
     survey_context,
 )
 from studyapp.views.studio_forms import draft_sent
-from studyapp.web.comparison_html import rendered_comparison
+from studyapp.web.comparison_html import render_comparison
 from studyapp.web.participant_forms import questions_html, rows
-from studyapp.web.simulated_pages import learning_position, outcome_context, shows
-from studyapp.web.stimulus_html import rendered_change, rendered_stimulus
+from studyapp.web.simulated_pages import learning_position, outcome_context, select_shown_parts
+from studyapp.web.stimulus_html import render_change, render_stimulus
 
 EXAMPLE_CODE = "EXAMPLE"
 
@@ -66,17 +66,19 @@ FRAME_CSP = {"frame-ancestors": [SELF], "form-action": [NONE], "script-src": [NO
 @xframe_options_sameorigin
 def page(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     """Show a page of the draft with the unsaved fields of a step."""
-    now = edited(study)
+    now = read_current_draft(study)
     draft = draft_sent(request, study, BY_NAME.get(step), now) if request.method == "POST" else now.draft
     content = look(draft, study.workspace).content
     sent = request.POST if request.method == "POST" else request.GET
-    return shown(request, study, content, choices(content, sent, "preview_"))
+    return render_preview(request, study, content, choices(content, sent, "preview_"))
 
 
-def shown(request: HttpRequest, study: Study, content: FrozenStudy, chosen: dict[str, str]) -> HttpResponse:
+def render_preview(
+    request: HttpRequest, study: Study, content: FrozenStudy, chosen: dict[str, str]
+) -> HttpResponse:
     """Render the page that `choices` chose."""
     with translation.override(chosen["language"]):
-        name, context = _page(content.in_language(chosen["language"]), study.slug, chosen)
+        name, context = _page(content.translate_into(chosen["language"]), study.slug, chosen)
         return render(request, f"studyapp/participant/{name}.html", context | {"mark": "preview"})
 
 
@@ -87,7 +89,7 @@ def _page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> tuple[str,
     if (message := _message(content, slug, chosen["page"])) is not None:
         return "message", message
     if chosen["page"] in OUTCOMES:
-        return "done", _ended(content, chosen["page"])
+        return "done", _build_end_context(content, chosen["page"])
     return "page", _form_page(content, slug, chosen)
 
 
@@ -125,7 +127,7 @@ def _pages(content: FrozenStudy) -> list[tuple[str, str, int]]:
     return pages
 
 
-def offers(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
+def build_preview_form(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
     """Return what the form of a preview offers, and what it shows."""
     return {
         "chosen": chosen,
@@ -142,22 +144,22 @@ def offers(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
 def _message(content: FrozenStudy, slug: str, page: str) -> dict[str, Any] | None:
     """Return a page for people who do not take part; None for other pages."""
     if page == "no_consent":
-        return participant_messages.declined(slug, _back(content, "no_consent"))
+        return participant_messages.confirm_decline(slug, _build_way_back(content, "no_consent"))
     if page in REFUSALS:
         is_full = page in ("closed", "link_full")
-        back = _back(content, "full") if is_full else WayBack()
-        return participant_messages.not_admitted(content.shown_title, str(REFUSALS[page]), back)
+        back = _build_way_back(content, "full") if is_full else WayBack()
+        return participant_messages.explain_refusal(content.shown_title, str(REFUSALS[page]), back)
     if page == "no_link":
-        return participant_messages.without_link()
+        return participant_messages.ask_for_link()
     if page == "withdrawn":
-        return participant_messages.withdrawn(content.privacy.withdrawal)
+        return participant_messages.confirm_withdrawal(content.privacy.withdrawal)
     if page == "not_arrived" and content.recruitment is not None:
         parameter = content.recruitment.person_parameter
-        return participant_messages.not_arrived(content.shown_title, "missing", parameter)
+        return participant_messages.explain_bad_address(content.shown_title, "missing", parameter)
     return None
 
 
-def _back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack:
+def _build_way_back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack:
     """Return the way back to the platform, with example IDs."""
     recruitment = content.recruitment
     if recruitment is None:
@@ -166,10 +168,10 @@ def _back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack
     return recruitment.way_back(outcome, arrival, own_code)
 
 
-def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
+def _build_end_context(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
     """Return the context of the last page, with example codes and IDs."""
     own_code = EXAMPLE_CODE if outcome == "done" else ""
-    back = _back(content, outcome, own_code)
+    back = _build_way_back(content, outcome, own_code)
     if not back.url and outcome == "done":
         code = back.code or own_code
         back = WayBack(code, (content.redirect_url or "").replace("{code}", code), back.platform)
@@ -204,16 +206,16 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     item_id = chosen["item"] if chosen["item"] in ids else ids[0]
     block = LEARNING if number else ""
     page = (task_pages(content.task, block) or ("",))[int(number or 1) - 1] if part != "attention" else ""
-    shows_condition, has_answer = shows(content, page)
+    shows_condition, has_answer = select_shown_parts(content, page)
     condition = chosen["condition"] if shows_condition and page != INITIAL else ""
     position = learning_position(content) if page == ANSWER else positions[item_id]
     context |= item_context(content, position, page, block)
     if page == COMPARISON:
         pair = (chosen["condition"], chosen["other"])
-        context["stimulus"] = rendered_comparison(content, pair, item_id, slug=slug)
+        context["stimulus"] = render_comparison(content, pair, item_id, slug=slug)
     else:
-        context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug, has_answer=has_answer)
-    context["changed"] = rendered_change(content, item_id)
+        context["stimulus"] = render_stimulus(content, condition, item_id, slug=slug, has_answer=has_answer)
+    context["changed"] = render_change(content, item_id)
     if page == ANSWER and isinstance(content.task, Simulation):
         shown = content.condition(chosen["condition"]).shown[item_id]
         given: dict[str, Answer] = {"predicted_answer": shown.answer or ""}
@@ -221,13 +223,13 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
             given = {"predicted_correct": True}
         context["outcome"] = outcome_context(content.task, given, shown)
     if task_pages(content.task):
-        asked = _own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
+        asked = _list_own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
         context["questions"] = questions_html(rows(asked, {}, {}), slug)
         context["time_left"] = limit_of(content.task, page)
     return context
 
 
-def _own_questions(
+def _list_own_questions(
     content: FrozenStudy, page: str, item_id: str, condition: str, rest: list[Question]
 ) -> list[Question]:
     """Return the questions of an item with own answers.
@@ -235,8 +237,8 @@ def _own_questions(
     On the final page, the first answer is an example.
     """
     if not page:
-        return [*asked_on_check(content.task, _), *questions_beside(content.task, page, rest)]
+        return [*list_check_questions(content.task, _), *questions_beside(content.task, page, rest)]
     options = content.options_of(condition, item_id)
     given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
-    own = own_questions(content.task, page, options, given, advice, _)
+    own = list_task_questions(content.task, page, options, given, advice, _)
     return own if page == INITIAL else [*own, *questions_beside(content.task, page, rest)]

@@ -14,7 +14,7 @@ from accounts.access import NOT_THERE, user_of
 from accounts.policy import Act
 from analysis.planning.registration_forms import FORMS
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import errors_shown, translated, translated_error
+from foundation.translated_messages import errors_shown, translate_error, translate_text
 from studyapp.actions import drafts as actions
 from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
@@ -22,21 +22,21 @@ from studyapp.actions.studies import accept_check, launch_study
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.exports.registration import draft_preregistration
 from studyapp.models import Mode, Study
-from studyapp.queries.correctness import correctness_of_design, judges_of, shown_answers
+from studyapp.queries.correctness import correctness_of_design, judges_of, list_shown_answers
 from studyapp.queries.designs import design
-from studyapp.queries.drafts import edited, look, revisions
+from studyapp.queries.drafts import look, read_current_draft, revisions
 from studyapp.queries.launches import CheckState, checklist
 from studyapp.queries.overview import has_live_link
-from studyapp.queries.studies import latest_version
+from studyapp.queries.studies import find_latest_version
 from studyapp.rules.states import ForbiddenTransition
 from studyapp.simulations import SimulationOptions
 from studyapp.studio import starts
-from studyapp.studio.drafts import Problem, valid
+from studyapp.studio.drafts import Problem, parse_draft
 from studyapp.studio.files import read_draft
 from studyapp.studio.widgets import Widget
 from studyapp.views.access import study_page
-from studyapp.views.staff_results import attached, start_job
-from studyapp.views.studio import named, step_of, studio_frame
+from studyapp.views.staff_results import build_attachment, start_job
+from studyapp.views.studio import format_field_path, step_of, studio_frame
 from studyapp.web.event_labels import CHANGES
 from studyapp.web.launch_checks import CHECK_TITLES, REASON_LABELS
 from studyapp.web.studio_forms import DecisionForm, ImportForm
@@ -60,12 +60,12 @@ def replace(request: HttpRequest, study: Study) -> HttpResponse:
     if filled.is_valid():
         try:
             draft = starts.from_file(read_draft(filled.text, filled.name), slug=study.slug)
-            now = edited(study)
+            now = read_current_draft(study)
             actions.save_draft(study=study, base=now.number, draft=draft, changed="file", by=user_of(request))
         except DefinitionError as error:
-            filled.add_error("file", [f"{where}{translated(message)}" for where, message in error.lines])
+            filled.add_error("file", [f"{where}{translate_text(message)}" for where, message in error.lines])
         except TouchstoneError as error:
-            filled.add_error("file", translated_error(error))
+            filled.add_error("file", translate_error(error))
         else:
             messages.success(request, _("Replaced the draft by the file."))
             return redirect("studyapp:studio_review", study.slug)
@@ -83,7 +83,7 @@ def accept(request: HttpRequest, study: Study, check: str) -> HttpResponse:
         try:
             accept_check(study=study, check=check, reason=form.cleaned_data["reason"], by=user_of(request))
         except TouchstoneError as error:
-            form.add_error("reason", translated_error(error))
+            form.add_error("reason", translate_error(error))
         else:
             messages.success(request, _("Decision recorded."))
             return redirect("studyapp:studio_review", study.slug)
@@ -139,7 +139,7 @@ def preregistration(request: HttpRequest, study: Study, form: str) -> HttpRespon
         raise Http404(str(NOT_THERE))
     with errors_shown(request, TouchstoneError):
         text = draft_preregistration(study, form)
-        return attached(text, f"{study.slug}-{form}.md", "text/markdown; charset=utf-8")
+        return build_attachment(text, f"{study.slug}-{form}.md", "text/markdown; charset=utf-8")
     return redirect("studyapp:studio_review", study.slug)
 
 
@@ -152,9 +152,9 @@ def _review(
     new_link: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    now = edited(study)
-    seen, version = look(now.draft, study.workspace), latest_version(study)
-    problems, definition = seen.problems, valid(now.draft)
+    now = read_current_draft(study)
+    seen, version = look(now.draft, study.workspace), find_latest_version(study)
+    problems, definition = seen.problems, parse_draft(now.draft)
     checks = checklist(study, seen)
     is_newest = version is not None and not problems and seen.content.hash() == version.hash
     plan = design(definition, study.workspace) if definition and not problems else None
@@ -164,7 +164,7 @@ def _review(
         "checks": [_check(each, decision) for each in checks],
         "is_ready": all(each.state in ("done", "decided") for each in checks),
         "correctness": correctness_of_design(plan) if plan else [],
-        "judges": judges_of(shown_answers(plan)) if plan else 0,
+        "judges": judges_of(list_shown_answers(plan)) if plan else 0,
         "forms": [(name, form.title) for name, form in FORMS.items()] if plan else [],
         "hash": seen.content.hash() if plan else "",
         "new_link": new_link,
@@ -188,7 +188,7 @@ def _check(state: CheckState, decision: DecisionForm | None) -> dict[str, Any]:
         "check": state,
         "title": CHECK_TITLES[state.name],
         "step": step,
-        "place": named(problem) if state.location else "",
+        "place": format_field_path(problem) if state.location else "",
         "at": ".".join(map(str, state.location)),
         "field": Widget("text", state.location).id,
         "form": form,

@@ -14,15 +14,15 @@ from studyapp.definition.comparing import SIDES
 from studyapp.definition.freezing import FrozenItem, FrozenStudy
 from studyapp.definition.tasks import Preference
 from studyapp.models import StudyVersion
-from studyapp.queries.studies import image_slug, localised, once_per_version
-from studyapp.web.stimulus_html import program_context, shown_context
+from studyapp.queries.studies import cache_per_version, image_slug, load_translated_study
+from studyapp.web.stimulus_html import build_answer_context, program_context
 
 # Characters of text that stand above the two sides. A longer text opens on demand, as does one that a side
 # shows with highlights.
 SHORT = 700
 
 
-@once_per_version(1024)
+@cache_per_version(1024)
 def comparison_html(
     version: StudyVersion, conditions: tuple[str, ...], *, item_id: str, language: str = ""
 ) -> SafeString:
@@ -30,10 +30,12 @@ def comparison_html(
 
     ``language`` has to be the active one, since the cache key contains it.
     """
-    return rendered_comparison(localised(version, language), conditions, item_id, slug=image_slug(version))
+    return render_comparison(
+        load_translated_study(version, language), conditions, item_id, slug=image_slug(version)
+    )
 
 
-def rendered_comparison(
+def render_comparison(
     content: FrozenStudy, conditions: Sequence[str], item_id: str, *, slug: str = "draft"
 ) -> SafeString:
     """Render two conditions of an item of content that may be a draft.
@@ -67,6 +69,8 @@ def _side(content: FrozenStudy, name: str, item: FrozenItem, slug: str) -> dict[
     condition, context = content.condition(name), item.context or []
     shown = condition.shown[item.id]
     return {
-        **shown_context(shown, condition.explanation, condition.saliency, item.question or "", context),
+        **build_answer_context(
+            shown, condition.explanation, condition.saliency, item.question or "", context
+        ),
         **program_context(shown, item.images, context, slug),
     }

@@ -7,7 +7,7 @@ import logging
 import re
 
 from modelserver.serving import logs
-from modelserver.wire.redaction import redacted as without_login
+from modelserver.wire.redaction import redact_logins as without_login
 
 # The token of an entry link, a resume link or an invitation, in an address or alone as a path.
 _TOKEN = re.compile(r"/(join|resume|invitations)/[^/\s\"'?<>]+")
@@ -18,12 +18,12 @@ _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"'<>]*")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def redacted(text: str) -> str:
+def redact_log_text(text: str) -> str:
     """Replace each token and query string with ``…``, and leave logins out."""
-    return without_login(_QUERY.sub(_without_values, _TOKEN.sub(r"/\1/…", text)))
+    return without_login(_QUERY.sub(_drop_values, _TOKEN.sub(r"/\1/…", text)))
 
 
-def _without_values(match: re.Match[str]) -> str:
+def _drop_values(match: re.Match[str]) -> str:
     return "?…" if "=" in match[0] else match[0]
 
 
@@ -36,7 +36,7 @@ class RedactingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the redacted line."""
-        return redacted(super().format(record))
+        return redact_log_text(super().format(record))
 
 
 class JsonLines(logs.JsonLines):
@@ -52,4 +52,6 @@ class JsonLines(logs.JsonLines):
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
         # Before they are encoded: a redaction could cut an escaped character in two.
-        return {name: redacted(text) if isinstance(text, str) else text for name, text in fields.items()}
+        return {
+            name: redact_log_text(text) if isinstance(text, str) else text for name, text in fields.items()
+        }

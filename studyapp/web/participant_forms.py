@@ -28,7 +28,7 @@ from studyapp.definition.questionnaires import DECLINED, Answer, Question, Quest
 from studyapp.definition.task_questions import task_pages
 from studyapp.models import Mode, StudyVersion
 from studyapp.queries.question_pages import PageName, is_shuffled, page_questions, pages_on, questions_on
-from studyapp.queries.studies import image_slug, localised, once_per_version
+from studyapp.queries.studies import cache_per_version, image_slug, load_translated_study
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS
 from studyapp.web.posted_answers import Sent
@@ -167,7 +167,7 @@ def rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -
             key=question.key,
             text=question.text,
             kind=question.kind,
-            choices=_labelled(question),
+            choices=_label_choices(question),
             required=question.required,
             scale=question.scale,
             chosen=_texts(sent.get(question.key, [])),
@@ -189,8 +189,12 @@ def _dependence(question: Question, on_page: Mapping[str, Question]) -> dict[str
     if shown is None or shown.question not in on_page:
         return {}
     asked = on_page[shown.question]
-    labels = dict(_labelled(asked))
-    values = {} if shown.is_ is None else {sent: labels.get(sent, sent) for sent in _sent(asked, shown.is_)}
+    labels = dict(_label_choices(asked))
+    values = (
+        {}
+        if shown.is_ is None
+        else {sent: labels.get(sent, sent) for sent in _list_sent_values(asked, shown.is_)}
+    )
     quoted = {"question": asked.text, "low": _number(shown.at_least), "high": _number(shown.at_most)}
     if shown.is_ is not None:
         answers = _(" or ").join(_("“%(answer)s”") % {"answer": label} for label in values.values())
@@ -205,7 +209,7 @@ def _dependence(question: Question, on_page: Mapping[str, Question]) -> dict[str
     return {"depends_on": asked.key, "opens_with": json.dumps(rule), "condition": words}
 
 
-def _sent(question: Question, answers: Sequence[Answer]) -> list[str]:
+def _list_sent_values(question: Question, answers: Sequence[Answer]) -> list[str]:
     """Return what a form sends for answers."""
     by_sent = question.values or {str(answer): answer for answer in answers}
     return [
@@ -232,13 +236,13 @@ def _parts(question: Question, sent: Sent, errors: Mapping[str, str]) -> tuple[R
     return tuple(replace(part, label=label) for part, label in parts)
 
 
-def wrong(filled: Sequence[Row]) -> list[Row]:
+def select_wrong_rows(filled: Sequence[Row]) -> list[Row]:
     """Return the rows with an error; of a matrix those of its rows."""
     each = [part for row in filled for part in (row, *row.parts)]
     return [row for row in each if row.error]
 
 
-def _labelled(question: Question) -> tuple[tuple[str, str], ...]:
+def _label_choices(question: Question) -> tuple[tuple[str, str], ...]:
     """Return the choices; the site translates yes and no."""
     return (("yes", _("Yes")), ("no", _("No"))) if question.kind == "yes_no" else question.choices
 
@@ -268,11 +272,11 @@ def empty_questions_html(
     return _empty_questions_html(version, page, language, viewer._replace(seed=None), number)
 
 
-@once_per_version(128)
+@cache_per_version(128)
 def _empty_questions_html(
     version: StudyVersion, page: PageName, language: str, viewer: Viewer, number: int
 ) -> SafeString:
-    pages = pages_on(localised(version, language), page, viewer)
+    pages = pages_on(load_translated_study(version, language), page, viewer)
     return questions_html(rows(page_questions(pages, number, {})[1], {}, {}), image_slug(version))
 
 

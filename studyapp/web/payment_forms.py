@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from foundation.errors import BadFile
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from studyapp.definition.payments import MOST_AMOUNT, SENT_AWAY, PaymentOrder, read_amounts
 from studyapp.models import Outcome
 
@@ -117,7 +117,7 @@ class OrderForm(forms.Form):
             return read_amounts(file.read(), file.name)
         except BadFile as error:
             position = f"{error.path}:{error.line}" if error.line else str(error.path)
-            parts = [position, error.field, translated(error.message)]
+            parts = [position, error.field, translate_text(error.message)]
             raise forms.ValidationError(": ".join(part for part in parts if part)) from error
 
     def order(self, earned: Callable[[], Mapping[str, Decimal]] = dict) -> PaymentOrder:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext as _
 
-from foundation.pages.whole_numbers import whole_number
-from studyapp.definition.question_flow import visible
+from foundation.pages.whole_numbers import parse_whole_number
+from studyapp.definition.question_flow import select_visible_questions
 from studyapp.definition.question_scales import MultipleChoice, NumberScale, RankingScale, TextField
 from studyapp.definition.questionnaires import DECLINED, Answer, Question, parts_of
 
@@ -34,7 +34,7 @@ def parse_answers(
     errors: dict[str, str] = {}
     for question in questions:
         given_before = {**(earlier or {}), **answers}
-        if not visible([question], given_before):
+        if not select_visible_questions([question], given_before):
             continue
         sent = data.get(question.key, [])
         texts = [text for text in ([sent] if isinstance(sent, str) else sent) if text.strip()]
@@ -70,7 +70,7 @@ def _read_parts(
 
 def _read_ranking(question: Question, scale: RankingScale, data: Sent) -> tuple[dict[str, Answer], str]:
     """Return the ranks by part, or none and what is wrong with them."""
-    sent = {part.key: _last(data.get(part.key, "")).strip() for part in question.parts}
+    sent = {part.key: _select_last(data.get(part.key, "")).strip() for part in question.parts}
     given = {key: text for key, text in sent.items() if text}
     if not given:
         return {}, _("Please answer this question.") if question.required else ""
@@ -84,7 +84,7 @@ def _read_ranking(question: Question, scale: RankingScale, data: Sent) -> tuple[
     return {key: allowed[text] for key, text in given.items()}, ""
 
 
-def _last(sent: str | list[str]) -> str:
+def _select_last(sent: str | list[str]) -> str:
     return sent if isinstance(sent, str) else sent[-1] if sent else ""
 
 
@@ -92,13 +92,13 @@ def _read(question: Question, texts: list[str]) -> Answer | None:
     """Return the answer, or None if the question does not allow it."""
     match question.scale:
         case MultipleChoice():
-            return sorted(set(texts)) if question.takes(texts) else None
+            return sorted(set(texts)) if question.is_valid_answer(texts) else None
         case NumberScale():
             return question.scale.read(texts[-1].strip())
         case TextField():
             # Browsers send line ends as \r\n and count them as one.
             text = texts[-1].replace("\r\n", "\n").strip()
-            return text if question.takes(text) and "\x00" not in text else None
+            return text if question.is_valid_answer(text) and "\x00" not in text else None
     return question.values.get(texts[-1])
 
 
@@ -119,7 +119,7 @@ def parse_changes(questions: Iterable[Question], data: Sent) -> dict[str, int]:
     """Parse how often each answer was changed; an invalid count is missing."""
     changes = {}
     for question in parts_of(questions):
-        changed = whole_number(_last(data.get(f"changes_{question.key}", "")), _CHANGES_DIGITS)
+        changed = parse_whole_number(_select_last(data.get(f"changes_{question.key}", "")), _CHANGES_DIGITS)
         if changed is not None:
             changes[question.key] = changed
     return changes

@@ -67,7 +67,9 @@ def pictures(images: Sequence[ItemImage], urls: Sequence[str]) -> list[Picture]:
     return [_picture(position, images, urls, []) for position in range(len(images))]
 
 
-def shown_steps(steps: Sequence[Step], images: Sequence[ItemImage], urls: Sequence[str]) -> list[StepShown]:
+def describe_steps(
+    steps: Sequence[Step], images: Sequence[ItemImage], urls: Sequence[str]
+) -> list[StepShown]:
     """Return the steps in order of execution, in the active language.
 
     A box has the same number in all steps.
@@ -76,7 +78,7 @@ def shown_steps(steps: Sequence[Step], images: Sequence[ItemImage], urls: Sequen
     numbers = {box: number for number, box in enumerate(boxes, start=1)}
     tried = _below(steps, "in-one-other-image")
     return [
-        _shown(number, step, numbers, number in tried, images, urls)
+        _describe_step(number, step, numbers, number in tried, images, urls)
         for number, step in enumerate(steps, start=1)
     ]
 
@@ -90,7 +92,7 @@ def _below(steps: Sequence[Step], module: str) -> set[int]:
     return below
 
 
-def _shown(
+def _describe_step(
     number: int,
     step: Step,
     numbers: Numbers,
@@ -108,8 +110,8 @@ def _shown(
         number=number,
         words=module_words(step.module, step.argument),
         inputs=", ".join(str(one) for one in step.inputs),
-        value=_rounded(step.value),
-        values=list(zip(_runs(len(step.values), is_tried), map(_rounded, step.values), strict=True)),
+        value=_round_value(step.value),
+        values=list(zip(_runs(len(step.values), is_tried), map(_round_value, step.values), strict=True)),
         size=None if objects is None else len(objects),
         sure="; ".join(_words(n, box[5]) for n, box in numbered if box[5] is not None),
         pictures=drawn if step.boxes else [],
@@ -122,7 +124,7 @@ def _picture(
 ) -> Picture:
     image = images[position]
     height = round(WIDTH * image.height / image.width)
-    drawn = _numbered_boxes(boxes, height)
+    drawn = _number_boxes(boxes, height)
     words = _name(position, len(images))
     if drawn:
         count = ngettext("%(n)d box", "%(n)d boxes", len(drawn)) % {"n": len(drawn)}
@@ -145,7 +147,7 @@ def _runs(count: int, is_tried: bool) -> list[str]:
     return [_("for the left image:"), _("for the right image:")]
 
 
-def _numbered_boxes(boxes: Sequence[tuple[int, StepBox]], height: int) -> list[NumberedBox]:
+def _number_boxes(boxes: Sequence[tuple[int, StepBox]], height: int) -> list[NumberedBox]:
     rectangles = [
         Rectangle(
             round(WIDTH * left),
@@ -167,7 +169,7 @@ def _words(number: int, sure: float | None) -> str:
     return f"{number}" if sure is None else f"{number}: {sure:.0%}"
 
 
-def _rounded(value: bool | int | float | str | None) -> bool | int | float | str | None:
+def _round_value(value: bool | int | float | str | None) -> bool | int | float | str | None:
     """Round an expected value to one decimal, less a trailing zero."""
     if not isinstance(value, float):
         return value

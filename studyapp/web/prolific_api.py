@@ -148,7 +148,7 @@ class Prolific:
 
 
 @contextmanager
-def connected(*, url: str, key: str, pause: Pause) -> Iterator[Prolific]:
+def connect_to_prolific(*, url: str, key: str, pause: Pause) -> Iterator[Prolific]:
     """Yield Prolific's API at an address, which is https unless local.
 
     Raises:

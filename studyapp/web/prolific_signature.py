@@ -27,7 +27,7 @@ class KeysUnavailable(StudyappError):
     """The platform's public keys cannot be fetched now."""
 
 
-def verified(sent: Mapping[str, str], *, jwks_url: str, site_url: str) -> dict[str, str]:
+def verify_ids(sent: Mapping[str, str], *, jwks_url: str, site_url: str) -> dict[str, str]:
     """Return the three IDs that Prolific signed.
 
     Args:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from foundation.pages.filled_fields import FilledField
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from studyapp.models import Mode, Study
 from studyapp.queries.flag_labels import FLAG_LABELS
 from studyapp.queries.looks import condition_labels, group_labels
@@ -52,9 +52,11 @@ class PeopleForm(forms.Form):
             _ALL, *((name, labels.get(name, name)) for name in groups_of(study))
         ]  # fmt: skip
         links = study.links.order_by("pk").values_list("pk", "label")
-        self.fields["link"].choices = [_ALL, *((pk, translated(label) or f"#{pk}") for pk, label in links)]  # type: ignore[attr-defined]
+        self.fields["link"].choices = [  # type: ignore[attr-defined]
+            _ALL, *((pk, translate_text(label) or f"#{pk}") for pk, label in links)
+        ]  # fmt: skip
 
-    def chosen(self) -> PeopleFilter:
+    def build_filter(self) -> PeopleFilter:
         """Return the filter; an unknown value lets all through."""
         self.full_clean()
         given = self.cleaned_data
@@ -98,7 +100,7 @@ class ResponsesForm(forms.Form):
         self.fields["condition"].choices = conditions  # type: ignore[attr-defined]
         self.fields["column"].choices = list(zip(columns, columns, strict=True))  # type: ignore[attr-defined]
 
-    def chosen(self) -> ResponseFilter:
+    def build_filter(self) -> ResponseFilter:
         """Return the filter; an unknown value lets all through."""
         self.full_clean()
         given = self.cleaned_data

@@ -60,20 +60,20 @@ def outcome_context(task: Simulation, given: Mapping[str, Answer], shown: Shown)
     if task.ask == "correct":
         verdict = _("This answer is correct.") if shown.correct else _("This answer is not correct.")
     return {
-        "predicted": None if predicted is None else _predicted(task, str(predicted)),
+        "predicted": None if predicted is None else _label_prediction(task, str(predicted)),
         "answer": answer_label(shown.answer or "", _),
         "is_right": is_prediction_right(given, shown),
         "verdict": verdict,
     }
 
 
-def _predicted(task: Simulation, choice: str) -> str:
+def _label_prediction(task: Simulation, choice: str) -> str:
     if task.ask == "answer":
         return answer_label(choice, _)
     return _("a correct answer") if choice == YES_NO[0] else _("a wrong answer")
 
 
-def shows(content: FrozenStudy, page: str) -> tuple[bool, bool]:
+def select_shown_parts(content: FrozenStudy, page: str) -> tuple[bool, bool]:
     """Return whether a page shows what its condition does, and the answer.
 
     Nothing of a simulation's answer comes before the prediction, and its explanation only if the study says

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from accounts.models import Role, User
 from foundation.errors import BadFile
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import translate_error
 from studyapp.models import JudgedAnswer
 from studyapp.queries.access import SHARED_ROLES
 from studyapp.rules.proposed_verdicts import Proposal, read_proposals
@@ -65,7 +65,7 @@ class ProposalsForm(forms.Form):
                 _("The file is not UTF-8 text. Save it as UTF-8 and try again.")
             ) from None
         except BadFile as error:
-            raise forms.ValidationError(translated_error(error)) from error
+            raise forms.ValidationError(translate_error(error)) from error
         return file
 
 
@@ -181,7 +181,7 @@ class _AssumptionsForm(WorkspaceForm):
             except ValidationError as error:
                 for problem in error.errors(include_url=False):
                     cause = problem.get("ctx", {}).get("error")
-                    self.add_error(None, translated_error(cause) if cause else problem["msg"])
+                    self.add_error(None, translate_error(cause) if cause else problem["msg"])
         return data
 
 

@@ -19,9 +19,9 @@ from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
 from studyapp.definition.tasks import Advice, Simulation
 from studyapp.models import StudyVersion
-from studyapp.queries.studies import image_slug, localised, once_per_version
-from studyapp.web.program_html import pictures, shown_steps
-from studyapp.web.word_changes import changed_context, changed_words
+from studyapp.queries.studies import cache_per_version, image_slug, load_translated_study
+from studyapp.web.program_html import describe_steps, pictures
+from studyapp.web.word_changes import compare_articles, compare_words
 
 
 def instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
@@ -29,12 +29,12 @@ def instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> S
     return _instructions_html(version, language, viewer._replace(seed=None))
 
 
-@once_per_version(128)
+@cache_per_version(128)
 def _instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
-    return paragraphs(localised(version, language).instructions_for(viewer))
+    return paragraphs(load_translated_study(version, language).instructions_for(viewer))
 
 
-@once_per_version(1024)
+@cache_per_version(1024)
 def stimulus_html(
     version: StudyVersion, *, condition: str, item_id: str, language: str = "", has_answer: bool = True
 ) -> SafeString:
@@ -44,11 +44,11 @@ def stimulus_html(
     active one, since the cache key contains it. An attention item is the same in every condition. Without
     the answer, only its explanation is shown.
     """
-    content = localised(version, language)
-    return rendered_stimulus(content, condition, item_id, slug=image_slug(version), has_answer=has_answer)
+    content = load_translated_study(version, language)
+    return render_stimulus(content, condition, item_id, slug=image_slug(version), has_answer=has_answer)
 
 
-def rendered_stimulus(
+def render_stimulus(
     content: FrozenStudy, condition: str, item_id: str, *, slug: str = "draft", has_answer: bool = True
 ) -> SafeString:
     """Render an item of content that may be a draft.
@@ -79,13 +79,13 @@ def rendered_stimulus(
             "hides_answer": not has_answer,
             "is_original": check is None and item.changed is not None,
             "is_open": isinstance(content.task, Advice | Simulation),
-            **shown_context(shown, style, saliency, question, context or []),
+            **build_answer_context(shown, style, saliency, question, context or []),
             **program_context(shown, images, context or [], slug),
         },
     )
 
 
-def shown_context(
+def build_answer_context(
     shown: Shown, style: str, saliency: str, question: str, context: Sequence[tuple[str, list[str]]]
 ) -> dict[str, object]:
     """Return what the template needs of an answer with its explanation.
@@ -110,16 +110,16 @@ def shown_context(
     }
 
 
-@once_per_version(1024)
+@cache_per_version(1024)
 def changed_html(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
     """Return the changed version of an item, empty without one.
 
     ``language`` has to be the active one.
     """
-    return rendered_change(localised(version, language), item_id)
+    return render_change(load_translated_study(version, language), item_id)
 
 
-def rendered_change(content: FrozenStudy, item_id: str) -> SafeString:
+def render_change(content: FrozenStudy, item_id: str) -> SafeString:
     """Render the change of an item of content that may be a draft."""
     item = None if content.attention_item(item_id) else content.item(item_id)
     if item is None or item.changed is None:
@@ -128,8 +128,8 @@ def rendered_change(content: FrozenStudy, item_id: str) -> SafeString:
     return render_to_string(
         "studyapp/participant/changed.html",
         {
-            "question": changed_words(before, after) if before != after else [],
-            "context": changed_context(item.context or [], item.changed.context),
+            "question": compare_words(before, after) if before != after else [],
+            "context": compare_articles(item.context or [], item.changed.context),
         },
     )
 
@@ -145,6 +145,6 @@ def program_context(
         "passage": passage,
         "steps": [
             (step, [Sentence(cut_pieces(passage, step.tokens), False)] if step.tokens and passage else [])
-            for step in shown_steps(shown.steps or [], images, urls)
+            for step in describe_steps(shown.steps or [], images, urls)
         ],
     }

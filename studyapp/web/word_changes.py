@@ -33,10 +33,10 @@ class ChangedContext(NamedTuple):
     gone: list[str]
 
 
-def changed_words(before: str, after: str) -> list[ChangedPiece]:
+def compare_words(before: str, after: str) -> list[ChangedPiece]:
     """Return the pieces of two texts: what stayed, was removed, was added.
 
-    >>> [piece.text for piece in changed_words("Who is older?", "Who is younger?")]
+    >>> [piece.text for piece in compare_words("Who is older?", "Who is younger?")]
     ['Who is ', 'older', 'younger', '?']
     """
     old, new = _WORDS.findall(before), _WORDS.findall(after)
@@ -50,7 +50,7 @@ def changed_words(before: str, after: str) -> list[ChangedPiece]:
     return [piece for piece in pieces if piece.text]
 
 
-def changed_context(before: Context, after: Context) -> ChangedContext:
+def compare_articles(before: Context, after: Context) -> ChangedContext:
     """Return the differences of articles, which are paired by title."""
     left = [(title, list(sentences)) for title, sentences in before]
     articles = []
@@ -58,13 +58,13 @@ def changed_context(before: Context, after: Context) -> ChangedContext:
         old = next((row for row in left if row[0] == title), None)
         if old is not None:
             left.remove(old)
-        rows = _changed_sentences(old[1] if old else [], sentences)
+        rows = _compare_sentences(old[1] if old else [], sentences)
         if any(rows):
             articles.append(ChangedArticle(title, rows))
     return ChangedContext(articles, [title for title, _sentences in left])
 
 
-def _changed_sentences(before: Sequence[str], after: Sequence[str]) -> list[list[ChangedPiece] | None]:
+def _compare_sentences(before: Sequence[str], after: Sequence[str]) -> list[list[ChangedPiece] | None]:
     """Return the changed sentences, with one None for each run that stayed."""
     old, new = ([one.strip() for one in text] for text in (before, after))
     rows: list[list[ChangedPiece] | None] = []
@@ -73,7 +73,7 @@ def _changed_sentences(before: Sequence[str], after: Sequence[str]) -> list[list
             rows.append(None)
             continue
         pairs = min(end - start, to - from_)
-        rows += [changed_words(old[start + at], new[from_ + at]) for at in range(pairs)]
+        rows += [compare_words(old[start + at], new[from_ + at]) for at in range(pairs)]
         rows += [[ChangedPiece(one, "removed")] for one in old[start + pairs : end]]
         rows += [[ChangedPiece(one, "added")] for one in new[from_ + pairs : to]]
     return rows

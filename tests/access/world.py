@@ -17,7 +17,7 @@ from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.sizes import create_plan
 from studyapp.actions.webhooks import add_webhook as add_study_webhook
 from studyapp.models import JudgedAnswer, Study, StudyShare
-from studyapp.queries.correctness import missed_answers
+from studyapp.queries.correctness import find_missed_answers
 from studyapp.rules.sample_sizes import SizeSettings
 from studyapp.studio.steps import STEPS
 from tests import workspaces
@@ -85,7 +85,7 @@ def study_side(workspace: Workspace) -> tuple[Study, Values, Bodies]:
     participant = studies.make_participant(study=study, items=1)
     run = PredictionRun.objects.filter(dataset__workspace=workspace).earliest("pk")
     hook = add_study_webhook(study=study, url="https://example.org/hook", kinds=[], by=studies.make_user())
-    queue_answers(answers=missed_answers(run), by=studies.make_user())
+    queue_answers(answers=find_missed_answers(run), by=studies.make_user())
     judged = JudgedAnswer.objects.filter(question__dataset=run.dataset).earliest("pk")
     for is_correct in (True, False):  # a disagreement
         judge(judged=judged, is_correct=is_correct, by=studies.make_user())

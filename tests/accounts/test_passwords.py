@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.mail.backends.base import BaseEmailBackend
 from django.test import Client
 
-from accounts.account_rights import administered
+from accounts.account_rights import select_administrable
 from accounts.actions.passwords import create_reset_link
 from accounts.models import AuditEntry, Role, Workspace
 from tests.accounts.people import PASSWORD, is_logged_in, kinds, log_in, make_token, make_user
@@ -216,7 +216,7 @@ def test_opening_a_link_writes_nothing(client, user, settings, django_assert_num
 
 
 def may_reset(by, user):
-    return user.pk in administered(by, [user])
+    return user.pk in select_administrable(by, [user])
 
 
 def test_the_rule_of_links(user):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.within import rotated_trials
+from benchmarks.within import simulate_rotated_trials
 from tests.analysis.bundles import POST_KEYS, write_bundle
 
 
@@ -18,7 +18,7 @@ def within_study(folder: Path, *, groups=None, people=8, items=12, seed=1, effec
     rng, trials, participants, post = np.random.default_rng(seed), [], [], []
     correct = rng.random(items) < 0.6
     for number, (group, arms) in enumerate(groups.items()):
-        rows = rotated_trials(
+        rows = simulate_rotated_trials(
             rng, people=people, items=items, conditions=tuple(arms), effect=effect, prefix=f"p{number}"
         )
         base = {"mode": "live", "version": 1}

@@ -94,7 +94,7 @@ def make_annotation(member: Membership | None = None, **fields: Any) -> Annotati
     """A work that was just handed out, on an item made for it."""
     member = member or make_member(make_project(**fields))
     make_items(member.project)
-    return assignments.next_annotation(member=member)
+    return assignments.assign_next_annotation(member=member)
 
 
 def finished(annotation: Annotation) -> Annotation:

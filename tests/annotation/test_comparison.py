@@ -5,7 +5,7 @@ from typing import Any
 from analysis.gold_agreement import agreement
 from analysis.programs import parse
 from annotation.comparison import agreement_item, disagreement, draft, letters, steps
-from annotation.operations import Edit, apply, checked, open_nodes
+from annotation.operations import Edit, apply, check_document, open_nodes
 from annotation.schemas import Chosen, Document
 from tests.annotation.factories import BOXES, PROGRAM, SPANS, SPANS_PROGRAM, box, span
 
@@ -42,7 +42,7 @@ def test_who_chose_differently_is_to_decide() -> None:
 
 def test_a_draft_holds_what_everybody_marked_and_leaves_the_rest_open() -> None:
     document = draft(OF_BOXES, {"A": two_dogs(), "B": two_dogs(0.02, black="a")}, (), "")
-    checked(document, OF_BOXES, BOXES)
+    check_document(document, OF_BOXES, BOXES)
     assert document.layers[3].state == "done"
     assert abs(document.layers[3].objects[0].box[0] - 0.11) < 1e-9  # in the middle of the two
     assert [one.ref for one in document.layers[2].objects if isinstance(one, Chosen)] == ["g3.0"]
@@ -69,7 +69,7 @@ def test_new_objects_where_one_chooses_stay_new() -> None:
         {"node": 2, "put": [box("n", reason="missed")], "state": "done"},
     )
     document = draft(OF_BOXES, {"A": drawn(*edits), "B": drawn(*edits)}, (), "")
-    checked(document, OF_BOXES, BOXES)
+    check_document(document, OF_BOXES, BOXES)
     assert document.layers[2].objects[0].reason
 
 
@@ -77,7 +77,7 @@ def test_spans_are_settled_on_what_most_chose() -> None:
     one = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
     other = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
     document = draft(OF_SPANS, {"A": one, "B": other, "C": other}, SPANS.tokens, SPANS.passage)
-    checked(document, OF_SPANS, SPANS)
+    check_document(document, OF_SPANS, SPANS)
     assert document.layers[2].objects[0].tokens == (3, 5)
     assert document.layers[2].state == "open"
 

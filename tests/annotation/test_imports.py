@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from annotation.actions.assignments import next_annotation
+from annotation.actions.assignments import assign_next_annotation
 from annotation.actions.data import import_items, import_project
 from annotation.actions.imports import correct_item, delete_item, undo_import
 from annotation.actions.projects import set_member
@@ -234,7 +234,7 @@ def test_positions_of_an_undone_import_are_not_given_out_again(project: Project,
 
 def test_an_import_somebody_has_worked_on_stays(project: Project, user: User) -> None:
     upload(project, user, zipped(pairs(2)))
-    next_annotation(member=make_member(project))
+    assign_next_annotation(member=make_member(project))
     with pytest.raises(Conflict, match="Somebody has worked"):
         undo_import(item_import=ItemImport.objects.get(), by=user)
     assert (Item.objects.count(), Annotation.objects.count()) == (2, 1)
@@ -248,7 +248,7 @@ def test_a_single_item_is_corrected_and_deleted_until_it_is_used(project: Projec
     assert (first.text, first.program, first.answer) == ("Dogs.", "find[dogs]", None)
     delete_item(item=first, by=user)
     assert ImageFile.objects.count() == 2
-    next_annotation(member=make_member(project))
+    assign_next_annotation(member=make_member(project))
     with pytest.raises(Conflict, match="neither changed nor deleted"):
         delete_item(item=second, by=user)
 

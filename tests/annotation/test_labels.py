@@ -15,9 +15,9 @@ from annotation.comparison import agreement_item, draft, likeness
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
 from annotation.forms import TASKS
-from annotation.label_changes import LabelChange, changed_task
+from annotation.label_changes import LabelChange, relabel_task
 from annotation.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
-from annotation.operations import Edit, apply, checked, hidden_nodes, open_nodes, without_hidden
+from annotation.operations import Edit, apply, check_document, drop_hidden_parts, hidden_nodes, open_nodes
 from annotation.schemas import Document, Ellipse, KeyPoint, Polygon, Span
 from tests.annotation.factories import BOXES, SPANS, span
 
@@ -52,7 +52,7 @@ def test_it_works() -> None:
         {"node": TONE, "put": [{"id": "n3.0", "value": "calm"}, {"id": "n3.2", "value": "funny"}]},
         {"node": QUALITY, "put": [{"id": "n4", "value": 0}], "state": "done"},
     )
-    assert checked(document, program(), SPANS) == document
+    assert check_document(document, program(), SPANS) == document
     assert open_nodes(document, program()) == []  # tone and comment are optional
     assert document.layers[QUALITY].objects[0].value == 0  # type: ignore[union-attr]
     assert Document.model_validate_json(document.model_dump_json()) == document
@@ -111,7 +111,7 @@ def test_a_label_that_does_not_stand_below_its_parent_is_refused(parent: str, pl
 )
 def test_what_is_inside_follows_a_changed_label(label: str, to: str, expected: list[tuple[str, str]]) -> None:
     change = LabelChange(layer=1, label=label, to=to)
-    assert nested(changed_task(read_label_task(NESTED), change)) == expected
+    assert nested(relabel_task(read_label_task(NESTED), change)) == expected
 
 
 def test_the_text_of_an_item_is_read_back_and_holds_no_colours() -> None:
@@ -283,7 +283,7 @@ def test_adjudication_starts_from_what_all_marked_with_the_same_label() -> None:
         ENTITIES: "open", TOPIC: "done", TONE: "open", QUALITY: "open", COMMENT: "open",
     }  # fmt: skip
     assert [each.value for each in start.layers[TONE].objects] == ["calm"]  # type: ignore[union-attr]
-    assert checked(start, program(), SPANS) == start
+    assert check_document(start, program(), SPANS) == start
 
 
 def test_agreement_compares_each_label_and_rating() -> None:
@@ -354,15 +354,15 @@ def test_a_condition_hides_questions_and_those_that_depend_on_them() -> None:
     assert hidden_nodes(conditional("good", "price"), made) == {WHICH}
     # Taste counts no more, because the question for reasons is hidden itself.
     assert hidden_nodes(conditional("none", "taste"), made) == {REASONS, WHICH}
-    shown = without_hidden(conditional("none", "taste"), made)
+    shown = drop_hidden_parts(conditional("none", "taste"), made)
     assert set(shown.layers) == {SENTIMENT}
-    assert without_hidden(shown, made) is shown
+    assert drop_hidden_parts(shown, made) is shown
 
 
 def test_hidden_answers_count_in_no_comparison() -> None:
     made = program_of_text(read_label_task(CONDITIONAL).text, "spans")
     documents = {
-        who: without_hidden(conditional(sentiment, "taste"), made)
+        who: drop_hidden_parts(conditional(sentiment, "taste"), made)
         for who, sentiment in (("A", "good"), ("B", "none"))
     }
     values = agreement_item("i", made, documents).values

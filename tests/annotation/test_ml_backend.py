@@ -19,7 +19,7 @@ from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.actions.runs import compute_slice, start_backend_run
 from annotation.errors import Conflict
-from annotation.formats.labelled.label_studio_config import labelling_config
+from annotation.formats.labelled.label_studio_config import build_labelling_config
 from annotation.labels import read_label_task
 from annotation.models import Membership, OutputRun, Project, Role, SystemOutput
 from annotation.queries.runs import reasons
@@ -135,13 +135,15 @@ def test_it_works(backend: Backend, manager: Membership) -> None:
     assert [each["value"] for each in outputs[0].marks["2"]] == ["sport"]
     assert [path for path, _body in backend.asked] == ["/health", "/setup", "/predict"]
     setup, predict = (body for _path, body in backend.asked[1:])
-    assert setup["schema"] == predict["label_config"] == labelling_config(read_label_task(TASK), "spans")
+    assert (
+        setup["schema"] == predict["label_config"] == build_labelling_config(read_label_task(TASK), "spans")
+    )
     assert [task["data"]["text"] for task in predict["tasks"]] == [PASSAGE] * 3
     assert [task["annotations"] for task in predict["tasks"]] == [[]] * 3
 
 
 def test_the_configuration_names_all_controls() -> None:
-    view = ElementTree.fromstring(labelling_config(read_label_task(TASK), "spans"))  # noqa: S314
+    view = ElementTree.fromstring(build_labelling_config(read_label_task(TASK), "spans"))  # noqa: S314
     tags = [(each.tag, each.get("name"), each.get("toName")) for each in view]
     assert tags == [
         ("Text", "text", None),
@@ -156,7 +158,7 @@ def test_the_configuration_names_all_controls() -> None:
     )
     assert [each.get("value") for each in view[1]] == ["Person", "Place"]
     boxes = read_label_task('layers: [{type: boxes, name: "A & B", labels: [x]}]')
-    view = ElementTree.fromstring(labelling_config(boxes, "boxes", 2))  # noqa: S314
+    view = ElementTree.fromstring(build_labelling_config(boxes, "boxes", 2))  # noqa: S314
     assert [each.get("name") for each in view] == ["image0", "image1", "A & B"]
 
 

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from analysis.programs import parse
 from annotation.errors import BadEdit
-from annotation.operations import Edit, apply, checked, executed, open_nodes, resolved
+from annotation.operations import (
+    Edit,
+    apply,
+    check_document,
+    execute_document,
+    open_nodes,
+    resolve_references,
+)
 from annotation.schemas import Document
 from tests.annotation.factories import BOXES, PROGRAM, SPANS, SPANS_PROGRAM, box, span
 
@@ -29,8 +36,10 @@ TWO = {"node": 3, "put": [box("a"), box("b", image=1)], "state": "done"}
 def test_it_works() -> None:
     document = edited(TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}], "state": "done"})
     assert [one.id for one in document.layers[3].objects] == ["a", "b"]
-    assert executed(document, PROGRAM_OF_BOXES).values == (False, 1, 1, 2, 2)
-    assert [one.box for one in resolved(document, PROGRAM_OF_BOXES)[2]] == [(0.1, 0.1, 0.1 + 0.2, 0.5)]
+    assert execute_document(document, PROGRAM_OF_BOXES).values == (False, 1, 1, 2, 2)
+    assert [one.box for one in resolve_references(document, PROGRAM_OF_BOXES)[2]] == [
+        (0.1, 0.1, 0.1 + 0.2, 0.5)
+    ]
     assert open_nodes(document, PROGRAM_OF_BOXES) == []
 
 
@@ -38,7 +47,7 @@ def test_moving_a_box_moves_what_was_chosen_from_it() -> None:
     document = edited(
         TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}]}, {"node": 3, "put": [box("b", at=0.6)]}
     )
-    assert resolved(document, PROGRAM_OF_BOXES)[2][0].box[0] == 0.6
+    assert resolve_references(document, PROGRAM_OF_BOXES)[2][0].box[0] == 0.6
 
 
 def test_removing_a_box_takes_what_refers_to_it_along_and_undo_brings_all_back() -> None:
@@ -107,7 +116,7 @@ def test_objects_pass_through_computed_steps() -> None:
     document, _ = apply(
         document, Edit.model_validate({"node": 1, "put": [{"id": "c", "ref": "a"}]}), program, BOXES
     )
-    assert executed(document, program).value is True
+    assert execute_document(document, program).value is True
 
 
 @pytest.mark.parametrize(
@@ -128,10 +137,10 @@ def test_a_span_names_one_place_three_times(change: dict[str, Any], field: str) 
 
 def test_a_document_from_outside_follows_the_same_rules() -> None:
     document = edited(TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}]})
-    assert checked(document, PROGRAM_OF_BOXES, BOXES) == document
+    assert check_document(document, PROGRAM_OF_BOXES, BOXES) == document
     hanging = Document(layers={2: document.layers[2]})
     with pytest.raises(BadEdit, match="no object 'b'"):
-        checked(hanging, PROGRAM_OF_BOXES, BOXES)
+        check_document(hanging, PROGRAM_OF_BOXES, BOXES)
 
 
 NAMES = st.sampled_from("abcdef")

@@ -17,9 +17,9 @@ from annotation.errors import BadEdit
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.labelled import entries
 from annotation.formats.labelled.losses import LOSES, MORE_ABOUT
-from annotation.label_changes import LabelChange, changed_task
+from annotation.label_changes import LabelChange, relabel_task
 from annotation.labels import LabelProgram, check_extends, label_yaml, read_label_task
-from annotation.operations import Edit, apply, checked, open_nodes, without_hidden
+from annotation.operations import Edit, apply, check_document, drop_hidden_parts, open_nodes
 from annotation.queries.annotations import program_tree
 from annotation.schemas import Box, Document, ItemRecord, Span
 from foundation.imports.findings import Findings
@@ -75,7 +75,7 @@ def test_it_works() -> None:
     assert read_label_task(label_yaml(task)) == task
     assert read_label_task(task.text).text == task.text
     document = marked()
-    assert checked(document, program(), SPANS) == document
+    assert check_document(document, program(), SPANS) == document
     assert Document.model_validate_json(document.model_dump_json()) == document
     assert open_nodes(document, program()) == []
 
@@ -117,7 +117,7 @@ def test_questions_depend_on_labels_and_answers(
     assert read_label_task(task.text).text == task.text
     document = if_marked(label, **answers)
     assert open_nodes(document, program(IF_TASK)) == ([1] if is_open else [])
-    kept = without_hidden(document, program(IF_TASK))
+    kept = drop_hidden_parts(document, program(IF_TASK))
     assert list(marks_of(kept)["Ada"]) == counts
     assert list(marks_of(document)["Ada"]) == list(answers)
     if list(answers) == counts:
@@ -150,14 +150,14 @@ def test_conditions_of_questions_follow_a_new_name(
     question: str, label: str, place: int, expected: tuple[str, ...]
 ) -> None:
     change = LabelChange(layer=1, question=question, label=label, to="Human")
-    condition = changed_task(read_label_task(IF_TASK), change).layers[0].questions[place].show_if
+    condition = relabel_task(read_label_task(IF_TASK), change).layers[0].questions[place].show_if
     assert condition is not None
     assert condition.labels == expected
 
 
 def test_a_label_that_alone_shows_a_question_stays() -> None:
     with pytest.raises(ValueError, match="“Known” is shown only if “Person” is chosen"):
-        changed_task(read_label_task(IF_TASK), LabelChange(layer=1, label="Person", to=""))
+        relabel_task(read_label_task(IF_TASK), LabelChange(layer=1, label="Person", to=""))
 
 
 def test_a_mark_without_answers_is_stored_as_before() -> None:
@@ -266,7 +266,7 @@ def test_agreement_counts_the_marks_that_two_people_share() -> None:
 def test_agreement_leaves_out_what_somebody_was_not_asked() -> None:
     stale = if_marked("Place", Known=["yes"], Source=["Her letters."])
     people = {"A": if_marked("Person", Known=["yes"]), "B": if_marked("Person", Known=["no"]), "C": stale}
-    shown = {who: without_hidden(document, program(IF_TASK)) for who, document in people.items()}
+    shown = {who: drop_hidden_parts(document, program(IF_TASK)) for who, document in people.items()}
     item, other = question_items("i", program(IF_TASK), shown, SPANS.tokens)  # a mark as Person, one as Place
     assert [node.module for node in item.nodes][:2] == ["Entities – Known: yes", "Entities – Known: no"]
     assert {who: values.get(0) for who, values in item.values.items()} == {"A": True, "B": False, "C": None}
@@ -286,7 +286,7 @@ def test_bots_answer_no_hidden_question() -> None:
     for seed in range(40):
         layers = draw(sheet, None, BEHAVIOURS["careful"], random.Random(seed))
         for mark in layers[1]:
-            asked = task.layers[0].asked_about(mark["label"], mark["answers"])
+            asked = task.layers[0].find_asked_questions(mark["label"], mark["answers"])
             assert mark["answers"].keys() == asked.keys()
             seen.add((mark["label"], tuple(asked)))
         assert bool(layers[3]) == (layers[2][0]["value"] == "bad")

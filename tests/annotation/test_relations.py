@@ -10,7 +10,7 @@ from annotation.comparison import draft, likeness, relation_item, steps
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
 from annotation.labels import LabelProgram, label_yaml, read_label_task
-from annotation.operations import Edit, apply, checked, open_nodes, without_hidden
+from annotation.operations import Edit, apply, check_document, drop_hidden_parts, open_nodes
 from annotation.schemas import Document, Relation
 from tests.annotation.factories import PASSAGE, SPANS, span
 
@@ -59,7 +59,7 @@ def test_it_works() -> None:
     task = read_label_task(TASK)
     assert read_label_task(label_yaml(task)) == task
     document = related(relation("r", "a", "b"), relation("s", "b", "a"))
-    assert checked(document, program(), SPANS) == document
+    assert check_document(document, program(), SPANS) == document
     assert open_nodes(document, program()) == []
     assert Document.model_validate_json(document.model_dump_json()) == document
 
@@ -128,7 +128,7 @@ def test_relations_of_hidden_marks_are_hidden() -> None:
         3: {"objects": [MARKS[1], span("d", 5, 6, label="Person")]},
         4: {"objects": [relation("r", "a", "b"), relation("s", "b", "d")]},
     }
-    shown = without_hidden(Document.model_validate({"layers": layers}), program(text))
+    shown = drop_hidden_parts(Document.model_validate({"layers": layers}), program(text))
     assert ends(shown, 4) == {("b", "d")}
 
 
@@ -152,7 +152,7 @@ def test_adjudication_starts_from_the_relations_that_all_share() -> None:
     assert start.layers[RELATIONS].state == "open"  # one lives somewhere, says A alone
     # Nobody can say which end of an undirected relation comes first.
     assert len(ends(start, SAME)) == 1
-    assert checked(start, program(), SPANS) == start
+    assert check_document(start, program(), SPANS) == start
     step = next(step for step in steps(program(), people(), SPANS.tokens) if step.node == RELATIONS)
     shown = [step.middle(cluster, SPANS.tokens, PASSAGE) for cluster in step.clusters]
     assert [(each["label"], [end["quote"] for end in each["ends"]]) for each in shown] == [

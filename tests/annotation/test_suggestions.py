@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from annotation.comparison import likeness
 from annotation.formats.checks import program_of_text
 from annotation.labels import read_label_task
-from annotation.operations import Edit, Subject, apply, checked
+from annotation.operations import Edit, Subject, apply, check_document
 from annotation.schemas import Document, SystemRecord
 from annotation.suggestions import Fit, default_fit, marks_of, questions, sentences, suggestions
 from modelserver.wire.schema import AnswerLocation, QAPrediction
@@ -54,7 +54,7 @@ def test_facts_and_answers_become_spans() -> None:
     (mark,) = marks[ENTITIES]
     assert (mark.quote, mark.label) == ("Bo kicked a 40-yard goal.", "Place")  # type: ignore[union-attr]
     assert score == pytest.approx(0.25)
-    checked(Document.model_validate({"layers": {ENTITIES: {"objects": [mark]}}}), program(), SPANS)
+    check_document(Document.model_validate({"layers": {ENTITIES: {"objects": [mark]}}}), program(), SPANS)
     found = AnswerLocation(first=("", 1), last=("", 1), start=1, end=3)
     fit = Fit(marks="answer", layer=ENTITIES, label="Person")
     marks, score = marks_of({ENTITIES: answer("Bo", location=found)}, program(), SPANS, fit)

@@ -315,7 +315,7 @@ def test_answers_are_what_the_document_says(
     schema = schemathesis.openapi.from_dict(document)
     schema.app = read_to_the_end(get_wsgi_application())
     backend = Backend("Tagger", "1")
-    monkeypatch.setattr("annotation.actions.runs.prepared_backend", lambda _project: backend)
+    monkeypatch.setattr("annotation.actions.runs.prepare_backend", lambda _project: backend)
     headers, without_success = bearer(world.owner), []
     operations = [result.ok() for result in schema.get_all_operations()]
     for operation in operations:

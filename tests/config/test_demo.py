@@ -13,7 +13,7 @@ import pytest
 from config.demo import LANGUAGE, READERS
 from config.demo_annotation import BOT_ITEMS, ITEMS, NETWORKS
 from scripts.stack import Stack
-from tests.site import Site, running_site
+from tests.site import Site, run_site
 
 SHOW = """
 import json
@@ -29,7 +29,7 @@ print(json.dumps({model.__name__: model.objects.count() for model in models}))
 
 @pytest.fixture(scope="module")
 def demo_site() -> Iterator[Site]:
-    with running_site(
+    with run_site(
         fake=(*READERS.systems, *LANGUAGE.systems[:2]), modular=tuple(NETWORKS.values())
     ) as running:
         running.manage("load_demo")

@@ -24,7 +24,7 @@ from studyapp.actions.shares import share_study
 from studyapp.definition.builtin_translations import WORDINGS
 from studyapp.definition.recruitment import PLATFORMS
 from studyapp.models import JudgedAnswer
-from studyapp.queries.correctness import missed_answers
+from studyapp.queries.correctness import find_missed_answers
 from tests.accounts.people import make_invitation, make_token
 from tests.annotation import factories as annotation
 from tests.annotation.views.test_output_pages import boxes_with_gold
@@ -132,7 +132,7 @@ def manager() -> User:
     factories.make_everything(launched=False)
     run = PredictionRun.objects.first()
     assert run
-    queue_answers(answers=missed_answers(run), by=user)
+    queue_answers(answers=find_missed_answers(run), by=user)
     other = factories.make_user()
     for judged in JudgedAnswer.objects.all()[:1]:
         judge(judged=judged, is_correct=True, by=user)
@@ -141,7 +141,7 @@ def manager() -> User:
     project = annotation.make_project(annotators_per_item=2)
     annotation.make_items(project, 2)
     for _number in range(2):
-        annotation.finished(assignments.next_annotation(member=annotation.make_member(project)))
+        annotation.finished(assignments.assign_next_annotation(member=annotation.make_member(project)))
     for each in (with_gold, project):
         set_member(project=each, user=user, role=Role.MANAGER, by=None)
     return user

@@ -19,7 +19,7 @@ from modelserver.registry import WEIGHTS
 from modelserver.serving.devices import Hardware
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.serving.loading import sources
-from modelserver.serving.system_spec import computed, parse
+from modelserver.serving.system_spec import parse, select_local_specs
 from tests.annotation.factories import make_project
 from tests.studyapp.serving import eager
 
@@ -40,7 +40,7 @@ def slug(request) -> str:
 @pytest.fixture
 def server(slug, settings) -> Iterator[FakeModelServer]:
     """The server, with the real network."""
-    found = sources(computed(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}")), Hardware())
+    found = sources(select_local_specs(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}")), Hardware())
     with FakeModelServer(FakeSystem(), sources=found, preload=False) as running:
         settings.MODEL_SERVER_URL = running.url
         yield running

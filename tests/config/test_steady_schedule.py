@@ -11,7 +11,7 @@ from config import steady_schedule
 
 
 def test_a_clock_set_back_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule = steady_schedule.every(30)
+    schedule = steady_schedule.schedule_every(30)
     before, moment = schedule.now(), time.monotonic()
     assert abs(before - datetime.now(tz=UTC)) < timedelta(days=1)
     monkeypatch.setattr(time, "monotonic", lambda: moment + 31)
@@ -21,6 +21,6 @@ def test_a_clock_set_back_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_every_task_of_the_beat_has_one() -> None:
-    steady: Any = steady_schedule.every(1)
+    steady: Any = steady_schedule.schedule_every(1)
     tasks: dict[str, Any] = settings.CELERY_BEAT_SCHEDULE
     assert {task["schedule"].nowfun for task in tasks.values()} == {steady.nowfun}

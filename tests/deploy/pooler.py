@@ -22,7 +22,7 @@ def pooler(folder: Path, database_url: str, *, connections: int) -> tuple[Part, 
     program = pgbouncer()
     if program is None:
         raise servers.NotAvailable("PgBouncer is not installed (Debian package pgbouncer).")
-    server, port, user = urlsplit(database_url), free_port(), servers.unprivileged_user()
+    server, port, user = urlsplit(database_url), free_port(), servers.find_unprivileged_user()
     lines = [
         "[databases]",
         f"* = host={server.hostname} port={server.port} user={server.username}",

@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from scripts import servers
 from scripts.commands import Commands
 from scripts.processes import Supervisor
-from scripts.site import Site, prepared_postgres
+from scripts.site import Site, prepare_postgres
 from scripts.stack import Stack
 from tests.config.test_settings import load, settings
 from tests.deploy.pooler import pooler
@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.core.management import call_command
 from django.db import connection, connections, transaction
 from accounts.models import User
-from config.management.commands.prepare_site import LOCK, one_at_a_time
+from config.management.commands.prepare_site import LOCK, hold_migration_lock
 from tests.studyapp.factories import make_link, make_participant, make_study
 
 study = make_study(items=3, conditions=2)
@@ -58,7 +58,7 @@ def is_free():
 
 with ThreadPoolExecutor(3) as pool:
     seen = list(pool.map(work, range(3)))
-with one_at_a_time("direct"):
+with hold_migration_lock("direct"):
     locked = not is_free()
 print(json.dumps({"seen": seen, "locked": locked, "free": is_free()}))
 """
@@ -69,7 +69,7 @@ def pooled(postgres_server: str) -> Iterator[Site]:
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pool-")))
         own = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pgbouncer-")))
-        template = prepared_postgres(postgres_server)
+        template = prepare_postgres(postgres_server)
         database = lasting.enter_context(servers.postgres_database(postgres_server, template=template))
         parts = lasting.enter_context(Supervisor())
         part, url = pooler(own, database, connections=CONNECTIONS)

@@ -19,7 +19,7 @@ import pytest
 from scripts import servers
 from scripts.example import load_example, new_link
 from scripts.processes import Supervisor, run
-from scripts.site import prepare, prepared_postgres
+from scripts.site import prepare, prepare_postgres
 from scripts.walkers import Tally, crowd
 from tests.deploy.scaled_site import ScaledSite, scaled_site
 from tests.fault.test_study_survives_kills import STORED, written
@@ -53,7 +53,7 @@ def check_answers(scaled: ScaledSite, tally: Tally) -> None:
 
 def test_no_request_fails(postgres_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ExitStack() as lasting:
-        template = prepared_postgres(postgres_server)
+        template = prepare_postgres(postgres_server)
         database = lasting.enter_context(servers.postgres_database(postgres_server, template=template))
         scaled = lasting.enter_context(scaled_site(database, lasting.enter_context(Supervisor())))
         prepare(database, scaled.site.var)

@@ -89,7 +89,7 @@ def platform() -> Iterator[Platform]:
         ]
         parts = lasting.enter_context(Supervisor())
         port = free_port()
-        postgres = servers.killable_postgres(folders[0], port)
+        postgres = servers.create_killable_postgres(folders[0], port)
         database = f"postgres://postgres@127.0.0.1:{port}/postgres"
         pool, pool_url = pooler(folders[1], database, connections=10)
         redis = RedisGroup(folders[2], parts, make_certificate(folders[2]))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from annotation.bots import Bot, Plan, run_bots
-from tests.site import Site, running_site
+from tests.site import Site, run_site
 
 ITEMS, KINDS = 24, ("careful", "sloppy", "fast", "offline")
 
@@ -69,7 +69,7 @@ print(json.dumps({
 
 @pytest.fixture
 def annotation_site() -> Iterator[Site]:
-    with running_site(worker=False) as site:
+    with run_site(worker=False) as site:
         yield site
 
 

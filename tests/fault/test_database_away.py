@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from scripts.example import load_example, new_link
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 from tests.waiting import eventually
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
@@ -58,7 +58,7 @@ def sqlite_locked(site: Site) -> Iterator[None]:
 
 @pytest.mark.service
 def test_a_restart_of_postgres_is_503_and_one_log_line_a_second(postgres_server: str):
-    with running_site(postgres=postgres_server, worker=False, extra={"RATE_LIMITS": "false"}) as site:
+    with run_site(postgres=postgres_server, worker=False, extra={"RATE_LIMITS": "false"}) as site:
         load_example(site)
         name = str(site.env["DATABASE_URL"]).rpartition("/")[2]
         with participant(site) as (client, address):
@@ -82,7 +82,7 @@ def test_a_restart_of_postgres_is_503_and_one_log_line_a_second(postgres_server:
 
 
 def test_a_sqlite_file_that_stays_locked_is_503_and_loses_nothing():
-    with running_site(worker=False, extra={"RATE_LIMITS": "false"}) as site:
+    with run_site(worker=False, extra={"RATE_LIMITS": "false"}) as site:
         load_example(site)
         with participant(site) as (client, address):
             page = client.get(address)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from scripts.example import load_example
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 from tests.annotation.pairs import pairs, zipped
 from tests.functional.pages import ADD_OWNER
 from tests.studyapp.questions import entries, write_json
@@ -88,7 +88,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with running_site(extra=LEASE) as running:
+    with run_site(extra=LEASE) as running:
         load_example(running, slug="example", questions=20, items=ITEMS)
         running.manage("simulate_participants", "example", "-n", str(EARLIER))
         yield running

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scripts.example import load_example
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 from tests.functional.pages import ADD_OWNER
 from tests.studyapp.platform_standin import KEY, ProlificApi, prolific_api
 from tests.waiting import eventually
@@ -97,7 +97,7 @@ def wait_for_jobs(site: Site, number: int) -> None:
 
 @pytest.mark.soak
 def test_all_bots_are_paid_once() -> None:
-    with prolific_api() as api, running_site(extra=SETTINGS | {"PROLIFIC_API_URL": api.url}) as site:
+    with prolific_api() as api, run_site(extra=SETTINGS | {"PROLIFIC_API_URL": api.url}) as site:
         load_example(site, slug="example", questions=5, items=1)
         shell(site, ADD_OWNER.format(name="ada", password="only for this test"))
         shell(site, WALK.format(bots=BOTS))

@@ -16,7 +16,7 @@ import pytest
 
 from scripts.example import load_example, new_link
 from scripts.walkers import Tally, crowd
-from tests.site import Site, running_site
+from tests.site import Site, run_site
 
 USERS, ITEMS = 12, 5
 KILLED_AT = (3, 20, 40)  # accepted items of the 60 that there are
@@ -32,7 +32,7 @@ print(json.dumps({"answers": {pk: answers for pk, answers in rows}, "people": li
 
 @pytest.fixture
 def study_site(postgres_server: str) -> Iterator[Site]:
-    with running_site(postgres=postgres_server, worker=False) as site:
+    with run_site(postgres=postgres_server, worker=False) as site:
         load_example(site, items=ITEMS)
         yield site
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from scripts.processes import answers
-from scripts.site import running_site
+from scripts.site import run_site
 from tests.waiting import eventually
 
 # granian ends, for a supervisor to act, if a process dies within this time of a start.
@@ -22,7 +22,7 @@ def web_processes(parent: int) -> list[int]:
 
 
 def test_the_site_goes_on_when_one_of_its_processes_is_killed():
-    with running_site(worker=False) as site:
+    with run_site(worker=False) as site:
         web = site.parts.pids["web server"]
         for killed in web_processes(web):
             os.kill(killed, signal.SIGKILL)

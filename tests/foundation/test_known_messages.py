@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 
-from foundation.known_messages import HEADS, TEMPLATES, known_message
+from foundation.known_messages import HEADS, TEMPLATES, recognise_message
 from foundation.messages import Message
-from foundation.translated_messages import translated
+from foundation.translated_messages import translate_text
 from modelserver.wire.schema import QAItem, text_problem
 
 # What reaches the reasons of failed items and runs. Loading of weights and files is left out: their texts
@@ -47,14 +47,14 @@ def filled(text: ast.expr) -> str:
 def test_every_reason_of_the_model_server_has_a_template():
     texts = {text for text in raised() if text.strip("X: ") and not text.startswith("the body ")} - OTHERS
     assert len(texts) > 50
-    assert {text for text in texts if not isinstance(known_message(text), Message)} == set()
+    assert {text for text in texts if not isinstance(recognise_message(text), Message)} == set()
 
 
 @pytest.mark.parametrize("template", [*HEADS, *TEMPLATES])
 def test_every_template_has_a_german_text_and_finds_itself(template):
     example = template.replace("%(problem)s", "it is empty")
     with translation.override("de"):
-        assert translated(example) != example
+        assert translate_text(example) != example
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_every_template_has_a_german_text_and_finds_itself(template):
     ],
 )
 def test_numbers_and_names_stay(text, german):
-    assert translated(text) == text
+    assert translate_text(text) == text
     with translation.override("de"):
-        assert translated(text) == german
+        assert translate_text(text) == german
 
 
 def test_what_the_server_says_of_a_text_is_known():
@@ -101,10 +101,10 @@ def test_what_the_server_says_of_a_text_is_known():
     problem = text_problem(item)
     assert problem is not None
     with translation.override("de"):
-        assert "Zeichen; höchstens" in translated(problem)
+        assert "Zeichen; höchstens" in translate_text(problem)
 
 
 @pytest.mark.parametrize("text", ["", "Segmentation fault", "KeyError: 'a: b'", "50 % of %(it)s"])
 def test_other_texts_stay(text):
     with translation.override("de"):
-        assert translated(text) == text
+        assert translate_text(text) == text

@@ -12,12 +12,12 @@ from django.utils import translation
 
 from annotation.states import ANNOTATION, PROJECT
 from foundation.messages import Message, message_of, say, translate_message
-from foundation.state_machine import ForbiddenTransition, next_status
-from foundation.translated_messages import translated, translated_error
+from foundation.state_machine import ForbiddenTransition, find_next_status
+from foundation.translated_messages import translate_error, translate_text
 from foundation.validation_messages import FORMS
 from jobs.sliced_runs import TRANSITIONS as RUN
 from studyapp.rules.states import PARTICIPANT, STUDY
-from studyapp.studio.drafts import opened, problems
+from studyapp.studio.drafts import open_draft, problems
 from studyapp.studio.forms import form
 from studyapp.studio.steps import STEPS
 from studyapp.studio.widgets import read
@@ -45,21 +45,23 @@ def forms() -> set[str]:
 def test_a_forbidden_act_is_refused_in_german(table):
     for transition in table:
         with pytest.raises(ForbiddenTransition) as refused:
-            next_status(table, transition.act, "draft" if "draft" not in transition.sources else "running")
+            find_next_status(
+                table, transition.act, "draft" if "draft" not in transition.sources else "running"
+            )
         assert f"cannot {transition.act} while" in str(refused.value)
         with translation.override("de"):
-            german = translated_error(refused.value)
+            german = translate_error(refused.value)
         english = {transition.act, *transition.sources}
         assert not {f"„{word}“" for word in english} & set(re.findall("„.*?“", german))
 
 
 def test_it_works():
     with translation.override("de"):
-        assert translated(say("two %(kind)s are named %(name)r", kind=say("rules"), name="a")) == (
+        assert translate_text(say("two %(kind)s are named %(name)r", kind=say("rules"), name="a")) == (
             "zwei Regeln heißen 'a'"
         )
-        assert translated_error(ValueError(say("is missing"))) == "fehlt"
-        assert translated("100% else's words") == "100% else's words"
+        assert translate_error(ValueError(say("is missing"))) == "fehlt"
+        assert translate_text("100% else's words") == "100% else's words"
 
 
 def test_a_sentence_is_its_english_text():
@@ -86,7 +88,7 @@ def test_whatever_is_sent_to_the_studio_is_answered_in_german():
     found = []
     for junk in JUNK:
         for step in STEPS:
-            draft = opened(example().model_dump(mode="json"))
+            draft = open_draft(example().model_dump(mode="json"))
             shown = form(step, draft, KNOWN).widgets
             fields = {one.path: [junk] for top in shown for one in top.all()}
             found += problems({**draft, **read(shown, fields)})

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 from tests.accounts.people import code_for
 from tests.accounts.provider import PROVIDER, know, running_provider
 from tests.functional.pages import follow
@@ -40,7 +40,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def site(provider: str) -> Iterator[Site]:
     """A site with people and a provider; with a broker, which counts codes."""
     providers = json.dumps([{**PROVIDER, "server_url": provider}])
-    with running_site(extra={"OIDC_PROVIDERS": providers, "NO_PROXY": "127.0.0.1"}) as running:
+    with run_site(extra={"OIDC_PROVIDERS": providers, "NO_PROXY": "127.0.0.1"}) as running:
         running.manage("shell", "--no-imports", "--command", ADD_PEOPLE)
         yield running
 

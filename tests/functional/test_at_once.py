@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from scripts.example import load_example, new_link
-from scripts.walkers import filled
+from scripts.walkers import fill_form
 from tests.site import EmptySite, Site
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def person() -> Iterator[Callable[[str], Person]]:
 
 
 def form(page: httpx.Response, **changed: str) -> dict[str, str]:
-    return filled(page.content, random.Random(str(page.url))) | changed
+    return fill_form(page.content, random.Random(str(page.url))) | changed
 
 
 def test_fifty_consents_at_once_are_spread_evenly(study_site: Site, person: Callable[[str], Person]):

@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize
 
 from scripts.example import new_link
-from scripts.gallery import advice, advised, full_site, kind, visited
+from scripts.gallery import advice, kind, run_full_site, visit_advice_pages, visit_pages
 from scripts.site import Site
 from tests.functional.compared_pictures import MOST_DIFFERENT, difference, lasting_difference, picture_of
 from tests.paths import ROOT
@@ -47,7 +47,7 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with full_site() as running:
+    with run_full_site() as running:
         yield running
 
 
@@ -97,7 +97,7 @@ def test_every_page_is_accessible_and_fits_a_phone(site: Site, browser: Browser,
             problems.append(f"{page.url}: {said.text}")
 
     page.on("console", note)
-    for name in visited(page, site, pause_ms=100):
+    for name in visit_pages(page, site, pause_ms=100):
         names.append(name)
         width = page.evaluate("document.documentElement.scrollWidth")
         if width > 320:
@@ -117,7 +117,7 @@ def test_pages_with_advice_are_accessible_and_fit_a_phone(site: Site, browser: B
     problems, names = list[str](), list[str]()
     for width in (320, 1280):
         page = browser.new_page(viewport=VIEW | {"width": width})
-        for name in advised(page, new_link(site, "world-advice")):
+        for name in visit_advice_pages(page, new_link(site, "world-advice")):
             names.append(name)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.evaluate(axe_script)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from scripts.processes import ROOT
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in
 
@@ -58,7 +58,7 @@ def test_the_page_has_what_the_test_looks_for():
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     """A site whose model server answers for both systems with made-up answers."""
-    with running_site(fake=("qi2019", "select-and-forget")) as running:
+    with run_site(fake=("qi2019", "select-and-forget")) as running:
         running.manage("shell", "--no-imports", "--command", ADD_STAFF)
         yield running
 

@@ -21,7 +21,7 @@ from annotation.models import Delivery, Webhook
 from jobs import tasks
 from jobs.actions import webhooks
 from jobs.webhooks import addresses
-from jobs.webhooks.addresses import NotFound, Refused, checked_address, is_public
+from jobs.webhooks.addresses import NotFound, Refused, is_public, resolve_address
 from jobs.webhooks.queries import delivery_tables
 from studyapp.models import StudyDelivery
 from tests.annotation.factories import make_project, make_user
@@ -230,7 +230,7 @@ def test_an_ended_webhook_is_told_nothing(receiver: Receiver) -> None:
 )  # fmt: skip
 def test_private_addresses_are_refused(url: str) -> None:
     with pytest.raises(Refused, match="not a public address"):
-        checked_address(url, allow_private=False)
+        resolve_address(url, allow_private=False)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_name_that_nobody_knows_yet_can_be_saved(monkeypatch: pytest.MonkeyPat
     run()
     assert "cannot be found" in webhook.deliveries.get().last_error
     with pytest.raises(NotFound):
-        checked_address("https://hooks.example/a", allow_private=True)
+        resolve_address("https://hooks.example/a", allow_private=True)
 
 
 def test_the_refusal_is_stored_and_nothing_is_sent(receiver: Receiver, settings: Any) -> None:
@@ -286,7 +286,7 @@ def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(addresses.socket, "getaddrinfo", resolve)
     with pytest.raises(Refused, match="127"):
-        checked_address("https://two-faced.example/", allow_private=False)
+        resolve_address("https://two-faced.example/", allow_private=False)
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(
@@ -309,4 +309,4 @@ def test_public_addresses_pass() -> None:
     assert is_public("93.184.215.14")
     assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
     with pytest.raises(Refused, match="not an http"):
-        checked_address("ftp://example.org/", allow_private=False)
+        resolve_address("ftp://example.org/", allow_private=False)

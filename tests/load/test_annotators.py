@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.annotation_load import line, missed
+from benchmarks.annotation_load import line, list_missed_bars
 from scripts.processes import ROOT
 from tests.site import EmptySite, Site
 
@@ -116,9 +116,9 @@ def stage(**changed: Any) -> dict[str, Any]:
 
 
 def test_the_benchmark_says_which_bar_was_missed():
-    assert missed([stage(), stage(users=1, handed_in=9), stage(users=50, think_s=2.0)]) == []
-    assert missed([stage(handed_in=640)]) == ["20 flat out: 80 pairs/s, bar 100"]
+    assert list_missed_bars([stage(), stage(users=1, handed_in=9), stage(users=50, think_s=2.0)]) == []
+    assert list_missed_bars([stage(handed_in=640)]) == ["20 flat out: 80 pairs/s, bar 100"]
     slow = stage(name="one", users=1, handed_in=9)
     slow["ms"]["save"]["p95"] = 16.0
-    assert missed([slow]) == ["one: save p95 16.0 ms, bar 15 ms"]
+    assert list_missed_bars([slow]) == ["one: save p95 16.0 ms, bar 15 ms"]
     assert "120.0 pairs/s" in line(stage())

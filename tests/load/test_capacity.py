@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.capacity import Kind, Size, planned, simulate
+from benchmarks.capacity import Kind, Size, simulate, simulate_plan
 
 
 def test_times_are_those_of_the_theory() -> None:
@@ -28,6 +28,6 @@ def test_consents_to_one_study_wait_for_each_other() -> None:
 
 
 def test_a_plan_has_room() -> None:
-    result = planned(Size("", 8_640_000, 1.0, 1), [Kind("item, sent", 1.0, [(4.0, 1.5)])])
+    result = simulate_plan(Size("", 8_640_000, 1.0, 1), [Kind("item, sent", 1.0, [(4.0, 1.5)])])
     assert (result.processes, result.cores) == (1, 1)  # busy for 0.7 and 0.15 of the time
     assert 7.0 < result.p95_ms < 100

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.participants import MOST_P95_MS, line, missed, stored
+from benchmarks.participants import MOST_P95_MS, count_stored_rows, line, list_missed_bars
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT
 from tests.site import EmptySite, Site
@@ -45,7 +45,7 @@ def test_every_accepted_answer_of_a_crowd_is_stored_once(study_site: Site):
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     assert (result["consents"], result["items"], result["completed"]) == (30, 180, 30)
-    assert stored(study_site) == {"participants": result["consents"], "answered": result["items"]}
+    assert count_stored_rows(study_site) == {"participants": result["consents"], "answered": result["items"]}
     rows = json.loads(study_site.manage("shell", "--no-imports", "--command", COMPLETE))
     assert rows["wrong"] == []
     assert len(set(rows["codes"])) == 30
@@ -63,9 +63,9 @@ def level(**changed: float) -> dict[str, float]:
 
 
 def test_the_benchmark_says_which_bar_was_missed():
-    assert missed([level(), level(think_s=2.0, requests_per_second=90.0)]) == []
-    assert missed([level(requests_per_second=199.0)]) == ["50 participants: 199 requests/s"]
-    assert missed([level(users=1, requests_per_second=100.0)]) == []
+    assert list_missed_bars([level(), level(think_s=2.0, requests_per_second=90.0)]) == []
+    assert list_missed_bars([level(requests_per_second=199.0)]) == ["50 participants: 199 requests/s"]
+    assert list_missed_bars([level(users=1, requests_per_second=100.0)]) == []
     slow = level(think_s=2.0, p95_ms=MOST_P95_MS + 1)
-    assert missed([slow]) == ["50 thinking participants: p95 301 ms"]
+    assert list_missed_bars([slow]) == ["50 thinking participants: p95 301 ms"]
     assert "think 2 s" in line(slow)

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from benchmarks._large_data import fill, pages
-from benchmarks.large_pages import busy
+from benchmarks.large_pages import read_busy_time
 from tests.soak import WHOLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -44,9 +44,9 @@ def opened(rows: int, allowed: dict[str, float] | None = None) -> dict[str, tupl
             turns: list[float] = []
             while len(turns) < fewest or (min(turns) > most and len(turns) < TURNS):
                 with CaptureQueriesContext(connection) as captured:
-                    begun = time.process_time_ns() + busy(connection)
+                    begun = time.process_time_ns() + read_busy_time(connection)
                     assert client.get(address).status_code == 200, address
-                    turns.append((time.process_time_ns() + busy(connection) - begun) / 1e9)
+                    turns.append((time.process_time_ns() + read_busy_time(connection) - begun) / 1e9)
             figures[name] = (min(turns), len(captured))
         transaction.set_rollback(True)
     return figures

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis import __version__
-from benchmarks.predictions import ROOT, running
+from benchmarks.predictions import ROOT, run_server
 from modelserver.__main__ import main
 from modelserver.serving.command import MOST_PROCESSES, ComputeOptions
 from modelserver.serving.fake_server import FAILS, INVALID, FakeSystem
@@ -176,7 +176,7 @@ class TestSignals:
         """Start a process whose system goes on when there is a file of that name beside it."""
         (tmp_path / "held_server.py").write_text(HELD_SERVER)
         path = f"{tmp_path}{os.pathsep}{ROOT}"
-        return lambda drain: running("held_server", str(drain), PYTHONPATH=path)
+        return lambda drain: run_server("held_server", str(drain), PYTHONPATH=path)
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_queued_work_is_answered_before_the_process_ends_with_0(self, held, tmp_path, number):
@@ -204,7 +204,7 @@ class TestSignals:
     def test_a_server_open_to_others_without_a_token_says_so(self, tmp_path, host, token, warned):
         (tmp_path / "open_server.py").write_text(OPEN_SERVER)
         path = f"{tmp_path}{os.pathsep}{ROOT}"
-        with running("open_server", host, token, PYTHONPATH=path) as server:
+        with run_server("open_server", host, token, PYTHONPATH=path) as server:
             lines = [json.loads(line) for line in server.log.read_text().splitlines()]
         assert any(line["level"] == "warning" and "--token-file" in line["event"] for line in lines) == warned
 

@@ -1,8 +1,8 @@
 """What holds for every kind of generated items: read back as item records, and executed over their gold."""
 
-from analysis.programs import FoundBox, FoundSpan, agrees, parse, run
+from analysis.programs import FoundBox, FoundSpan, is_answer_consistent, parse, run
 from annotation.operations import Subject, open_nodes
-from annotation.operations import checked as follows_the_rules
+from annotation.operations import check_document as follows_the_rules
 from annotation.schemas import Box, Chosen, ItemRecord, Span
 
 
@@ -60,4 +60,4 @@ def found(each, places):
 
 def execution_gives_the_answer(record):
     item, program = checked(record)
-    return agrees(program, executed(item, program), item.answer)
+    return is_answer_consistent(program, executed(item, program), item.answer)

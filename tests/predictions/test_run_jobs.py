@@ -17,7 +17,7 @@ from predictions import run_jobs
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.predictions import start_run
 from predictions.models import PredictionRun, ReducedAnswer, Score
-from predictions.queries.estimates import job_seconds, predicting_seconds
+from predictions.queries.estimates import estimate_predicting_seconds, job_seconds
 from predictions.tasks import enqueue_missing
 from predictions.views import runs
 from tests.modelserver.saliency.planted import systems
@@ -158,11 +158,11 @@ def test_scores_that_end_while_the_page_is_made_refresh_it(
 
 def test_estimates_come_from_earlier_runs(user: User) -> None:
     dataset, larger = make_dataset(questions=6), make_dataset(questions=60)
-    assert predicting_seconds(larger, "net") is None
+    assert estimate_predicting_seconds(larger, "net") is None
     run = make_run(dataset=dataset, system="net")
     PredictionRun.objects.filter(pk=run.pk).update(
         finished_at=run.created_at.replace(year=run.created_at.year + 1)
     )
-    seconds = predicting_seconds(larger, "net")
+    seconds = estimate_predicting_seconds(larger, "net")
     assert seconds == pytest.approx(10 * 365 * 86_400, rel=0.01)
-    assert predicting_seconds(dataset, "net", "r1") == 0
+    assert estimate_predicting_seconds(dataset, "net", "r1") == 0

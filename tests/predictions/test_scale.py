@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from jobs import sliced_runs
 from predictions.actions.predictions import RUNS, finish_run
 from predictions.models import PredictionRun, ReducedAnswer
-from predictions.queries.predictions import missing, missing_sizes, progress
-from predictions.queries.reductions import answered, pending_reductions
+from predictions.queries.predictions import estimate_missing_sizes, list_missing_questions, progress
+from predictions.queries.reductions import count_answered_inputs, pending_reductions
 from predictions.tasks import enqueue_missing
 from tests.studyapp.factories import make_dataset, make_run
 
@@ -53,9 +53,11 @@ def whole_tables(query: QuerySet) -> list[str]:
 
 
 HOT: dict[str, Callable[[PredictionRun], QuerySet]] = {
-    "what a slice lacks": lambda run: missing(run).filter(pk__range=(1, 9)).order_by("pk"),
-    "what a run lacks": lambda run: missing(run).order_by("pk").values_list("pk"),
-    "whether a run is complete": lambda run: missing(run).order_by("-pk").values_list("pk")[:1],
+    "what a slice lacks": lambda run: list_missing_questions(run).filter(pk__range=(1, 9)).order_by("pk"),
+    "what a run lacks": lambda run: list_missing_questions(run).order_by("pk").values_list("pk"),
+    "whether a run is complete": lambda run: (
+        list_missing_questions(run).order_by("-pk").values_list("pk")[:1]
+    ),
     "how many are predicted": lambda run: run.predictions.values("pk"),
     "how many failed": lambda run: run.failures.values("pk"),
     "predictions of a slice": lambda run: run.predictions.filter(pk__range=(1, 9)),
@@ -78,11 +80,11 @@ def test_a_query_without_an_index_would_be_found(only_by_index: None):
 
 WORK: dict[str, Callable[[PredictionRun], object]] = {
     "enqueueing": enqueue_missing,
-    "sizes": lambda run: list(missing_sizes(run)),
+    "sizes": lambda run: list(estimate_missing_sizes(run)),
     "progress": progress,
     "completeness": RUNS.is_complete,
     "finishing": lambda run: finish_run(run_id=run.pk),
-    "counting reduced answers": answered,
+    "counting reduced answers": count_answered_inputs,
     "what FaRM lacks": lambda run: pending_reductions(run, tokens=10**9, most=10**9),
 }
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has nothing to do, and an empty queue."""
     monkeypatch.setattr(sliced_runs, "workers", lambda: ["worker"])
-    monkeypatch.setattr(sliced_runs, "under_way", lambda *_: False)
+    monkeypatch.setattr(sliced_runs, "has_pending_slices", lambda *_: False)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_run_whose_slices_wait_or_are_computed_is_left_alone(
     idle: None, published: list[object], monkeypatch: pytest.MonkeyPatch
 ):
     busy, lost = stalled("busy"), stalled("lost")
-    monkeypatch.setattr(sliced_runs, "under_way", lambda task, run_id, names: run_id == busy.pk)
+    monkeypatch.setattr(sliced_runs, "has_pending_slices", lambda task, run_id, names: run_id == busy.pk)
     tasks.sweep_runs()
     assert [call[0] for call in published] == [lost.pk]  # type: ignore[index]
 
@@ -133,9 +133,9 @@ def test_what_the_beat_sends_is_not_taken_for_work(monkeypatch: pytest.MonkeyPat
         try:
             for entry in app.conf.beat_schedule.values():
                 app.send_task(entry["task"], connection=broker, **entry["options"])
-            assert not queue.under_way(tasks.predict_slice, 1, [])
+            assert not queue.has_pending_slices(tasks.predict_slice, 1, [])
             app.send_task(tasks.predict_slice.name, (1, 1, 4), connection=broker, ignore_result=True)
-            assert queue.under_way(tasks.predict_slice, 1, [])
+            assert queue.has_pending_slices(tasks.predict_slice, 1, [])
         finally:
             for name in app.amqp.queues:
                 app.amqp.queues[name].bind(broker).purge()

@@ -31,19 +31,19 @@ def settings(var: Path) -> dict[str, str]:
 
 
 def test_the_settings_are_kept_for_commands_given_by_hand(tmp_path: Path, ports: None):
-    demo.configured(tmp_path)
+    demo.configure_stack(tmp_path)
     first = settings(tmp_path)
     assert first["SITE_URL"] == f"http://127.0.0.1:{os.environ['PORT']}"
     assert len(first["SECRET_KEY"]) > 50
 
 
 def test_a_second_start_keeps_the_key_and_what_a_person_added(tmp_path: Path, monkeypatch, ports: None):
-    demo.configured(tmp_path)
+    demo.configure_stack(tmp_path)
     first = settings(tmp_path)
     with (tmp_path / "env").open("a") as file:
         file.write("LOG_LEVEL=DEBUG\n")
     monkeypatch.setenv("PORT", str(free_port()))
-    demo.configured(tmp_path)
+    demo.configure_stack(tmp_path)
     second = settings(tmp_path)
     assert second["SECRET_KEY"] == first["SECRET_KEY"]
     assert second["LOG_LEVEL"] == "DEBUG"
@@ -56,7 +56,7 @@ def test_a_taken_port_is_named_with_its_variable(
 ):
     monkeypatch.setenv(variable, str(taken_port))
     with pytest.raises(demo.Stop, match=rf"Port {taken_port} is taken.* {variable}=PORT"):
-        demo.configured(tmp_path)
+        demo.configure_stack(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["web", "0", "65536", "-1"])
@@ -71,7 +71,7 @@ def test_one_port_for_both_servers_is_refused(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("PORT", port)
     monkeypatch.setenv("MODEL_SERVER_PORT", port)
     with pytest.raises(demo.Stop, match="choose two ports"):
-        demo.configured(tmp_path)
+        demo.configure_stack(tmp_path)
 
 
 def test_the_folder_is_private(tmp_path: Path):
@@ -81,9 +81,9 @@ def test_the_folder_is_private(tmp_path: Path):
 
 def test_only_one_demo_runs_from_a_folder(tmp_path: Path):
     refused = pytest.raises(demo.Stop, match=rf"already \(process {os.getpid()}\)")
-    with demo.only_one(tmp_path), refused, demo.only_one(tmp_path):
+    with demo.lock_folder(tmp_path), refused, demo.lock_folder(tmp_path):
         pass
-    with demo.only_one(tmp_path):
+    with demo.lock_folder(tmp_path):
         pass
 
 
@@ -120,7 +120,7 @@ def test_reset_keeps_off_folders_that_are_no_demo(tmp_path: Path):
 
 def test_reset_keeps_off_a_running_demo(tmp_path: Path):
     (tmp_path / "env").write_text("SECRET_KEY=x\n")
-    with demo.only_one(tmp_path):
+    with demo.lock_folder(tmp_path):
         done = run_reset(tmp_path, "yes\n")
     assert done.returncode == 1
     assert "end it first" in done.stdout

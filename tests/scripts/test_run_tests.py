@@ -67,11 +67,11 @@ def test_packages_are_installed_by_root_alone(tmp_path: Path, monkeypatch: pytes
 def test_services_of_packages_are_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     policy = tmp_path / "policy-rc.d"
     monkeypatch.setattr(debian, "POLICY", policy)
-    with debian.no_service_starts():
+    with debian.forbid_service_starts():
         assert "exit 101" in policy.read_text()
         assert policy.stat().st_mode & 0o111
     assert not policy.exists()
     policy.write_text("its owner's")
-    with debian.no_service_starts():
+    with debian.forbid_service_starts():
         pass
     assert policy.read_text() == "its owner's"

@@ -79,6 +79,6 @@ def test_the_end_of_a_sentence_may_do_it(messages):
 
 
 def test_scripts_and_styles_are_read():
-    paths = words.tracked(["static"])
+    paths = words.list_tracked_files(["static"])
     assert "static/js/frame.js" in paths
     assert "static/css/frame.css" in paths

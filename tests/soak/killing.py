@@ -106,7 +106,7 @@ def killable_site(*, postgres: bool) -> Iterator[Killable]:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-kills-")))
         cluster = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pg-")))
         port = free_port()
-        database = servers.killable_postgres(cluster, port) if postgres else None
+        database = servers.create_killable_postgres(cluster, port) if postgres else None
         url = f"postgres://postgres@127.0.0.1:{port}/postgres" if postgres else prepare_sqlite(folder)
         settings = {
             "SECRET_KEY": secrets.token_urlsafe(50), "DATABASE_URL": url, "DEBUG": "false",

@@ -31,7 +31,7 @@ from scripts import servers
 from scripts.commands import Commands
 from scripts.debian import redis_server
 from scripts.example import load_example, new_link
-from scripts.processes import ROOT, Part, Supervisor, answers, free_port, speaks_redis
+from scripts.processes import ROOT, Part, Supervisor, answers, free_port, is_redis_answering
 from scripts.site import Site
 from scripts.walkers import Tally, crowd
 from tests.deploy.certificates import make_certificate
@@ -110,7 +110,7 @@ def redis(folder: Path, port: int, password: str) -> Part:
         command += [f"--{name}", value]
     return Part(
         name="Redis", command=command, log=folder / "log", env=os.environ,
-        ready=lambda: speaks_redis(("127.0.0.1", port)) or "NOAUTH" in said(port),
+        ready=lambda: is_redis_answering(("127.0.0.1", port)) or "NOAUTH" in said(port),
     )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def deployed(folder: Path) -> Iterator[Deployed]:
     with tempfile.TemporaryDirectory(prefix="touchstone-pg-") as data, Supervisor() as parts:
         there = Deployed(Site(stack, parts, clone), clone)
         there.do(SETUP.replace("python3", sys.executable))
-        there.parts["PostgreSQL"] = servers.killable_postgres(Path(data), database)
+        there.parts["PostgreSQL"] = servers.create_killable_postgres(Path(data), database)
         there.parts["Redis"] = redis(folder / "redis", broker, password)
         there.start("PostgreSQL", "Redis")
         there.do(shlex.join(there.command("touchstone-prepare.service")))

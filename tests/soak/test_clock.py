@@ -13,7 +13,7 @@ import pytest
 
 from annotation.bots import Plan, run_bots
 from scripts.example import load_example, new_link
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 from scripts.walkers import Tally, crowd
 from tests.fault.test_annotation_survives_kills import KINDS, SEED, bots_of
 from tests.fault.test_annotation_survives_kills import STORED as ANNOTATED
@@ -100,7 +100,7 @@ def site(clock: Clock, api: ProlificApi) -> Iterator[Site]:
         **SETTINGS, "PROLIFIC_API_URL": api.url, "RATE_LIMITS": "false", "CLOCK_OFFSET": str(clock.file),
         "PYTHONPATH": str(ROOT / "tests/soak/moved_clock"),
     }  # fmt: skip
-    with running_site(extra=extra) as running:
+    with run_site(extra=extra) as running:
         yield running
 
 

@@ -24,9 +24,9 @@ import redis
 from scripts.commands import Commands
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT, Supervisor, free_port, port_is_taken
-from scripts.site import Site, prepare_sqlite, prepared_postgres
+from scripts.site import Site, prepare_postgres, prepare_sqlite
 from scripts.stack import Stack
-from scripts.walkers import ITEM, Connection, Tally, filled
+from scripts.walkers import ITEM, Connection, Tally, fill_form
 from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS
 from tests.fault.sites import Site as RunSite
 from tests.services import require
@@ -92,8 +92,10 @@ class Walker:
                 status, path, page = await self.connection.ask("GET", target)
                 path = path or target
             else:
-                status, path, page = await self.connection.ask("POST", path, filled(page, random.Random(1)))
-        return path, filled(page, random.Random(1))
+                status, path, page = await self.connection.ask(
+                    "POST", path, fill_form(page, random.Random(1))
+                )
+        return path, fill_form(page, random.Random(1))
 
     async def send(self, path: str, form: dict[str, str]) -> int:
         """Send the item on a connection of its own; return the status."""
@@ -205,7 +207,7 @@ def test_a_migration_that_is_cut_off(database: str, request: pytest.FixtureReque
     if database == "postgres":
         server = request.getfixturevalue("postgres_server")
         lasting = request.getfixturevalue("postgres_url")
-        url, whole = lasting, f"{server.rpartition('/')[0]}/{prepared_postgres(server)}"
+        url, whole = lasting, f"{server.rpartition('/')[0]}/{prepare_postgres(server)}"
     env = {
         **os.environ,
         "VAR_DIR": str(tmp_path),

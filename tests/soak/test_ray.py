@@ -29,7 +29,7 @@ from modelserver.__main__ import main as modelserver
 from modelserver.wire.client import ModelClient
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
-from scripts.environments import add_ours, installed
+from scripts.environments import add_ours, install_environment
 from scripts.processes import ROOT, Part, Supervisor, answers, free_port
 from tests.studyapp.serving import eager, made_dataset
 from tests.waiting import eventually
@@ -74,7 +74,7 @@ def parquet(questions: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(scope="module")
 def python() -> Path:
     """The Python of an environment with Ray."""
-    programs = installed(Path(tempfile.gettempdir()) / "touchstone-ray", *REQUIREMENTS)
+    programs = install_environment(Path(tempfile.gettempdir()) / "touchstone-ray", *REQUIREMENTS)
     add_ours(programs)
     return programs / "python"
 

@@ -33,7 +33,7 @@ from studyapp.exports.report_summary import Summary
 from studyapp.models import EntryLink, Participant, Report, Study, StudyVersion, Trial
 from studyapp.queries.bots import plan_of
 from studyapp.queries.results import data_state
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests import workspaces
 from tests.paths import EXAMPLES
@@ -284,7 +284,7 @@ def make_participant(
 
 def answer_item(participant: Participant, **answers: Answer) -> Trial:
     """Show and submit the current item of a participant, with the answers given over `ITEM_ANSWERS`."""
-    trial = current_page(participant).trial
+    trial = find_current_page(participant).trial
     assert trial is not None
     show_trial(trial=trial)
     assert submit_trial(
@@ -340,13 +340,13 @@ def make_everything(*, launched: bool = True, **changes: Any) -> Study:
 
 def go_through_stages(participant: Participant) -> None:
     """Show and pass every page before the items."""
-    while current_page(participant).stage is not None:
+    while find_current_page(participant).stage is not None:
         pass_stage(participant)
 
 
 def pass_stage(participant: Participant) -> None:
     """Show and pass the current page before the items."""
-    page = current_page(participant).stage
+    page = find_current_page(participant).stage
     assert page is not None
     show_stage(page=page)
     answers = dict(plan_of(participant.version.study).heeded.get(page.stage, {}))

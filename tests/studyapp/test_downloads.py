@@ -122,13 +122,13 @@ def test_a_cancelled_report_stores_nothing(study: Study, monkeypatch: Any, setti
 
 def test_a_job_that_was_cancelled_at_its_end_leaves_no_file(study: Study, monkeypatch: Any, settings: Any):
     job = asked(study, "export_bundle")
-    zipped = downloads._zipped
+    zipped = downloads._zip_folder
 
     def cancel(folder: Path) -> Path:
         cancel_job(job=job, by=job.created_by)
         return zipped(folder)
 
-    monkeypatch.setattr(downloads, "_zipped", cancel)
+    monkeypatch.setattr(downloads, "_zip_folder", cancel)
     run_job(job_id=job.pk)
     assert list(settings.JOB_FOLDER.iterdir()) == []
 

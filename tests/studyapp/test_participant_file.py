@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from accounts.models import AuditEntry, Role
 from studyapp.models import ExternalIds, Participant
-from studyapp.queries.privacy import stored_data
+from studyapp.queries.privacy import read_stored_data
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -48,14 +48,14 @@ def test_it_works(client, participant: Participant):
 def test_the_command_prints_the_same(participant: Participant):
     out = StringIO()
     call_command("export_participant", participant.version.study.slug, "p-17", stdout=out)
-    assert json.loads(out.getvalue()).keys() == stored_data(participant).keys()
+    assert json.loads(out.getvalue()).keys() == read_stored_data(participant).keys()
     assert AuditEntry.objects.filter(data__page="participant_file").exists()
 
 
 def test_it_holds_every_table_that_deletion_empties(participant: Participant):
     """Both find the tables by their relations; of others the file holds nothing."""
     other = factories.make_participant(study=participant.version.study, completed=True)
-    text = json.dumps(stored_data(participant), default=str)
+    text = json.dumps(read_stored_data(participant), default=str)
     assert other.public_id not in text
     related = {each.related_model._meta.label for each in Participant._meta.related_objects}
-    assert stored_data(participant).keys() <= related | {"studyapp.Participant", "consent"}
+    assert read_stored_data(participant).keys() <= related | {"studyapp.Participant", "consent"}

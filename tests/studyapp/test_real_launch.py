@@ -12,7 +12,7 @@ from analysis.study.analysis import Options, analyse
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import JudgedAnswer, Study
-from studyapp.queries.correctness import missed_answers_of_design, shown_answers
+from studyapp.queries.correctness import find_missed_answers_of_design, list_shown_answers
 from studyapp.queries.launches import launchable
 from tests.paths import DATA
 from tests.studyapp import factories
@@ -46,7 +46,7 @@ def study(tmp_path: Path) -> Study:
 
 def test_it_launches_after_judging_and_its_report_states_it(study: Study, tmp_path: Path):
     plan = launchable(study)
-    shown = shown_answers(plan)
+    shown = list_shown_answers(plan)
     missed = [each for each in shown if not each.verdict.exact_match]
     near = [each for each in shown if each.verdict.is_open]
     assert (len(shown), len(missed)) == (50, 21)
@@ -55,7 +55,7 @@ def test_it_launches_after_judging_and_its_report_states_it(study: Study, tmp_pa
     with pytest.raises(CommandError, match=refusal):
         call_command("launch_study", "real", *REHEARSED)
     judges = [factories.make_user(), factories.make_user()]
-    queue_answers(answers=missed_answers_of_design(plan), by=judges[0])
+    queue_answers(answers=find_missed_answers_of_design(plan), by=judges[0])
     for row in JudgedAnswer.objects.all():
         for by in judges:
             judge(judged=row, is_correct=row.answer in row.question.answer, by=by)

@@ -65,7 +65,7 @@ class Connection:
 
     def get(self, path: str, **query: str | int | bool | None) -> Any:
         """Return the JSON of a GET request; a parameter of None is not sent."""
-        return self._send("GET", path, params=_present(query)).json()
+        return self._send("GET", path, params=_format_query(query)).json()
 
     def send(
         self, method: str, path: str, body: Any = None, *, once: bool = False, etag: str | None = None
@@ -96,11 +96,11 @@ class Connection:
         ``once`` is that of `send`.
         """
         headers = {"Content-Type": media_type, **_key(once)}
-        return self._send("POST", path, content=content, headers=headers, params=_present(query)).json()
+        return self._send("POST", path, content=content, headers=headers, params=_format_query(query)).json()
 
     def pages(self, path: str, query: Query) -> Iterator[Any]:
         """Yield all rows of a list, page by page."""
-        parameters = httpx.QueryParams(_present(query))
+        parameters = httpx.QueryParams(_format_query(query))
         while True:
             page = self._send("GET", path, params=parameters).json()
             yield from page["results"]
@@ -158,7 +158,7 @@ class Connection:
             self._sleep(every)
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        with _ours():
+        with _convert_network_errors():
             for left in reversed(range(TRIES)):
                 if isinstance(options.get("content"), IOBase):
                     options["content"].seek(0)  # the last try read it to the end
@@ -175,7 +175,10 @@ class Connection:
 
     @contextmanager
     def _stream(self, path: str, media_type: str) -> Iterator[httpx.Response]:
-        with _ours(), self._http.stream("GET", path, headers={"Accept": media_type}) as response:
+        with (
+            _convert_network_errors(),
+            self._http.stream("GET", path, headers={"Accept": media_type}) as response,
+        ):
             if not response.is_success:
                 response.read()
                 raise _error(response)
@@ -231,7 +234,7 @@ def _check_api(response: httpx.Response) -> None:
         raise Unreachable(f"{response.url} answered with {media_type}; is this a Touchstone site?")
 
 
-def _present(query: Query) -> dict[str, str]:
+def _format_query(query: Query) -> dict[str, str]:
     texts = {True: "true", False: "false"}
     return {
         name: texts[value] if isinstance(value, bool) else str(value)
@@ -271,7 +274,7 @@ def _seconds(response: httpx.Response) -> float | None:
 
 
 @contextmanager
-def _ours() -> Iterator[None]:
+def _convert_network_errors() -> Iterator[None]:
     """Turn errors of the network into ours."""
     try:
         yield

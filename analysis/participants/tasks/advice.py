@@ -15,7 +15,7 @@ from ...io.tabular_files import Column
 from ...stats.arrays import Array, ratio
 from ..measures import Formula, Measure, Wanted, mean_of
 from ..trial_grid import Sums
-from .task import Task, common_measures, numbers, only
+from .task import Task, keep_where, numbers, select_common_measures
 
 _ADVISED = ("advice", "system_correct")
 
@@ -44,14 +44,14 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
         "initial_confidence": confidence[0],
         "final_confidence": confidence[1],
         "final_confidence_change": confidence[1] - confidence[0],
-        "advice": only(np.ones(len(trials)), shown),
+        "advice": keep_where(np.ones(len(trials)), shown),
         "final_agrees": agrees,
-        "final_switched": only(agrees, agreed == 0),
-        "final_took_advice": only(final, (initial == 0) & (system == 1)),
-        "final_kept_answer": only(final, (initial == 1) & (system == 0)),
-        "initial_whole": only(initial, whole),
-        "final_whole": only(final, whole),
-        "initial_system": only(system, whole),
+        "final_switched": keep_where(agrees, agreed == 0),
+        "final_took_advice": keep_where(final, (initial == 0) & (system == 1)),
+        "final_kept_answer": keep_where(final, (initial == 1) & (system == 0)),
+        "initial_whole": keep_where(initial, whole),
+        "final_whole": keep_where(final, whole),
+        "initial_system": keep_where(system, whole),
     }
 
 
@@ -142,7 +142,7 @@ ADVICE = Task(
         *(Column(f"{page}_confidence", "number", low=1, high=5) for page in ("initial", "final")),
     ),
     values=trial_values,
-    measures=(*MEASURES, *common_measures()),
+    measures=(*MEASURES, *select_common_measures()),
     accuracy="final_accuracy",
     outcomes={
         "Correct final answer": "final_correct",

@@ -16,7 +16,7 @@ from ...io.tabular_files import Column
 from ...stats.arrays import Array
 from ..measures import Measure, mean_of
 from .predicting import ABOVE_CHANCE, ACCURACY, CHANCE, COLUMNS, prediction_values
-from .task import Task, common_measures, numbers
+from .task import Task, numbers, select_common_measures
 
 
 def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
@@ -55,7 +55,7 @@ COUNTERFACTUAL = Task(
     kind="counterfactual",
     columns=(Column("cannot_tell", "boolean", required=True), *COLUMNS),
     values=trial_values,
-    measures=(*MEASURES, *common_measures()),
+    measures=(*MEASURES, *select_common_measures()),
     accuracy=ACCURACY.key,
     outcomes={"Prediction made": "predicted_made", "Right prediction": "prediction_right"},
     item_shares={

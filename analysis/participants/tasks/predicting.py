@@ -6,7 +6,7 @@ import pandas as pd
 from ...io.tabular_files import Column
 from ...stats.arrays import Array
 from ..measures import Measure, mean_of
-from .task import numbers, only
+from .task import keep_where, numbers
 
 COLUMNS = (
     Column("prediction_right", "boolean", required=True),
@@ -34,13 +34,13 @@ def prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[str, Array
         [0.75, 0.0]
     """
     given, options = numbers(trials, "prediction_right", "options")
-    right = only(given, predicted == 1)
+    right = keep_where(given, predicted == 1)
     answered = ~np.isnan(right) | (predicted == 0)
     return {
         "prediction_right": right,
-        "predicted_right": only(np.nan_to_num(right), answered),
-        "predicted_chance": only(1 / options, answered),
-        "predicted_above_chance": only(np.where(predicted == 0, 0.0, right - 1 / options), answered),
+        "predicted_right": keep_where(np.nan_to_num(right), answered),
+        "predicted_chance": keep_where(1 / options, answered),
+        "predicted_above_chance": keep_where(np.where(predicted == 0, 0.0, right - 1 / options), answered),
     }
 
 

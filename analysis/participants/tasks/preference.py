@@ -32,7 +32,7 @@ def win_rate_key(criterion: Criterion) -> str:
     return f"win_rate_{criterion.key}"
 
 
-def both_sides(trials: pd.DataFrame) -> pd.DataFrame:
+def split_sides(trials: pd.DataFrame) -> pd.DataFrame:
     """Return two rows per trial, one for the condition on each side.
 
     Columns ``preferred_…`` become 1 for a win of the row's condition, 0 for a loss and 0.5 for a tie.
@@ -48,7 +48,7 @@ def both_sides(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def win_values(trials: pd.DataFrame) -> dict[str, Array]:
-    """Return the wins of the rows of `both_sides`, by column."""
+    """Return the wins of the rows of `split_sides`, by column."""
     return {name: np.asarray(trials[name], dtype=np.float64) for name in _answers(trials)}
 
 

@@ -19,7 +19,7 @@ from ...stats.arrays import Array
 from ..measures import Formula, Measure, Wanted, d_prime, mean_of
 from ..trial_grid import Sums
 from .predicting import CHANCE, COLUMNS, prediction_values
-from .task import Task, common_measures, numbers, only
+from .task import Task, keep_where, numbers, select_common_measures
 
 Block = Literal["before", "learning", "after"]
 BLOCKS: dict[Block, str] = {
@@ -50,13 +50,13 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     is_yes = np.where(right == 1, said_yes, 1 - said_yes)
     names = trials["block"].to_numpy(object) if "block" in trials else np.full(len(trials), "", object)
     for block in BLOCKS:
-        values[f"predicted_{block}"] = only(right, names == block)
-    values["predicted_tested"] = only(right, (names == "before") | (names == "after"))
-    values["predicted_above_after"] = only(values["predicted_above_chance"], names == "after")
+        values[f"predicted_{block}"] = keep_where(right, names == block)
+    values["predicted_tested"] = keep_where(right, (names == "before") | (names == "after"))
+    values["predicted_above_after"] = keep_where(values["predicted_above_chance"], names == "after")
     for block in TESTS:
         here = (names == block) & ~np.isnan(right)
-        values[f"predicted_hit_{block}"] = only(said_yes, here & (is_yes == 1))
-        values[f"predicted_alarm_{block}"] = only(said_yes, here & (is_yes == 0))
+        values[f"predicted_hit_{block}"] = keep_where(said_yes, here & (is_yes == 1))
+        values[f"predicted_alarm_{block}"] = keep_where(said_yes, here & (is_yes == 0))
     return values
 
 
@@ -69,7 +69,7 @@ def _positive(trials: pd.DataFrame) -> Array:
     if "predicted_answer" not in trials:
         return right
     answers = np.asarray(trials["predicted_answer"].map({"yes": 1.0, "no": 0.0}), dtype=np.float64)
-    return np.where(np.isnan(right), only(answers, options == 2), right)
+    return np.where(np.isnan(right), keep_where(answers, options == 2), right)
 
 
 def effect(s: Sums) -> Array:
@@ -132,7 +132,7 @@ SIMULATION = Task(
         *COLUMNS,
     ),
     values=trial_values,
-    measures=(*MEASURES, *common_measures()),
+    measures=(*MEASURES, *select_common_measures()),
     accuracy="after_accuracy",
     outcomes={"Right prediction after the learning block": "predicted_after"},
     item_shares={

@@ -49,7 +49,7 @@ class Task:
         return frozenset(self.values(pd.DataFrame()))
 
 
-def common_measures() -> tuple[Measure, ...]:
+def select_common_measures() -> tuple[Measure, ...]:
     """Return the measures that need no rating of the system's answer."""
     judging = {"correctness_rating", "system_correct"}
     return tuple(measure for measure in MEASURES if not judging & set(measure.needs))
@@ -65,6 +65,6 @@ def numbers(trials: pd.DataFrame, *names: str) -> tuple[Array, ...]:
     )
 
 
-def only(values: Array, where: NDArray[np.bool_]) -> Array:
+def keep_where(values: Array, where: NDArray[np.bool_]) -> Array:
     """Keep the values where the condition holds, NaN elsewhere."""
     return np.where(where, values, np.nan)

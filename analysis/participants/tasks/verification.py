@@ -10,7 +10,7 @@ from ..measures import MEASURES
 from .task import Task
 
 
-def _no_values(trials: pd.DataFrame) -> dict[str, Array]:
+def _compute_no_values(trials: pd.DataFrame) -> dict[str, Array]:
     """Return nothing: the answers to the questions are the values."""
     return {}
 
@@ -18,7 +18,7 @@ def _no_values(trials: pd.DataFrame) -> dict[str, Array]:
 VERIFICATION = Task(
     kind="verification",
     columns=(),
-    values=_no_values,
+    values=_compute_no_values,
     measures=MEASURES,
     accuracy="fraction_correct",
     outcomes={"Rated correct": "rated_correct", "Right rating": "right"},

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.programs import Program
-from annotation.formats.boxes import fitted
+from annotation.formats.boxes import clip_box
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.coco.keys import EXTRA, Id
 from annotation.formats.images import ImageFolder, image_size
@@ -21,7 +21,7 @@ from foundation.errors import BadFile
 from foundation.imports.findings import Findings, Part
 from foundation.imports.json_elements import Element
 from foundation.imports.json_stream import read_document
-from foundation.messages import at_field, field_error, message_of, say
+from foundation.messages import field_error, message_of, prefix_field, say
 
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
@@ -100,7 +100,7 @@ def read_coco(source: Source) -> Iterator[ItemRecord]:
     """
     path, images, findings = source.path, source.images, source.findings
     element = read_document(path)
-    for _field, content in findings.each_of(_File, [element.value], path, element, ""):
+    for _field, content in findings.validate_each(_File, [element.value], path, element, ""):
         yield from _Reading(path, element, content, images, findings).records()
 
 
@@ -112,11 +112,11 @@ class _Reading:
     ) -> None:
         self._path, self._element, self._content = path, element, content
         self._folder, self._findings = folder, findings
-        self._pictures = self._by_id(_Picture, "images")
-        self._categories = self._by_id(_Category, "categories")
+        self._pictures = self._index_by_id(_Picture, "images")
+        self._categories = self._index_by_id(_Category, "categories")
         self._outlines: dict[Id, list[tuple[int, str, _Outline]]] = {}
         images, categories = _ids(content.images), _ids(content.categories)
-        for number, (within, outline) in enumerate(self._each(_Outline, "annotations")):
+        for number, (within, outline) in enumerate(self._read_parts(_Outline, "annotations")):
             # A part that is refused itself is not missing, too.
             if outline.image_id not in images:
                 self._refuse(
@@ -133,14 +133,14 @@ class _Reading:
             elif outline.category_id in self._categories:
                 self._outlines.setdefault(outline.image_id, []).append((number, within, outline))
 
-    def _each(self, kind: type[Part], name: str) -> Iterator[tuple[str, Part]]:
+    def _read_parts(self, kind: type[Part], name: str) -> Iterator[tuple[str, Part]]:
         values = getattr(self._content, name)
-        return self._findings.each_of(kind, values, self._path, self._element, name)
+        return self._findings.validate_each(kind, values, self._path, self._element, name)
 
-    def _by_id(self, kind: type[Named], name: str) -> dict[Id, tuple[str, Named]]:
+    def _index_by_id(self, kind: type[Named], name: str) -> dict[Id, tuple[str, Named]]:
         """Return place and content of each part by its id."""
         by_id: dict[Id, tuple[str, Named]] = {}
-        for within, part in self._each(kind, name):
+        for within, part in self._read_parts(kind, name):
             if by_id.setdefault(part.id, (within, part))[0] != within:
                 self._refuse(field_error("id", "%(id)r came before; ids must differ", id=part.id), within)
         return by_id
@@ -161,9 +161,9 @@ class _Reading:
             else:
                 ours.setdefault(picture.item, []).append(picture)
         annotations: dict[str, list[tuple[str, _Annotation]]] = {}
-        for within, annotation in self._each(_Annotation, "works"):
+        for within, annotation in self._read_parts(_Annotation, "works"):
             annotations.setdefault(annotation.item, []).append((within, annotation))
-        for within, item in self._each(_Item, "items"):
+        for within, item in self._read_parts(_Item, "items"):
             pictures = ours.pop(item.external_id, [])
             yield from self._record_or_none(
                 partial(self._item, item, pictures, annotations.get(item.external_id, [])), within
@@ -186,7 +186,7 @@ class _Reading:
             return []
         return [record]
 
-    def _shown(self, picture: _Picture) -> Image:
+    def _check_image(self, picture: _Picture) -> Image:
         """Return the image after checking that its size is the one shown."""
         size = (picture.width, picture.height)
         if self._folder is None:
@@ -204,7 +204,7 @@ class _Reading:
                 message = say(
                     "%(problem)s; the file counts pixels before the EXIF orientation", problem=message
                 )
-            raise ValueError(at_field("width", message))
+            raise ValueError(prefix_field("width", message))
         return image
 
     def _image(self, picture: _Picture) -> ItemRecord:
@@ -212,7 +212,7 @@ class _Reading:
         outlines = self._outlines.get(picture.id, [])
         categories = dict.fromkeys(outline.category_id for _number, _path, outline in outlines)
         names = [self._categories[key][1].name for key in categories]
-        program = _looking_for(names)
+        program = _build_find_program(names)
         gold, kept = None, {}
         if program is None:
             self._findings.mend(NO_CATEGORY, picture.file_name)
@@ -241,7 +241,7 @@ class _Reading:
                 kind="boxes",
                 program="" if program is None else str(program),
                 text=f"Every {' and every '.join(names)}." if names else "",
-                images=(self._shown(picture),),
+                images=(self._check_image(picture),),
                 gold=gold,
                 extra={EXTRA: {"images": [more], "categories": kept_categories, "objects": kept}},
             )
@@ -266,7 +266,7 @@ class _Reading:
                 kind="boxes",
                 program=item.program,
                 text=item.text,
-                images=tuple(self._shown(picture) for picture in pictures),
+                images=tuple(self._check_image(picture) for picture in pictures),
                 answer=item.answer,
                 gold=gold,
                 annotations=tuple(people),
@@ -319,9 +319,9 @@ class _Reading:
             (y + height) / picture.height,
         )
         try:
-            fits = fitted(edges, slack=SLACK, findings=self._findings, path=path)
+            fits = clip_box(edges, slack=SLACK, findings=self._findings, path=path)
         except ValueError as error:
-            raise ValueError(at_field(f"{path}.bbox", message_of(error))) from error
+            raise ValueError(prefix_field(f"{path}.bbox", message_of(error))) from error
         if fits is None:
             return None
         return Box(id=name, image=image, box=fits, links=outline.links, reason=outline.reason)
@@ -333,11 +333,11 @@ def _ids(values: Sequence[Any]) -> set[Id]:
     return {each for each in ids if isinstance(each, int | str)}
 
 
-def _looking_for(names: Sequence[str]) -> Program | None:
+def _build_find_program(names: Sequence[str]) -> Program | None:
     """Return the program that asks if there is one of each category."""
     if not names:
         return None
-    finds = [f"find[{_escaped(name)}]" for name in names]
+    finds = [f"find[{_escape_name(name)}]" for name in names]
     if len(finds) == 1:
         return program_of_text(finds[0], "boxes")
     text = f"exist({finds[-1]})"
@@ -346,5 +346,5 @@ def _looking_for(names: Sequence[str]) -> Program | None:
     return program_of_text(text, "boxes")
 
 
-def _escaped(name: str) -> str:
+def _escape_name(name: str) -> str:
     return name.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")

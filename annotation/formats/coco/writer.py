@@ -10,9 +10,9 @@ from typing import Any
 from analysis.programs import Program, describe
 from annotation.formats.checks import record_program
 from annotation.formats.coco.keys import EXTRA, Id
-from annotation.formats.flat.statements import besides
-from annotation.formats.writing import encoded, written
-from annotation.operations import resolved
+from annotation.formats.flat.statements import dump_without_objects
+from annotation.formats.writing import encode_json, write_file
+from annotation.operations import resolve_references
 from annotation.schemas import Box, Chosen, Document, Image, ItemRecord, Object
 from foundation.messages import field_error
 
@@ -28,7 +28,7 @@ def write_coco(records: Iterable[ItemRecord], path: Path) -> None:
     writing = _Writing()
     for record in records:
         writing.add(record)
-    with written(path) as file:
+    with write_file(path) as file:
         file.writelines(writing.parts())
 
 
@@ -55,9 +55,9 @@ class _Writing:
         """Yield the parts of the file in their order."""
         everything = chain(self._annotations, *(outlines for _header, outlines in self._people))
         used: set[Id] = {identity for identity, _rest in everything if identity is not None}
-        self._fresh = _fresh(used)
-        yield b'{"images": ' + encoded(list(self._images.values()))
-        yield b', "categories": ' + encoded(list(self._categories.values()))
+        self._fresh = _make_id_counter(used)
+        yield b'{"images": ' + encode_json(list(self._images.values()))
+        yield b', "categories": ' + encode_json(list(self._categories.values()))
         yield b', "annotations": ' + self._list(self._annotations)
         if self._items:
             yield b', "items": [' + b",\n".join(self._items) + b"]"
@@ -69,13 +69,13 @@ class _Writing:
         yield b"}\n"
 
     def _list(self, outlines: Iterable[_Encoded]) -> bytes:
-        return b"[" + b",\n".join(self._numbered(*outline) for outline in outlines) + b"]"
+        return b"[" + b",\n".join(self._encode_with_id(*outline) for outline in outlines) + b"]"
 
-    def _numbered(self, identity: Id | None, rest: bytes) -> bytes:
+    def _encode_with_id(self, identity: Id | None, rest: bytes) -> bytes:
         if identity is None or identity in self._given:
             identity = next(self._fresh)
         self._given.add(identity)
-        return b'{"id":' + encoded(identity) + b"," + rest[1:]
+        return b'{"id":' + encode_json(identity) + b"," + rest[1:]
 
     def add(self, record: ItemRecord) -> None:
         """Add an item, with its images, gold and annotations."""
@@ -91,7 +91,7 @@ class _Writing:
         if record.gold is not None and program is not None:
             self._annotations.extend(self._outlines(record, program, record.gold, identities, kept))
         if kept is None or record.annotations:
-            self._items.append(encoded(_item(record)))
+            self._items.append(encode_json(_item(record)))
             for identity in identities:
                 self._images[identity]["item"] = record.external_id
         for annotation in record.annotations:
@@ -99,8 +99,8 @@ class _Writing:
             if program is not None:
                 outlines = list(self._outlines(record, program, annotation.document, identities, None))
             fields = annotation.model_dump(mode="json", exclude={"document"})
-            fields["document"] = besides(annotation.document)
-            self._people.append((encoded({"item": record.external_id, "work": fields}), outlines))
+            fields["document"] = dump_without_objects(annotation.document)
+            self._people.append((encode_json({"item": record.external_id, "work": fields}), outlines))
 
     def _image(self, record: ItemRecord, number: int, kept: Mapping[str, Any] | None) -> Id:
         image = record.images[number]
@@ -118,7 +118,7 @@ class _Writing:
 
     def _category(self, name: str, supercategory: str) -> Id:
         if name not in self._categories:
-            identity = next(_fresh(self._known))
+            identity = next(_make_id_counter(self._known))
             self._categories[name] = {"id": identity, "name": name, "supercategory": supercategory}
             self._known[identity] = name
         return self._categories[name]["id"]
@@ -131,7 +131,7 @@ class _Writing:
         identities: Sequence[Id],
         kept: Mapping[str, Any] | None,
     ) -> Iterator[_Encoded]:
-        shapes = resolved(document, program)
+        shapes = resolve_references(document, program)
         named = [category["name"] for category in (kept or {}).get("categories", [])]
         for index, layer in document.layers.items():
             node = program.nodes[index]
@@ -148,7 +148,7 @@ class _Writing:
                 if kept is None or record.annotations:
                     outline |= {"node": index, "object": drawn.id}
                     outline |= _fields(drawn)
-                yield outline.pop("id", None), encoded(outline)
+                yield outline.pop("id", None), encode_json(outline)
 
 
 def _pixels(image: Image, box: Box, raw: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -179,11 +179,11 @@ def _item(record: ItemRecord) -> dict[str, Any]:
         "text": record.text,
         "program": record.program,
         "answer": record.answer,
-        "gold": None if record.gold is None else besides(record.gold),
+        "gold": None if record.gold is None else dump_without_objects(record.gold),
         "extra": record.extra,
     }
 
 
-def _fresh(used: Iterable[Id]) -> count[int]:
+def _make_id_counter(used: Iterable[Id]) -> count[int]:
     """Count from the number after the largest used one, at least from 1."""
     return count(max((one for one in used if isinstance(one, int)), default=0) + 1)

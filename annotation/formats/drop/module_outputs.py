@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, drop, lists_of, program_of
 from annotation.formats.texts import Tokens, span_of, tokenize
-from annotation.operations import resolved
+from annotation.operations import resolve_references
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText, Text
-from foundation.messages import at_field, field_error, message_of
+from foundation.messages import field_error, message_of, prefix_field
 
 TWICE = "span given twice in a list, kept once"
 NOT_BELOW = "span of a choosing step that equals none of the step below, kept as a new one"
@@ -61,7 +61,7 @@ class Question(drop.Question):
         try:
             return program_of(self.qtype, self.arguments(), question=self.question)
         except AnalysisError as error:
-            raise ValueError(at_field("qtype", message_of(error))) from error
+            raise ValueError(prefix_field("qtype", message_of(error))) from error
 
 
 def _number(text: str) -> int | float | str:
@@ -117,7 +117,7 @@ class Lists:
 
     def written(self, gold: Document) -> list[tuple[str, list[tuple[int, int]]]]:
         """Return the lists of some gold, unchanged if its spans are the same."""
-        before, now = (resolved(document, self._program) for document in (self.document(), gold))
+        before, now = (resolve_references(document, self._program) for document in (self.document(), gold))
         lists = []
         for (name, nodes), (_name, spans) in zip(
             self._nodes, self._question.module_output_annotations or [], strict=True

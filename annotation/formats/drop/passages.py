@@ -16,7 +16,7 @@ from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.drop.module_outputs import Lists, Question
 from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
-from annotation.formats.writing import written
+from annotation.formats.writing import write_file
 from annotation.schemas import ItemRecord
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Text
@@ -127,7 +127,7 @@ def write_drop(records: Iterable[ItemRecord], path: Path) -> None:
             raise field_error(record.external_id, "was not read from a DROP file")
         passage = passages.setdefault(kept["passage_id"], {**kept["passage"], "qa_pairs": []})
         passage["qa_pairs"].append(_pair(record, kept["pair"]))
-    with written(path) as file:
+    with write_file(path) as file:
         file.write(json.dumps(passages).encode())
 
 

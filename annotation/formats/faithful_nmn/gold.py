@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.programs import Program
-from annotation.formats.boxes import Edges, fitted
+from annotation.formats.boxes import Edges, clip_box
 from annotation.formats.faithful_nmn.tables import BoxRow, Cell
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem
 from foundation.imports.findings import Findings
@@ -92,7 +92,7 @@ def _edges(row: BoxRow, number: int, value: Any, findings: Findings) -> Edges | 
     try:
         left, top, width, height = (float(value[name]) for name in ("left", "top", "width", "height"))
         edges = (left, top, left + width, top + height)
-        return fitted(edges, slack=SLACK, findings=findings, path=where)
+        return clip_box(edges, slack=SLACK, findings=findings, path=where)
     except (KeyError, TypeError) as error:
         message = say("expected left, top, width and height")
         raise field_error(
@@ -119,7 +119,7 @@ def gold_of(program: Program, rows: list[BoxRow], findings: Findings) -> Documen
         if program.nodes[index].module == "count":
             layers[index] = _count(program, cells, source, drawn, findings)
         else:
-            drawn[index] = _drawn(cells, source)
+            drawn[index] = _list_boxes(cells, source)
             objects = _objects(program, index, drawn, layers, cells, source, findings)
             layers[index] = Layer(state="done" if objects else "nothing", objects=objects)
     flag = next((row.flag for row in rows if row.flag), "")
@@ -149,17 +149,17 @@ def _text(cells: Cells, node: int, image: int) -> str:
     return row.text if row is not None else ""
 
 
-def _drawn(cells: Cells, node: int) -> list[Box]:
+def _list_boxes(cells: Cells, node: int) -> list[Box]:
     """Return the boxes of a step in both images, in their order."""
     return [
         Box(id=f"m{node}-{image}-{number}", image=image, box=edges)
         for image in (0, 1)
-        if isinstance(boxes := _held(cells, node, image), tuple)
+        if isinstance(boxes := _read_cell(cells, node, image), tuple)
         for number, edges in boxes
     ]
 
 
-def _held(cells: Cells, node: int, image: int) -> Content:
+def _read_cell(cells: Cells, node: int, image: int) -> Content:
     row = cells.get(Cell(node, image))
     return None if row is None else content(row, Findings())
 
@@ -178,7 +178,7 @@ def _objects(
         return tuple(drawn[index])
     offered = {
         (box.image, box.box): one.id
-        for child in reversed(_offering(program, program.nodes[index].children[0]))
+        for child in reversed(_find_offering_steps(program, program.nodes[index].children[0]))
         for box, one in zip(
             drawn.get(child, ()), layers[child].objects if child in layers else (), strict=True
         )
@@ -194,14 +194,16 @@ def _objects(
     return tuple(objects)
 
 
-def _offering(program: Program, child: int) -> list[int]:
+def _find_offering_steps(program: Program, child: int) -> list[int]:
     """Return the steps whose objects a step chooses from.
 
     A computed child hands on those of its own.
     """
     if program.nodes[child].role != "compute":
         return [program.representative[child]]
-    return [index for inner in program.nodes[child].children for index in _offering(program, inner)]
+    return [
+        index for inner in program.nodes[child].children for index in _find_offering_steps(program, inner)
+    ]
 
 
 def _count(
@@ -211,20 +213,20 @@ def _count(
 
     Its value is the sum over the pair, unless it counts in each image alone.
     """
-    numbers = [_held(cells, node, image) for image in (0, 1)]
+    numbers = [_read_cell(cells, node, image) for image in (0, 1)]
     for image in (0, 1):
         row = cells.get(Cell(node, image))
-        below = _offering(program, program.nodes[node].children[0])
+        below = _find_offering_steps(program, program.nodes[node].children[0])
         counted = any(box.image == image for child in below for box in drawn.get(child, ()))
         if row is not None and numbers[image] is None and counted:
             findings.mend(COUNT_BLANK, f"line {row.line}")
     left, right = numbers
-    if not isinstance(left, int) or not isinstance(right, int) or _in_one_image(program, node):
+    if not isinstance(left, int) or not isinstance(right, int) or _is_run_per_image(program, node):
         return Layer()
     return Layer(state="done", value=left + right)
 
 
-def _in_one_image(program: Program, node: int) -> bool:
+def _is_run_per_image(program: Program, node: int) -> bool:
     """Return True if a step runs on each image alone."""
     above = program.nodes[node].parent
     while above is not None:

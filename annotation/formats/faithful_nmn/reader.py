@@ -47,7 +47,7 @@ def read_faithful_nmn(source: Source) -> Iterator[ItemRecord]:
             "(--nlvr2, or .json); upload them together in a zip file"
         )
         raise BadFile(boxes, say(text), line=1)
-    grouped = _grouped(boxes, findings)
+    grouped = _group_rows(boxes, findings)
     by_id = _examples(source.examples, grouped, findings)
     table = _programs(programs, by_id.values(), findings)
     usable: dict[str, tuple[Program, list[BoxRow]]] = {}
@@ -55,13 +55,13 @@ def read_faithful_nmn(source: Source) -> Iterator[ItemRecord]:
         if identifier and not _is_consistent(boxes, rows, by_id, programs, table, findings):
             del grouped[identifier]
         elif identifier:
-            program = _usable(rows, table[_key(by_id[identifier])], findings)
+            program = _parse_usable_program(rows, table[_key(by_id[identifier])], findings)
             if program is not None:
                 usable[identifier] = (program, rows)
-    others = _others(grouped, usable)
+    others = _group_unusable_rows(grouped, usable)
     for identifier, (program, rows) in usable.items():
         example = by_id[identifier]
-        extra = _extra(rows, others.get(identifier, []), by_id, table)
+        extra = _build_extra(rows, others.get(identifier, []), by_id, table)
         try:
             record = ItemRecord(
                 external_id=identifier,
@@ -81,7 +81,7 @@ def read_faithful_nmn(source: Source) -> Iterator[ItemRecord]:
             yield record
 
 
-def _grouped(path: Path, findings: Findings) -> dict[str, list[BoxRow]]:
+def _group_rows(path: Path, findings: Findings) -> dict[str, list[BoxRow]]:
     """Return rows by identifier, blank ones under the empty text."""
     grouped: dict[str, list[BoxRow]] = {}
     for row in read_box_rows(path, findings):
@@ -162,7 +162,7 @@ def _is_consistent(
     return findings.refused_count == before
 
 
-def _usable(rows: list[BoxRow], program: ProgramRow, findings: Findings) -> Program | None:
+def _parse_usable_program(rows: list[BoxRow], program: ProgramRow, findings: Findings) -> Program | None:
     if any(row.flag == WRONG for row in rows):
         findings.mend(LEFT_OUT_FLAGGED, rows[0].identifier)
         return None
@@ -173,7 +173,7 @@ def _usable(rows: list[BoxRow], program: ProgramRow, findings: Findings) -> Prog
         return None
 
 
-def _others(grouped: dict[str, list[BoxRow]], usable: dict[str, Any]) -> dict[str, list[BoxRow]]:
+def _group_unusable_rows(grouped: dict[str, list[BoxRow]], usable: dict[str, Any]) -> dict[str, list[BoxRow]]:
     """Return rows of unusable examples by the next usable one, or the last."""
     starts = sorted(
         (rows[0].number, identifier) for identifier, rows in grouped.items() if identifier in usable
@@ -191,18 +191,18 @@ def _others(grouped: dict[str, list[BoxRow]], usable: dict[str, Any]) -> dict[st
     return carried
 
 
-def _extra(
+def _build_extra(
     rows: list[BoxRow], others: list[BoxRow], by_id: dict[str, Example], table: dict[str, ProgramRow]
 ) -> dict[str, Any]:
     """Return what a lossless round trip needs: rows with their positions."""
     beside = dict.fromkeys(row.identifier for row in others if row.identifier)
     return {
         "rows": [[row.number, list(row.cells)] for row in rows],
-        "program": _kept(table[_key(by_id[rows[0].identifier])]),
+        "program": _pack_row(table[_key(by_id[rows[0].identifier])]),
         "other_rows": [[row.number, list(row.cells)] for row in others],
-        "other_programs": [_kept(table[_key(by_id[identifier])]) for identifier in beside],
+        "other_programs": [_pack_row(table[_key(by_id[identifier])]) for identifier in beside],
     }
 
 
-def _kept(row: ProgramRow) -> list[Any]:
+def _pack_row(row: ProgramRow) -> list[Any]:
     return [row.number, list(row.cells)]

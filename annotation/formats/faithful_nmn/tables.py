@@ -15,12 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from analysis.io.spreadsheet import original_text
+from analysis.io.spreadsheet import unescape_formula
 from analysis.programs import Program, parse_lines
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
-from foundation.imports.text_files import opened
-from foundation.messages import at_field, field_error, message_of, say
+from foundation.imports.text_files import open_text
+from foundation.messages import field_error, message_of, prefix_field, say
 
 BOX_COLUMNS = ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
 PROGRAM_COLUMNS = ["sentence", "annotation", "tokens", "all", "simple_count"]
@@ -85,13 +85,13 @@ def read_box_rows(path: Path, findings: Findings) -> Iterator[BoxRow]:
         match = _PLACE.fullmatch(cells[3])
         problem = ""
         if not row.identifier:
-            problem = at_field("identifier", say("is missing; add it")) if any(cells[2:]) else ""
+            problem = prefix_field("identifier", say("is missing; add it")) if any(cells[2:]) else ""
         elif match is None:
-            problem = at_field(
+            problem = prefix_field(
                 "module_identifier", say("expected the form q50-m16-0, found %(found)r", found=cells[3])
             )
         elif match[1] != cells[1]:
-            problem = at_field(
+            problem = prefix_field(
                 "module_identifier",
                 say("%(id)r is not of example %(example)r", id=cells[3], example=cells[1]),
             )
@@ -184,7 +184,7 @@ def _rows(
     Extra cells are accepted if they are empty.
     """
     csv.field_size_limit(LONGEST_CELL)
-    with opened(path, newline="") as file:
+    with open_text(path, newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         number = line = 0
         while True:
@@ -214,4 +214,4 @@ def _rows(
                 )
                 findings.refuse(BadFile(path, message, line=first), path)
             else:
-                yield number, first, [original_text(cell) for cell in cells]
+                yield number, first, [unescape_formula(cell) for cell in cells]

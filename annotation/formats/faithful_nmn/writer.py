@@ -13,15 +13,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from analysis.io.spreadsheet import plain_cell
+from analysis.io.spreadsheet import escape_formula
 from analysis.programs import Program
 from annotation.formats.checks import program_of_text
 from annotation.formats.faithful_nmn.gold import ANNOTATED, gold_of
 from annotation.formats.faithful_nmn.reader import NAME
 from annotation.formats.faithful_nmn.tables import BOX_COLUMNS, PROGRAM_COLUMNS, BoxRow, Cell, ProgramRow
 from annotation.formats.texts import tokenize
-from annotation.formats.writing import encoded, written
-from annotation.operations import resolved
+from annotation.formats.writing import encode_json, write_file
+from annotation.operations import resolve_references
 from annotation.schemas import Box, Document, ItemRecord
 from foundation.imports.findings import Findings
 from foundation.messages import field_error
@@ -73,9 +73,9 @@ def write_faithful_nmn(
     _write_table(
         boxes, ",", BOX_COLUMNS, (cells for _number, _new, cells in sorted(box_rows, key=lambda row: row[:2]))
     )
-    _write_table(programs, "\t", PROGRAM_COLUMNS, _in_order(program_rows))
+    _write_table(programs, "\t", PROGRAM_COLUMNS, _sort_rows(program_rows))
     if examples is not None:
-        with written(examples) as file:
+        with write_file(examples) as file:
             file.writelines(f"{line}\n".encode() for line in lines)
     return count
 
@@ -176,7 +176,7 @@ class _Pictured:
         self._layers = document.layers
         self._boxes = {
             node: [box for box in objects if isinstance(box, Box)]
-            for node, objects in resolved(document, program).items()
+            for node, objects in resolve_references(document, program).items()
         }
 
     def content(self, cell: Cell) -> Any:
@@ -187,38 +187,38 @@ class _Pictured:
         node = self._program.nodes[cell.node]
         if node.module == "count":
             layer = self._layers.get(self._program.representative[cell.node])
-            return self._counted(node.children[0], cell.image), layer.value if layer else None
-        return self._drawn(cell.node, cell.image)
+            return self._list_counted_boxes(node.children[0], cell.image), layer.value if layer else None
+        return self._list_boxes(cell.node, cell.image)
 
     def text(self, cell: Cell) -> str:
         """Return the cell as JSON; blank without objects."""
         node = self._program.nodes[cell.node]
         if node.module == "count":
-            counted = self._counted(node.children[0], cell.image)
+            counted = self._list_counted_boxes(node.children[0], cell.image)
             return "" if counted is None else str(len(counted))
-        return _written(self._drawn(cell.node, cell.image) or [])
+        return _format_boxes(self._list_boxes(cell.node, cell.image) or [])
 
-    def _drawn(self, node: int, image: int) -> list[tuple[float, ...]] | None:
+    def _list_boxes(self, node: int, image: int) -> list[tuple[float, ...]] | None:
         boxes = self._boxes.get(self._program.representative[node])
         return None if boxes is None else [box.box for box in boxes if box.image == image]
 
-    def _counted(self, child: int, image: int) -> list[tuple[float, ...]] | None:
+    def _list_counted_boxes(self, child: int, image: int) -> list[tuple[float, ...]] | None:
         """Return the boxes below a count, or None if one image alone has none."""
         node = self._program.nodes[child]
         if node.role != "compute":
-            return self._drawn(child, image)
+            return self._list_boxes(child, image)
         if node.module not in ("in-left-image", "in-right-image"):
             return None
         side = 0 if node.module == "in-left-image" else 1
-        return self._counted(node.children[0], image) if image == side else []
+        return self._list_counted_boxes(node.children[0], image) if image == side else []
 
 
-def _written(boxes: Iterable[tuple[float, ...]]) -> str:
+def _format_boxes(boxes: Iterable[tuple[float, ...]]) -> str:
     values = [
         {"left": _digits(x), "top": _digits(y), "width": _digits(u - x), "height": _digits(v - y)}
         for x, y, u, v in boxes
     ]
-    return encoded(values).decode() if values else ""
+    return encode_json(values).decode() if values else ""
 
 
 def _digits(fraction: float) -> str:
@@ -256,7 +256,7 @@ def _program_row(record: ItemRecord, program: Program) -> list[str]:
     return [record.text, "\n".join(lines), repr(dict(enumerate(tokens))), "1", "0"]
 
 
-def _in_order(rows: dict[int | str, list[str]]) -> Iterator[list[str]]:
+def _sort_rows(rows: dict[int | str, list[str]]) -> Iterator[list[str]]:
     """Yield rows that were read in the order of their file, then new ones."""
     yield from (rows[key] for key in sorted(key for key in rows if isinstance(key, int)))
     yield from (row for key, row in rows.items() if isinstance(key, str))
@@ -269,13 +269,13 @@ def _example(record: ItemRecord) -> str:
         "label": None if record.answer is None else str(record.answer),
         **record.extra.get("nlvr2", {}),
     }
-    return encoded(content).decode()
+    return encode_json(content).decode()
 
 
 def _write_table(path: Path, delimiter: str, columns: list[str], rows: Iterable[list[str]]) -> None:
-    with written(path) as file:
+    with write_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")
         table.writerow(columns)
-        table.writerows(map(plain_cell, row) for row in rows)
+        table.writerows(map(escape_formula, row) for row in rows)
         text.detach()

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.flat.statements import Source, besides, sources, statements
-from annotation.formats.writing import encoded, file_name, written_folder
+from annotation.formats.flat.statements import Source, dump_without_objects, sources, statements
+from annotation.formats.writing import encode_json, file_name, write_folder
 from annotation.schemas import Chosen, ItemRecord, Span
 from foundation.messages import field_error
 
@@ -34,7 +34,7 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
         FileExistsError: The folder is not empty.
     """
     types: set[str] = set()
-    with written_folder(path) as folder, (folder / "works.jsonl").open("wb") as annotations:
+    with write_folder(path) as folder, (folder / "works.jsonl").open("wb") as annotations:
         for record in records:
             if record.kind != "spans":
                 raise field_error(record.external_id, "brat files hold spans in passages only")
@@ -50,7 +50,7 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
                 lines = list(_lines(record, source, types))
                 text = "".join(f"{line}\n" for line in lines)
                 (inner / f"{name}.ann").write_bytes(text.encode())
-                annotations.write(encoded(_annotation(record, source)) + b"\n")
+                annotations.write(encode_json(_annotation(record, source)) + b"\n")
         (folder / "annotation.conf").write_bytes(_configuration(sorted(types)).encode())
 
 
@@ -90,7 +90,12 @@ def offsets_and_text(passage: str, span: Span) -> str:
 def _annotation(record: ItemRecord, source: Source) -> dict[str, Any]:
     annotation = source.annotation
     about = {} if annotation is None else annotation.model_dump(mode="json", exclude={"document"})
-    return {"item": record.external_id, "gold": annotation is None, **about, **besides(source.document)}
+    return {
+        "item": record.external_id,
+        "gold": annotation is None,
+        **about,
+        **dump_without_objects(source.document),
+    }
 
 
 def _configuration(types: list[str]) -> str:

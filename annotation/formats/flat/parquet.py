@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from analysis.programs import Node
 from annotation.formats.checks import record_program
 from annotation.formats.flat.statements import Source, sources, statements
-from annotation.formats.writing import written
+from annotation.formats.writing import write_file
 from annotation.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
 
 ROWS = 50_000  # in memory at a time
@@ -72,7 +72,7 @@ _NO_OBJECT, _NO_SHAPE = (None,) * 6, (None,) * 10
 def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the table in blocks. Chosen objects have the shape they refer to."""
     rows = (row for record in records for row in _rows(record))
-    with written(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as table:
+    with write_file(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as table:
         while block := list(islice(rows, ROWS)):
             columns = zip(*block, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from analysis.programs import Node
 from annotation.formats.checks import record_program
-from annotation.operations import resolved
+from annotation.operations import resolve_references
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Layer, Object, Span
 
 
@@ -46,13 +46,13 @@ def statements(record: ItemRecord, document: Document) -> Iterator[Statement]:
     program = record_program(record)
     if program is None:
         return
-    shapes = resolved(document, program)
+    shapes = resolve_references(document, program)
     for index, layer in document.layers.items():
         for drawn, shape in zip(layer.objects, shapes.get(index, ()), strict=True):
             yield Statement(program.nodes[index], layer, drawn, shape)
 
 
-def besides(document: Document) -> dict[str, Any]:
+def dump_without_objects(document: Document) -> dict[str, Any]:
     """Return a document without its objects, as JSON.
 
     That is states, values and notes of layers, and the problem.

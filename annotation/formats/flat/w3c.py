@@ -41,21 +41,24 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     images = [quote(image.name) for image in record.images]
     for source in sources(record):
         base = _name(record.external_id, "gold" if source.annotation is None else f"work-{source.number}")
-        common, gold = _common(source), [] if source.annotation is not None else [_body("assessing", "gold")]
+        common, gold = (
+            _build_common_fields(source),
+            [] if source.annotation is not None else [_body("assessing", "gold")],
+        )
         for node, _layer, drawn, shape in statements(record, source.document):
             if isinstance(shape, Box):
-                target = _in_image(images, shape)
+                target = _build_image_target(images, shape)
             else:
-                target = _in_passage(passage, record, shape)
+                target = _build_text_target(passage, record, shape)
             yield {
-                "id": f"{base}:{_quoted(drawn.id)}",
+                "id": f"{base}:{_quote_part(drawn.id)}",
                 **common,
-                "body": [*_tags(node), *_related(base, drawn), *gold],
+                "body": [*_tags(node), *_build_reference_bodies(base, drawn), *gold],
                 "target": target,
             }
 
 
-def _common(source: Source) -> dict[str, Any]:
+def _build_common_fields(source: Source) -> dict[str, Any]:
     """Return the fields that all entries of a source share."""
     common: dict[str, Any] = {"type": "Annotation", "motivation": "tagging"}
     if source.annotation is not None:
@@ -79,15 +82,15 @@ def _tags(node: Node) -> tuple[dict[str, str], dict[str, str]]:
     return _body("tagging", describe(node)), _body("classifying", f"m{node.index}")
 
 
-def _related(base: str, drawn: Object) -> Iterator[dict[str, str]]:
+def _build_reference_bodies(base: str, drawn: Object) -> Iterator[dict[str, str]]:
     """Yield the references and the reason of an object."""
     for other in (drawn.ref,) if isinstance(drawn, Chosen) else drawn.links:
-        yield {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quoted(other)}"}
+        yield {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quote_part(other)}"}
     if not isinstance(drawn, Chosen) and drawn.reason:
         yield _body("commenting", drawn.reason)
 
 
-def _in_image(images: list[str], box: Box) -> dict[str, Any]:
+def _build_image_target(images: list[str], box: Box) -> dict[str, Any]:
     return {"source": images[box.image], "type": "Image", "selector": box_selector(box)}
 
 
@@ -98,7 +101,7 @@ def box_selector(box: Box) -> dict[str, Any]:
     return {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
 
 
-def _in_passage(name: str, record: ItemRecord, span: Span) -> dict[str, Any]:
+def _build_text_target(name: str, record: ItemRecord, span: Span) -> dict[str, Any]:
     return {"source": name, "type": "Text", "selector": text_selectors(record.passage, span)}
 
 
@@ -114,11 +117,11 @@ def text_selectors(passage: str, span: Span) -> list[dict[str, Any]]:
 
 def _name(*parts: str) -> str:
     """Return a URI that does not depend on the location of the file."""
-    return "urn:touchstone:" + ":".join(_quoted(part) for part in parts)
+    return "urn:touchstone:" + ":".join(_quote_part(part) for part in parts)
 
 
 @lru_cache(maxsize=10_000)
-def _quoted(part: str) -> str:
+def _quote_part(part: str) -> str:
     return quote(part, safe="")
 
 

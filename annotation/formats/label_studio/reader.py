@@ -30,9 +30,9 @@ from annotation.schemas import (
 )
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
-from foundation.imports.import_fields import all_errors
+from foundation.imports.import_fields import list_errors
 from foundation.imports.json_stream import read_values
-from foundation.messages import at_field, field_error, message_of
+from foundation.messages import field_error, message_of, prefix_field
 
 NAME = "label_studio"  # the part of `extra` for a lossless round trip
 OURS = "touchstone"  # the field that we add to tasks and annotations
@@ -136,7 +136,7 @@ class _Reading:
             kind: Kind = "boxes" if self._images else "spans"
             self._program = program_of_text(text, kind) if text else None
         except ProgramError as error:
-            raise ValueError(at_field("data.program", message_of(error))) from error
+            raise ValueError(prefix_field("data.program", message_of(error))) from error
 
     def record(self) -> ItemRecord:
         """Return the item.
@@ -171,7 +171,7 @@ class _Reading:
                 answer=data.get("answer"),
                 gold=gold,
                 annotations=tuple(people),
-                extra={**self._ours.extra, **self._extra()},
+                extra={**self._ours.extra, **self._build_extra()},
             )
         )
 
@@ -196,7 +196,7 @@ class _Reading:
             name=str(data[key]), **(ours[path] if path < len(ours) else {"width": width, "height": height})
         )
 
-    def _extra(self) -> dict[str, Any]:
+    def _build_extra(self) -> dict[str, Any]:
         """Return the data of the task that an item has no field for."""
         task = self._task.model_dump(exclude={"annotations", "data"}, exclude_unset=True)
         if OURS in (task.get("meta") or {}):
@@ -215,7 +215,7 @@ class _Reading:
         """Return the document of an annotation; keep unknown results by key."""
         drawn: dict[int, list[Object]] = {}
         layers: dict[int, dict[str, Any]] = {}
-        kept: dict[str, Any] = {"fields": _unknown(annotation), "results": {}, "aside": []}
+        kept: dict[str, Any] = {"fields": _collect_unknown_fields(annotation), "results": {}, "aside": []}
         names: set[str] = set()
         problem = None
         for number, result in enumerate(annotation.result):
@@ -236,10 +236,10 @@ class _Reading:
                     f"{path}.result[{number}]", "%(problem)s is not as expected", problem=repr(error)
                 ) from error
             except ValidationError as error:
-                _path, field, reason = all_errors(error)[0]
-                raise ValueError(at_field(f"{path}.result[{number}].{field}", reason)) from error
+                _path, field, reason = list_errors(error)[0]
+                raise ValueError(prefix_field(f"{path}.result[{number}].{field}", reason)) from error
             except ValueError as error:
-                raise ValueError(at_field(f"{path}.result[{number}]", message_of(error))) from error
+                raise ValueError(prefix_field(f"{path}.result[{number}]", message_of(error))) from error
         if any(kept.values()):
             self._kept[key] = {name: value for name, value in kept.items() if value}
         if self._program is None:
@@ -295,7 +295,7 @@ class _Reading:
                 update={"links": tuple(ours.get("links", ())), "reason": ours.get("reason", "")}
             )
         drawn.setdefault(node, []).append(drawn_object)
-        if rest := _rest(result, describe(self._program.nodes[node])):
+        if rest := _collect_other_fields(result, describe(self._program.nodes[node])):
             kept["results"][name] = rest
 
     def _node(self, program: Program, result: dict[str, Any]) -> int:
@@ -333,7 +333,7 @@ def annotation_of(annotation: TaskAnnotation, document: Document) -> AnnotationR
     )
 
 
-def _unknown(annotation: TaskAnnotation) -> dict[str, Any]:
+def _collect_unknown_fields(annotation: TaskAnnotation) -> dict[str, Any]:
     """Return unknown fields of an annotation, and unusual authors."""
     fields = dict(annotation.model_extra or {})
     if annotation.completed_by is not None and (
@@ -343,7 +343,7 @@ def _unknown(annotation: TaskAnnotation) -> dict[str, Any]:
     return fields
 
 
-def _rest(result: dict[str, Any], label: str) -> dict[str, Any]:
+def _collect_other_fields(result: dict[str, Any], label: str) -> dict[str, Any]:
     """Return the fields of a result that are not its position."""
     placed = {"id", "from_name", "to_name", "value", "image_rotation", "original_width", "original_height"}
     rest = {key: value for key, value in result.items() if key not in placed}

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from annotation.formats.boxes import Edges, fitted
-from annotation.formats.texts import Tokens, code_point, span_of, trimmed
+from annotation.formats.boxes import Edges, clip_box
+from annotation.formats.texts import Tokens, code_point, span_of, trim_stretch
 from annotation.schemas import Box, Image, Span
 from foundation.imports.findings import Findings
 from foundation.messages import field_error
@@ -61,9 +61,9 @@ def box_of(
     edges = (shape.x / 100, shape.y / 100, (shape.x + shape.width) / 100, (shape.y + shape.height) / 100)
     slack = SLACK
     if shape.rotation % 360:
-        edges, slack = _upright(result, images[number]), 1.0
+        edges, slack = _find_upright_box(result, images[number]), 1.0
         findings.mend(ROTATED, path)
-    fits = fitted(edges, slack=slack, findings=findings, path=path)
+    fits = clip_box(edges, slack=slack, findings=findings, path=path)
     return None if fits is None else Box(id=name, image=number, box=fits)
 
 
@@ -82,7 +82,7 @@ def image_of(name: Any, images: Sequence[Image]) -> int:
     )
 
 
-def turned_corners(result: dict[str, Any], image: Image) -> list[tuple[float, float]]:
+def rotate_corners(result: dict[str, Any], image: Image) -> list[tuple[float, float]]:
     """Return the corners of a rotated box as fractions of its image.
 
     Label Studio rotates clockwise by degrees about the top left corner.
@@ -103,9 +103,9 @@ def turned_corners(result: dict[str, Any], image: Image) -> list[tuple[float, fl
     return [(x / (100 * width), y / (100 * height)) for x, y in zip(xs, ys, strict=True)]
 
 
-def _upright(result: dict[str, Any], image: Image) -> Edges:
+def _find_upright_box(result: dict[str, Any], image: Image) -> Edges:
     """Return the upright box around a rotated one."""
-    xs, ys = zip(*turned_corners(result, image), strict=True)
+    xs, ys = zip(*rotate_corners(result, image), strict=True)
     return min(xs), min(ys), max(xs), max(ys)
 
 
@@ -119,9 +119,9 @@ def span_of_result(
     """
     stretch = _Stretch.model_validate(result.get("value", {}))
     start, end = stretch.start, stretch.end
-    if stretch.text is not None and not _same(passage[start:end], stretch.text):
+    if stretch.text is not None and not _is_same_text(passage[start:end], stretch.text):
         # Versions before 1.5 counted UTF-16 units as JavaScript does.
-        start, end = _in_code_points(passage, stretch)
+        start, end = _convert_to_code_points(passage, stretch)
         findings.mend(UTF_16, path)
     if not 0 <= start < end <= len(passage):
         raise field_error(
@@ -131,18 +131,18 @@ def span_of_result(
             end=end,
             number=len(passage),
         )
-    first, last = trimmed(start, end, passage)
+    first, last = trim_stretch(start, end, passage)
     if (first, last) != (start, end):
         findings.mend(TRIMMED, path)
     return span_of(name, first, last, passage, tokens)
 
 
-def _in_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
+def _convert_to_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
     try:
         start, end = code_point(passage, stretch.start), code_point(passage, stretch.end)
     except ValueError:
         start = end = 0
-    if not _same(passage[start:end], stretch.text or ""):
+    if not _is_same_text(passage[start:end], stretch.text or ""):
         here = passage[stretch.start : stretch.end]
         raise field_error(
             "value.text", "is %(text)r, but %(here)r is at these offsets", text=stretch.text, here=here
@@ -150,7 +150,7 @@ def _in_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
     return start, end
 
 
-def _same(text: str, other: str) -> bool:
+def _is_same_text(text: str, other: str) -> bool:
     r"""Return True if two texts differ only in white space.
 
     Line breaks may come as ``\\\

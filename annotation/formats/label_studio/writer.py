@@ -11,7 +11,7 @@ from analysis.programs import Program, describe
 from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
 from annotation.formats.writing import moment_text, write_list
-from annotation.operations import resolved
+from annotation.operations import resolve_references
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 
@@ -82,7 +82,7 @@ def _results(record: ItemRecord, document: Document, kept: dict[str, Any]) -> It
     program = record_program(record)
     target = "image0" if record.kind == "boxes" else "passage"
     if program is not None:
-        shapes = resolved(document, program)
+        shapes = resolve_references(document, program)
         for node, layer in document.layers.items():
             for each, shape in zip(layer.objects, shapes.get(node, ()), strict=True):
                 yield _object(record, program, node, each, shape, kept.get("results", {}).get(each.id, {}))

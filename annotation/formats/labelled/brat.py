@@ -27,18 +27,18 @@ from annotation.formats.labelled.entries import (
     Labelling,
     Related,
     files_of,
-    guarded,
+    make_entries_or_refuse,
+    parse_stated_answer,
     span_at,
-    stated_answer,
 )
 from annotation.formats.source import Source
-from annotation.formats.writing import file_name, written_folder
+from annotation.formats.writing import file_name, write_folder
 from annotation.labels import LabelLayer
 from annotation.schemas import Document, ItemRecord, Span
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.json_stream import read_document
-from foundation.imports.text_files import opened
+from foundation.imports.text_files import open_text
 from foundation.messages import say, value_error
 
 TYPES = "types.json"  # the layer and label of each type that we wrote, because types have letters only
@@ -72,7 +72,9 @@ def read_brat(source: Source) -> Iterator[Entry]:
         )
         groups.setdefault(key, []).append(path)
     for key, paths in groups.items():
-        yield from guarded(source, {"path": paths[0]}, partial(_texts, source, key, paths, types, attributes))
+        yield from make_entries_or_refuse(
+            source, {"path": paths[0]}, partial(_texts, source, key, paths, types, attributes)
+        )
 
 
 def _names(source: Source, name: str, length: int) -> Meanings:
@@ -94,7 +96,7 @@ def _texts(
     types: dict[str, tuple[str, str]],
     attributes: Meanings,
 ) -> list[Entry]:
-    with opened(paths[0], newline="") as file:
+    with open_text(paths[0], newline="") as file:
         entry = Entry(unquote(key), passage=file.read())
     for path in paths:
         folder = path.parent.name
@@ -114,7 +116,7 @@ def _standoff(
     attributes: Meanings,
 ) -> Labelling:
     labelling = Labelling(annotator=author)
-    with opened(path) as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, start=1):
             match = _MARK.fullmatch(line.rstrip("\n"))
             if not line.strip():
@@ -168,10 +170,10 @@ def _brat_answer(line: str, attributes: Meanings) -> AboutMark | None:
     if match := _ATTRIBUTE.fullmatch(line.rstrip()):
         name, mark, value = match.groups()
         if meanings := attributes.get(f"{name} {value}" if value else name):
-            return stated_answer(mark, *meanings)
+            return parse_stated_answer(mark, *meanings)
         return AboutMark(mark, name, None, value or name)
     if (match := _NOTE.fullmatch(line)) and (meanings := attributes.get(match[1])):
-        return stated_answer(match[2], meanings[0], meanings[1], match[3])
+        return parse_stated_answer(match[2], meanings[0], meanings[1], match[3])
     return None
 
 
@@ -180,7 +182,7 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
     types: Meanings = {}
     attributes: Meanings = {}
     joining: dict[str, None] = {}  # the types of relations
-    with written_folder(path) as folder:
+    with write_folder(path) as folder:
         for record in records:
             require_kind(record, "spans", "brat")
             name = file_name(record.external_id)
@@ -195,7 +197,7 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
             (folder / name).write_text(json.dumps(meanings, ensure_ascii=False), encoding="utf-8")
         entities = "".join(f"{name}\n" for name in types if name not in joining)
         joined = "".join(f"{name}\tArg1:<ENTITY>, Arg2:<ENTITY>\n" for name in joining)
-        declared = "".join(_declared_attributes(attributes))
+        declared = "".join(_declare_attributes(attributes))
         text = f"[entities]\n{entities}\n[relations]\n{joined}\n[events]\n\n[attributes]\n{declared}"
         (folder / "annotation.conf").write_text(text, encoding="utf-8")
 
@@ -224,7 +226,7 @@ def _brat_lines(
         yield f"A{number}\t{about_mark}\n" if text is None else f"#{number}\t{about_mark}\t{text}\n"
 
 
-def _declared_attributes(attributes: Meanings) -> Iterator[str]:
+def _declare_attributes(attributes: Meanings) -> Iterator[str]:
     """Yield the lines of the configuration: attributes and their values."""
     valued: dict[str, list[str]] = {}
     for key, (_question, kind, _value) in attributes.items():
@@ -238,7 +240,7 @@ def _declared_attributes(attributes: Meanings) -> Iterator[str]:
 def _brat_attributes(layer: LabelLayer, span: Span, attributes: Meanings) -> Iterator[tuple[str, str | None]]:
     """Yield the name and value of each attribute; of a note, name and text."""
     for question, values in answers_about(layer, span):
-        name = _cleaned(question.name)
+        name = _clean_name(question.name)
         for value in map(str, values):
             if question.type == "text":
                 meaning = (question.name, "text", "")
@@ -246,7 +248,7 @@ def _brat_attributes(layer: LabelLayer, span: Span, attributes: Meanings) -> Ite
             else:
                 joint = "_" if question.type == "choices" else " "
                 meaning = (question.name, question.type, value)
-                yield _brat_key(f"{name}{joint}{_cleaned(value)}", meaning, attributes), None
+                yield _brat_key(f"{name}{joint}{_clean_name(value)}", meaning, attributes), None
 
 
 def _brat_line(record: ItemRecord, number: int, layer: str, span: Span, types: Meanings) -> str:
@@ -254,10 +256,10 @@ def _brat_line(record: ItemRecord, number: int, layer: str, span: Span, types: M
 
 
 def _brat_type(layer: str, label: str, types: Meanings) -> str:
-    return _brat_key(_cleaned(label), (layer, label), types)
+    return _brat_key(_clean_name(label), (layer, label), types)
 
 
-def _cleaned(name: str) -> str:
+def _clean_name(name: str) -> str:
     """Return a name with letters, digits, - and _ only."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 

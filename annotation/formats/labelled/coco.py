@@ -25,17 +25,17 @@ from annotation.formats.labelled.entries import (
     AboutMark,
     Entry,
     Labelling,
+    can_hold_marks,
     fraction_point,
     fraction_polygon,
-    guarded,
     image_named,
+    make_entries_or_refuse,
     pixel_box,
     size_of,
-    takes,
 )
 from annotation.formats.source import Source
-from annotation.formats.writing import encoded, written
-from annotation.labels import LabelLayer, LayerType, Question, nested
+from annotation.formats.writing import encode_json, write_file
+from annotation.labels import LabelLayer, LayerType, Question, nest_labels
 from annotation.schemas import ItemRecord, KeyPoint
 from foundation.imports.json_stream import read_document
 from foundation.messages import field_error, value_error
@@ -94,20 +94,22 @@ def read(source: Source) -> Iterator[Entry]:
     """Yield an entry for each image; the file is held in memory."""
     path, findings = source.path, source.findings
     element = read_document(path)
-    for _field, content in findings.each_of(_File, [element.value], path, element, ""):
+    for _field, content in findings.validate_each(_File, [element.value], path, element, ""):
         categories = {
             each.id: each
-            for _at, each in findings.each_of(_Category, content.categories, path, element, "categories")
+            for _at, each in findings.validate_each(
+                _Category, content.categories, path, element, "categories"
+            )
         }
-        layers = list(_declared(categories.values()))
+        layers = list(_declare_layers(categories.values()))
         drawn: dict[int | str, list[tuple[str, _Object]]] = {}
-        for at, each in findings.each_of(_Object, content.annotations, path, element, "annotations"):
+        for at, each in findings.validate_each(_Object, content.annotations, path, element, "annotations"):
             drawn.setdefault(each.image_id, []).append((at, each))
-        for at, picture in findings.each_of(_Picture, content.images, path, element, "images"):
+        for at, picture in findings.validate_each(_Picture, content.images, path, element, "images"):
             make = partial(
                 _entry, source, picture, drawn.pop(picture.id, []), categories, bool(content.annotations)
             )
-            for entry in guarded(source, {"element": element, "within": at}, make):
+            for entry in make_entries_or_refuse(source, {"element": element, "within": at}, make):
                 entry.declared = layers
                 about = {"info": content.info, "licenses": content.licenses}
                 entry.extra = {
@@ -156,11 +158,11 @@ def _attributes(each: _Object, category: _Category, mark: str) -> Iterator[About
                 yield AboutMark(mark, name, category.questions.get(name), value)
 
 
-def _declared(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
+def _declare_layers(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
     """Yield the layers of a file: key points by their category, and the rest."""
     parents = {each.name: each.supercategory or "" for each in categories if not each.keypoints}
     if parents:
-        yield LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": nested(parents)})
+        yield LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": nest_labels(parents)})
     for each in categories:
         if each.keypoints:
             labels = tuple(dict.fromkeys(each.keypoints))
@@ -179,7 +181,7 @@ def _take(source: Source, entry: Entry, gold: Labelling, each: _Object, category
                 gold.marks.append((category.name, fraction_point(x / width, y / height, label)))
         return
     parts = each.segmentation if isinstance(each.segmentation, list) else []
-    if parts and takes(source, "polygons"):
+    if parts and can_hold_marks(source, "polygons"):
         for part in parts:
             corners = [(x / width, y / height) for x, y in zip(part[::2], part[1::2], strict=True)]
             polygon = fraction_polygon(corners, category.name, source.findings, at, name=name)
@@ -221,8 +223,8 @@ def write(records: Iterable[ItemRecord], path: Path) -> None:
             about = {"image_id": first + image_place, "category_id": categories[kind, name]["id"]}
             objects.append({"id": len(objects) + 1, **about, **row})
     listed = {"images": images, "annotations": objects, "categories": list(categories.values())}
-    with written(path) as out:
-        out.write(encoded({"info": {}, "licenses": [], **head, **listed}) + b"\n")
+    with write_file(path) as out:
+        out.write(encode_json({"info": {}, "licenses": [], **head, **listed}) + b"\n")
 
 
 def _categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
@@ -246,10 +248,10 @@ def _objects(record: ItemRecord) -> Iterator[tuple[str, str, int, Row]]:
         width, height = pixels(record, mark.image)
         left, top, right, bottom = mark.box
         bbox = (left * width, top * height, (right - left) * width, (bottom - top) * height)
-        row = {"bbox": _rounded(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
+        row = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
         if corners := corners_of(mark):
             flat = [value for x, y in corners for value in (x * width, y * height)]
-            row |= {"segmentation": [_rounded(flat)], "area": round(_area(flat), DIGITS)}
+            row |= {"segmentation": [_round_values(flat)], "area": round(_area(flat), DIGITS)}
         given = {asked.name: _value(asked, values) for asked, values in answers_about(layer, mark)}
         yield "boxes", mark.label, mark.image, row | ({"attributes": given} if given else {})
     for layer, image, shown in _instances(record):
@@ -260,7 +262,7 @@ def _value(asked: Question, values: tuple[str | int, ...]) -> Any:
     return list(values) if asked.type == "choices" else values[0]
 
 
-def _rounded(values: Iterable[float]) -> list[float]:
+def _round_values(values: Iterable[float]) -> list[float]:
     return [round(value, DIGITS) for value in values]
 
 
@@ -297,8 +299,8 @@ def _keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: dict[st
     flat: list[float] = []
     for name in layer.names:
         x, y = shown[name].point if name in shown else (0.0, 0.0)
-        flat += [*_rounded((x * width, y * height)), SEEN if name in shown else 0]
+        flat += [*_round_values((x * width, y * height)), SEEN if name in shown else 0]
     xs, ys = zip(*((each.point[0] * width, each.point[1] * height) for each in shown.values()), strict=True)
     bbox = (min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
-    about = {"bbox": _rounded(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
+    about = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
     return {"keypoints": flat, "num_keypoints": len(shown), **about}

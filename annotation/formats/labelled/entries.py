@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from annotation.formats.boxes import DIGITS, fitted
+from annotation.formats.boxes import DIGITS, clip_box
 from annotation.formats.checks import check_record
 from annotation.formats.label_studio.results import span_of_result
 from annotation.formats.labelled.documents import corners_of
@@ -25,7 +25,7 @@ from annotation.labels import (
     LayerType,
     MarkQuestion,
     Question,
-    nested,
+    nest_labels,
 )
 from annotation.operations import relation_key
 from annotation.schemas import (
@@ -94,7 +94,7 @@ class AboutMark:
     value: str | int
 
 
-def stated_answer(mark: str, question: str, kind: str, value: str) -> AboutMark | None:
+def parse_stated_answer(mark: str, question: str, kind: str, value: str) -> AboutMark | None:
     """Return an answer as our files hold it; None if it makes no sense."""
     if kind not in ANSWERED or (kind == "rating" and not value.isdecimal()):
         return None
@@ -210,19 +210,21 @@ class _Layer:
             if parents.setdefault(label.name, label.parent) != label.parent:
                 text = "“%(label)s” stands inside “%(parent)s” and elsewhere; a label has one place"
                 raise value_error(text, label=label.name, parent=label.parent)
-        self.declared = LabelLayer.model_validate({**self.declared.model_dump(), "labels": nested(parents)})
+        self.declared = LabelLayer.model_validate(
+            {**self.declared.model_dump(), "labels": nest_labels(parents)}
+        )
 
     def layer(self, name: str) -> LabelLayer:
         questions = tuple(asked.question(name) for name, asked in self.questions.items())[:MOST_QUESTIONS]
         if self.declared is not None and not self.labels.keys() - set(self.declared.names):
             return self.declared.model_copy(update={"type": self.type, "questions": questions})
-        return LabelLayer.model_validate({**self._given(name), "questions": questions})
+        return LabelLayer.model_validate({**self._build_fields(name), "questions": questions})
 
     def question(self, name: str) -> MarkQuestion:
         """Return the question; a file does not say that all marks need it."""
-        return MarkQuestion.model_validate({**self._given(name), "required": False})
+        return MarkQuestion.model_validate({**self._build_fields(name), "required": False})
 
-    def _given(self, name: str) -> dict[str, Any]:
+    def _build_fields(self, name: str) -> dict[str, Any]:
         given: dict[str, Any] = {"type": self.type, "name": name, "required": self.type in (*MARKS, "choice")}
         if self.type == "rating":
             given |= {"lowest": min(self.ratings | {1}), "highest": max(self.ratings | {5})}
@@ -307,7 +309,7 @@ _TYPES: dict[type, LayerType] = {
 }
 
 
-def takes(source: Source, kind: LayerType) -> bool:
+def can_hold_marks(source: Source, kind: LayerType) -> bool:
     """Return True if marks of a type have a place, or bring one with them."""
     return not source.task or any(
         layer.type == kind for layer in LabelTask.model_validate_json(source.task).layers
@@ -316,7 +318,7 @@ def takes(source: Source, kind: LayerType) -> bool:
 
 def _record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
     documents = [
-        (each, labelled_document(each, task, findings, entry.external_id)) for each in entry.labellings
+        (each, build_labelled_document(each, task, findings, entry.external_id)) for each in entry.labellings
     ]
     golds = [document for each, document in documents if each.annotator is None]
     return ItemRecord(
@@ -344,7 +346,7 @@ def tokens_of_entry(entry: Entry) -> Tokens:
     return entry.tokens
 
 
-def labelled_document(labelling: Labelling, task: LabelTask, findings: Findings, path: str) -> Document:
+def build_labelled_document(labelling: Labelling, task: LabelTask, findings: Findings, path: str) -> Document:
     """Return a labelling by the layers of a task.
 
     Raises:
@@ -390,7 +392,7 @@ def _answers_about(
     """Return the answers about a mark by the questions of its layer."""
     answers: dict[str, tuple[str | int, ...]] = {}
     for each in about:
-        question = _asked(each, layer)
+        question = _find_question(each, layer)
         value = None if question is None else _fitting_answer(question, each)
         if question is None or value is None:
             findings.mend(ABOUT_A_MARK, path)
@@ -399,7 +401,7 @@ def _answers_about(
     return answers
 
 
-def _asked(about: AboutMark, layer: LabelLayer) -> Question | None:
+def _find_question(about: AboutMark, layer: LabelLayer) -> Question | None:
     """Return the question of that name, or the only one of that type."""
     kinds = {"choice", "choices"} if about.type in ("choice", "choices") else {about.type}
     fitting = [each for each in layer.questions if about.type is None or each.type in kinds]
@@ -455,17 +457,17 @@ def _fitting(mark: Box | Span, types: set[LayerType], findings: Findings, path: 
     if "polygons" in types:
         findings.mend(TO_POLYGON, path)
         polygon = corners_of(mark) or corners_of_box(mark.box)
-        return Polygon(**_drawn_fields(mark), polygon=tuple(polygon))
+        return Polygon(**_collect_kept_fields(mark), polygon=tuple(polygon))
     if "boxes" in types:
         findings.mend(TO_BOX, path)
-        return Box(**_drawn_fields(mark), box=mark.box)
+        return Box(**_collect_kept_fields(mark), box=mark.box)
     return mark
 
 
 _KEPT_FIELDS = ("id", "suggested", "links", "reason", "label", "answers", "image")
 
 
-def _drawn_fields(mark: Box) -> dict[str, Any]:
+def _collect_kept_fields(mark: Box) -> dict[str, Any]:
     return {name: getattr(mark, name) for name in _KEPT_FIELDS}
 
 
@@ -548,7 +550,7 @@ def fraction_box(
     name: str = "",
 ) -> Box | None:
     """Return the box of left, top, right, bottom; None without area."""
-    fits = fitted(edges, slack=SLACK, findings=findings, path=path)
+    fits = clip_box(edges, slack=SLACK, findings=findings, path=path)
     name = name if _ID.fullmatch(name) else "m"
     return None if fits is None else Box(id=name, image=image, box=fits, label=label)
 
@@ -575,10 +577,10 @@ def fraction_polygon(
         return None
     across, down = zip(*given, strict=True)
     edges = (min(across), min(down), max(across), max(down))
-    if fitted(edges, slack=SLACK, findings=findings, path=path) is None:
+    if clip_box(edges, slack=SLACK, findings=findings, path=path) is None:
         return None
     name = name if _ID.fullmatch(name) else "m"
-    inside = tuple((_inside(x), _inside(y)) for x, y in given)
+    inside = tuple((_clip_edge(x), _clip_edge(y)) for x, y in given)
     return Polygon(id=name, image=image, box=edges, polygon=inside, label=label)
 
 
@@ -591,11 +593,11 @@ def fraction_point(x: float, y: float, label: str, *, image: int = 0) -> KeyPoin
     if not all(-SLACK <= edge <= 1 + SLACK for edge in (x, y)):
         text = "the point (%(x)s, %(y)s) leaves its image"
         raise value_error(text, x=f"{x:.4g}", y=f"{y:.4g}")
-    point = (_inside(x), _inside(y))
+    point = (_clip_edge(x), _clip_edge(y))
     return KeyPoint(id="m", image=image, box=(*point, *point), point=point, label=label)
 
 
-def _inside(edge: float) -> float:
+def _clip_edge(edge: float) -> float:
     return round(min(max(edge, 0.0), 1.0), DIGITS)
 
 
@@ -629,7 +631,7 @@ def files_of(source: Source, *suffixes: str) -> list[Path]:
     )
 
 
-def tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
+def make_entries(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
     """Return the entries of a function.
 
     Raises:
@@ -641,10 +643,12 @@ def tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
         raise value_error("%(problem)s is not as expected", problem=repr(error)) from error
 
 
-def guarded(source: Source, location: dict[str, Any], make: Callable[[], Iterable[Entry]]) -> Iterator[Entry]:
+def make_entries_or_refuse(
+    source: Source, location: dict[str, Any], make: Callable[[], Iterable[Entry]]
+) -> Iterator[Entry]:
     """Yield the entries that a function makes, unless they are refused."""
     try:
-        entries = list(tried(make))
+        entries = list(make_entries(make))
     except (ValueError, BadFile) as error:
         where = {name: value for name, value in location.items() if name != "path"}
         source.findings.refuse(error, location.get("path", source.path), **where)

@@ -35,17 +35,17 @@ from annotation.formats.labelled.entries import (
     fraction_box,
     fraction_point,
     fraction_polygon,
-    guarded,
     image_named,
+    make_entries_or_refuse,
     pixel_box,
     size_of,
 )
 from annotation.formats.source import Source
-from annotation.formats.writing import file_name, written, written_folder
+from annotation.formats.writing import file_name, write_file, write_folder
 from annotation.labels import MARKS, LabelLayer, LayerType, Question
 from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
-from foundation.imports.text_files import opened
+from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say, value_error
 
 CVAT_SHAPES = ("box", "polygon", "ellipse", "points")
@@ -61,7 +61,7 @@ RATINGS = {str(number) for number in range(21)}
 
 
 def _text(path: Path) -> str:
-    with opened(path) as file:
+    with open_text(path) as file:
         return file.read()
 
 
@@ -89,7 +89,7 @@ def read_yolo(source: Source) -> Iterator[Entry]:
     }
     for stem in sorted(images.keys() | labels.keys()):
         location = {"path": labels.get(stem, source.path)}
-        yield from guarded(
+        yield from make_entries_or_refuse(
             source, location, partial(_yolo, source, stem, images.get(stem), labels.get(stem), names)
         )
 
@@ -166,7 +166,7 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
     """
     names: dict[str, int] = {}
     listed: dict[str, str] = {}
-    with written_folder(path) as folder:
+    with write_folder(path) as folder:
         (folder / "labels").mkdir()
         for record in records:
             require_kind(record, "boxes", "YOLO")
@@ -231,7 +231,7 @@ def _number(element: ElementTree.Element | None, name: str) -> float:
 def read_voc(source: Source) -> Iterator[Entry]:
     """Yield the images of Pascal VOC files."""
     for path in files_of(source, ".xml"):
-        yield from guarded(source, {"path": path}, partial(_voc, source, path))
+        yield from make_entries_or_refuse(source, {"path": path}, partial(_voc, source, path))
 
 
 def _voc(source: Source, path: Path) -> list[Entry]:
@@ -261,7 +261,7 @@ def _voc(source: Source, path: Path) -> list[Entry]:
     return [entry]
 
 
-def _added(
+def _add_element(
     parent: ElementTree.Element, tag: str, /, text: object = None, **attributes: str
 ) -> ElementTree.Element:
     child = ElementTree.SubElement(parent, tag, attributes)
@@ -276,7 +276,7 @@ def write_voc(records: Iterable[ItemRecord], path: Path) -> None:
         ValueError: Two items with gold have the same image.
     """
     names: set[str] = set()
-    with written_folder(path) as folder:
+    with write_folder(path) as folder:
         for record in records:
             require_kind(record, "boxes", "Pascal VOC")
             for index, image in enumerate(record.images if record.gold is not None else ()):
@@ -290,11 +290,11 @@ def write_voc(records: Iterable[ItemRecord], path: Path) -> None:
 def _voc_text(record: ItemRecord, index: int) -> bytes:
     width, height = pixels(record, index)
     root = ElementTree.Element("annotation")
-    _added(root, "folder", "")
-    _added(root, "filename", record.images[index].name)
-    size = _added(root, "size")
+    _add_element(root, "folder", "")
+    _add_element(root, "filename", record.images[index].name)
+    size = _add_element(root, "size")
     for name, value in (("width", width), ("height", height), ("depth", 3)):
-        _added(size, name, value)
+        _add_element(size, name, value)
     for _layer, box in boxes(record, record.gold):
         if box.image == index:
             _voc_object(root, box.label, box.box, width, height)
@@ -305,10 +305,10 @@ def _voc_text(record: ItemRecord, index: int) -> bytes:
 def _voc_object(
     root: ElementTree.Element, label: str, edges: tuple[float, float, float, float], width: int, height: int
 ) -> None:
-    each = _added(root, "object")
+    each = _add_element(root, "object")
     for name, value in (("name", label), ("pose", "Unspecified"), ("truncated", 0), ("difficult", 0)):
-        _added(each, name, value)
-    bounds = _added(each, "bndbox")
+        _add_element(each, name, value)
+    bounds = _add_element(each, "bndbox")
     left, top, right, bottom = edges
     corners = {
         "xmin": left * width + 1,
@@ -317,7 +317,7 @@ def _voc_object(
         "ymax": bottom * height,
     }
     for name, corner in corners.items():
-        _added(bounds, name, f"{corner:.{DIGITS}f}".rstrip("0").rstrip("."))
+        _add_element(bounds, name, f"{corner:.{DIGITS}f}".rstrip("0").rstrip("."))
 
 
 def read_cvat(source: Source) -> Iterator[Entry]:
@@ -348,7 +348,7 @@ def read_cvat(source: Source) -> Iterator[Entry]:
             else []
         )
         for each in root.iter("image"):
-            for entry in guarded(
+            for entry in make_entries_or_refuse(
                 source, {"path": path, "entry": each.get("name", "")}, partial(_cvat, source, each, inputs)
             ):
                 marks = [mark for labelling in entry.labellings for _name, mark in labelling.marks]
@@ -429,8 +429,8 @@ def _cvat_marks(
 def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the gold as one file of CVAT for images 1.1, held in memory."""
     root = ElementTree.Element("annotations")
-    _added(root, "version", "1.1")
-    labels = _added(_added(_added(root, "meta"), "task"), "labels")
+    _add_element(root, "version", "1.1")
+    labels = _add_element(_add_element(_add_element(root, "meta"), "task"), "labels")
     listed: dict[str, Any] = {}
     number = 0
     for record in records:
@@ -443,9 +443,9 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
         ]
         for name in dict.fromkeys(names):
             if name not in listed:
-                listed[name] = _added(labels, "label")
-                _added(listed[name], "name", name)
-                _added(listed[name], "attributes")
+                listed[name] = _add_element(labels, "label")
+                _add_element(listed[name], "name", name)
+                _add_element(listed[name], "attributes")
         for layer in task_of_record(record).layers if not number else ():
             for name in layer.names:
                 for question in layer.questions:
@@ -453,19 +453,19 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
         for index, image in enumerate(record.images):
             width, height = pixels(record, index)
             about = {"id": str(number), "name": image.name, "width": str(width), "height": str(height)}
-            picture = _added(root, "image", **about)
+            picture = _add_element(root, "image", **about)
             number += 1
             for layer, mark in image_marks(record, record.gold):
                 if mark.image == index:
                     tag, about = _cvat_shape(mark, width, height)
                     common = {"label": mark.label, "occluded": "0", "z_order": "0", "source": "manual"}
-                    drawn = _added(picture, tag, **common, **about)
+                    drawn = _add_element(picture, tag, **common, **about)
                     for question, values in answers_about(layer, mark):
-                        _added(drawn, "attribute", values[0], name=question.name)
+                        _add_element(drawn, "attribute", values[0], name=question.name)
             for name in classes(record, record.gold) if index == 0 else []:
-                _added(picture, "tag", label=name, source="manual")
+                _add_element(picture, "tag", label=name, source="manual")
     ElementTree.indent(root)
-    with written(path) as file:
+    with write_file(path) as file:
         file.write(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
@@ -473,7 +473,7 @@ def _cvat_question(parent: ElementTree.Element, question: Question) -> None:
     """Declare a question as an attribute of a label."""
     numbers = [str(question.lowest), str(question.highest), "1"]
     values = {"rating": numbers, "text": [""]}.get(question.type, list(question.names))
-    declared = _added(parent, "attribute")
+    declared = _add_element(parent, "attribute")
     about = {
         "name": question.name,
         "mutable": False,
@@ -481,7 +481,7 @@ def _cvat_question(parent: ElementTree.Element, question: Question) -> None:
         "default_value": "",
     }
     for name, value in (about | {"values": "\n".join(values)}).items():
-        _added(declared, name, value)
+        _add_element(declared, name, value)
 
 
 def _cvat_shape(mark: Box, width: int, height: int) -> tuple[str, dict[str, str]]:

@@ -33,17 +33,17 @@ from annotation.formats.labelled.entries import (
     Labelling,
     files_of,
     fraction_polygon,
-    guarded,
     image_named,
+    make_entries_or_refuse,
     pixel_box,
     size_of,
     span_at,
 )
 from annotation.formats.source import Source
-from annotation.formats.writing import encoded, written, written_folder
+from annotation.formats.writing import encode_json, write_file, write_folder
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from foundation.errors import BadFile
-from foundation.imports.text_files import opened
+from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say
 
 UNDECIDED = "line that its annotator rejected or ignored, kept without its labels"
@@ -56,7 +56,7 @@ Line = dict[str, Any]
 def _read_each(source: Source, make: Callable[[Source, Line], Entry]) -> Iterator[Entry]:
     for path in files_of(source, ".jsonl", ".json"):
         for number, line in read_objects(path, source):
-            yield from guarded(
+            yield from make_entries_or_refuse(
                 source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
             )
 
@@ -140,7 +140,7 @@ def _doccano(source: Source, line: Line) -> Entry:
 
 def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the gold of each item; doccano's files name no authors."""
-    with written(path) as file:
+    with write_file(path) as file:
         for record in records:
             require_kind(record, "spans", "doccano")
             line: Line = {"id": record.external_id, "text": record.passage}
@@ -159,7 +159,7 @@ def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
                 line["cats"] = chosen
             elif record.gold is not None:
                 line["label"] = marks or chosen
-            file.write(encoded({**record.extra.get("fields", {}), **line}) + b"\n")
+            file.write(encode_json({**record.extra.get("fields", {}), **line}) + b"\n")
 
 
 def read_prodigy(source: Source) -> Iterator[Entry]:
@@ -171,7 +171,9 @@ def read_prodigy(source: Source) -> Iterator[Entry]:
     for path in files_of(source, ".jsonl"):
         for number, line in read_objects(path, source):
             location = {"path": path, "line": number}
-            for entry in guarded(source, location, partial(_entry_of_line, _prodigy, source, line)):
+            for entry in make_entries_or_refuse(
+                source, location, partial(_entry_of_line, _prodigy, source, line)
+            ):
                 labelling = entry.labellings
                 first = entries.setdefault(entry.external_id, entry)
                 if first is not entry:
@@ -249,11 +251,11 @@ def _take_prodigy(source: Source, entry: Entry, labelling: Labelling, each: Line
 
 def write_prodigy(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a line for the gold and for each annotation of an item."""
-    with written(path) as file:
+    with write_file(path) as file:
         for record in records:
             sources: list[tuple[AnnotationRecord | None, Document | None]] = list(labellings(record))
             for author, document in sources or [(None, None)]:
-                file.write(encoded(_prodigy_line(record, author, document)) + b"\n")
+                file.write(encode_json(_prodigy_line(record, author, document)) + b"\n")
 
 
 def _prodigy_line(record: ItemRecord, author: AnnotationRecord | None, document: Document | None) -> Line:
@@ -329,7 +331,7 @@ def read_eraser(source: Source) -> Iterator[Entry]:
     for path in files_of(source, ".jsonl"):
         for number, line in read_objects(path, source):
             make = partial(_eraser, texts)
-            yield from guarded(
+            yield from make_entries_or_refuse(
                 source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
             )
 
@@ -341,7 +343,7 @@ def _eraser(texts: dict[str, Path], source: Source, line: Line) -> Entry:
     path = texts.get(document) or texts.get(f"{document}.txt")
     if path is None:
         raise field_error("docids", "there is no document docs/%(name)s", name=document)
-    with opened(path, newline="") as file:
+    with open_text(path, newline="") as file:
         passage = file.read()
     entry = Entry(str(line["annotation_id"]), title=str(line.get("query") or ""), passage=passage)
     entry.tokens = tuple(match.span() for match in re.finditer(r"\S+", passage))
@@ -367,7 +369,7 @@ def _eraser(texts: dict[str, Path], source: Source, line: Line) -> Entry:
 
 def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
     """Write ``annotations.jsonl`` with the gold, and documents in ``docs``."""
-    with written_folder(path) as folder, (folder / "annotations.jsonl").open("wb") as file:
+    with write_folder(path) as folder, (folder / "annotations.jsonl").open("wb") as file:
         (folder / "docs").mkdir()
         for record in records:
             require_kind(record, "spans", "ERASER")
@@ -381,7 +383,7 @@ def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
                 "query": record.text,
                 "evidences": evidences,
             }
-            file.write(encoded(line | ({"classification": chosen[0]} if chosen else {})) + b"\n")
+            file.write(encode_json(line | ({"classification": chosen[0]} if chosen else {})) + b"\n")
 
 
 def _evidence(record: ItemRecord, document: str, span: Span) -> Line:

@@ -11,15 +11,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from analysis.gold_agreement import ellipse_outline
-from annotation.formats.boxes import fitted
+from annotation.formats.boxes import clip_box
 from annotation.formats.label_studio.reader import Task, TaskAnnotation, annotation_of
 from annotation.formats.label_studio.results import (
     BOXES,
     SLACK,
     box_of,
     image_of,
+    rotate_corners,
     span_of_result,
-    turned_corners,
 )
 from annotation.formats.labelled.documents import (
     answers,
@@ -38,17 +38,17 @@ from annotation.formats.labelled.entries import (
     Entry,
     Labelling,
     Related,
+    build_labelled_document,
+    can_hold_marks,
     fraction_point,
     fraction_polygon,
-    guarded,
-    labelled_document,
-    takes,
+    make_entries,
+    make_entries_or_refuse,
     tokens_of_entry,
-    tried,
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import write_list
-from annotation.labels import LabelLayer, LabelTask, LayerType, Question, nested
+from annotation.labels import LabelLayer, LabelTask, LayerType, Question, nest_labels
 from annotation.schemas import (
     AnnotationRecord,
     Box,
@@ -64,7 +64,7 @@ from annotation.schemas import (
 )
 from foundation.errors import BadFile
 from foundation.imports.json_stream import read_values
-from foundation.messages import at_field, field_error, say
+from foundation.messages import field_error, prefix_field, say
 
 NAME, OURS = "label_studio", "touchstone"
 TEXTS = ("labels", "hypertextlabels")
@@ -96,7 +96,7 @@ def read(source: Source) -> Iterator[Entry]:
     elements = read_values(source.path, on_progress=source.on_progress, on_error=source.findings.on_error)
     for number, element in enumerate(elements):
         location = {"element": element, "entry": f"task {number}"}
-        yield from guarded(source, location, partial(_entries, source, element.value, number))
+        yield from make_entries_or_refuse(source, location, partial(_entries, source, element.value, number))
 
 
 def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
@@ -128,7 +128,7 @@ def _subject(source: Source, task: Task, number: int) -> Entry:
     data = task.data
     shown = {key: value for key, value in data.items() if key not in ("external_id", "title")}
     names = [name for value in shown.values() for name in _pictures(value)]
-    size = _original_size(task) if len(names) == 1 else (None, None)
+    size = _find_original_size(task) if len(names) == 1 else (None, None)
     images = tuple(_image(source, name, *size) for name in names)
     ours = (task.model_extra or {}).get(OURS) or {}
     texts = {key: value for key, value in shown.items() if isinstance(value, str) and not _pictures(value)}
@@ -175,7 +175,7 @@ def _image(source: Source, name: str, width: int | None, height: int | None) -> 
         return source.images.find(stripped)
 
 
-def _original_size(task: Task) -> tuple[int | None, int | None]:
+def _find_original_size(task: Task) -> tuple[int | None, int | None]:
     for annotation in task.annotations:
         for result in annotation.result:
             width, height = result.get("original_width"), result.get("original_height")
@@ -212,7 +212,7 @@ def _take(source: Source, entry: Entry, labelling: Labelling, annotation: TaskAn
             if kind in (*BOXES, *OUTLINED, *BARE, *TEXTS):
                 _take_mark(source, entry, labelling, result)
             elif kind == "relation":
-                labelling.relations.append(_related(result))
+                labelling.relations.append(_read_relation(result))
             elif kind in SHAPES:
                 source.findings.mend(OTHER_SHAPES, f"{entry.external_id}: {kind}")
             else:
@@ -228,10 +228,10 @@ def _take(source: Source, entry: Entry, labelling: Labelling, annotation: TaskAn
                     labelling.about += [AboutMark(str(mark)[:64], *answer) for answer in answers]
         except (AttributeError, KeyError, IndexError, TypeError) as error:
             message = say("%(problem)s is not as expected", problem=repr(error))
-            raise ValueError(at_field(field, message)) from error
+            raise ValueError(prefix_field(field, message)) from error
 
 
-def _related(result: dict[str, Any]) -> Related:
+def _read_relation(result: dict[str, Any]) -> Related:
     """Return a relation; "left" turns it round."""
     ends, ours = (str(result["from_id"])[:64], str(result["to_id"])[:64]), result.get(OURS) or {}
     return Related(
@@ -272,7 +272,7 @@ def _take_mark(source: Source, entry: Entry, labelling: Labelling, result: dict[
 def _image_mark(source: Source, entry: Entry, result: dict[str, Any], value: dict[str, Any]) -> Box | None:
     findings, path = source.findings, entry.external_id
     is_turned = float(value.get("rotation") or 0) % 360 != 0
-    if "width" in value and "height" in value and not (is_turned and takes(source, "polygons")):
+    if "width" in value and "height" in value and not (is_turned and can_hold_marks(source, "polygons")):
         return box_of(result, "m", entry.images, findings, path)
     if result.get("image_rotation"):
         raise field_error("image_rotation", "marks on a rotated image cannot be placed")
@@ -284,7 +284,7 @@ def _image_mark(source: Source, entry: Entry, result: dict[str, Any], value: dic
         return _ellipse(source, entry, result, image)
     if is_turned and "height" in value:
         findings.mend(TURNED, path)
-        return fraction_polygon(turned_corners(result, entry.images[image]), "", findings, path, image=image)
+        return fraction_polygon(rotate_corners(result, entry.images[image]), "", findings, path, image=image)
     return fraction_point(value["x"] / 100, value["y"] / 100, "", image=image)
 
 
@@ -297,13 +297,13 @@ def _ellipse(source: Source, entry: Entry, result: dict[str, Any], image: int) -
         shown = entry.images[image]
         width = result.get("original_width") or shown.width or 1
         height = result.get("original_height") or shown.height or 1
-        corners = _turned_ellipse(edges, float(value["rotation"]), width / height)
+        corners = _rotate_ellipse(edges, float(value["rotation"]), width / height)
         return fraction_polygon(corners, "", findings, path, image=image)
-    fits = fitted(edges, slack=SLACK, findings=findings, path=path)
+    fits = clip_box(edges, slack=SLACK, findings=findings, path=path)
     return None if fits is None else Ellipse(id="m", image=image, box=fits, shape="ellipse")
 
 
-def _turned_ellipse(
+def _rotate_ellipse(
     edges: tuple[float, float, float, float], degrees: float, shape: float
 ) -> list[tuple[float, float]]:
     """Return corners of an ellipse rotated clockwise about its middle.
@@ -341,7 +341,7 @@ def _answers(
 
 def _branch(name: str, path: Sequence[str]) -> LabelLayer:
     """Return the layer of a taxonomy with the labels on a chosen path."""
-    labels = nested(dict(zip(path, ["", *path], strict=False)))
+    labels = nest_labels(dict(zip(path, ["", *path], strict=False)))
     return LabelLayer.model_validate({"type": "choices", "name": name, "labels": labels, "required": False})
 
 
@@ -350,7 +350,7 @@ def task_to_predict(record: ItemRecord) -> dict[str, Any]:
     return {**_task(record.model_copy(update={"gold": None, "annotations": ()})), "predictions": []}
 
 
-def predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]]) -> Document:
+def build_predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]]) -> Document:
     """Return the results of a model for an item by the layers of its task.
 
     Raises:
@@ -358,8 +358,10 @@ def predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]]) -> 
     """
     given = {**task_to_predict(record), "annotations": [{"ground_truth": True, "result": list(result)}]}
     source = Source(Path("prediction"), task=record.program)
-    [entry] = tried(partial(_entries, source, given, 0))
-    return labelled_document(entry.labellings[0], task_of_record(record), source.findings, record.external_id)
+    [entry] = make_entries(partial(_entries, source, given, 0))
+    return build_labelled_document(
+        entry.labellings[0], task_of_record(record), source.findings, record.external_id
+    )
 
 
 def write(records: Iterable[ItemRecord], path: Path) -> None:
@@ -403,7 +405,7 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         value: dict[str, Any] = {"start": span.span[0], "end": span.span[1], "text": span.quote}
         value |= {"labels": [span.label]}
         yield _result(layer.name, target, "labels", value, span.id) | _origin(span)
-        yield from _about(layer, span, target, {"start": span.span[0], "end": span.span[1]})
+        yield from _build_answer_results(layer, span, target, {"start": span.span[0], "end": span.span[1]})
     for layer, mark in image_marks(record, document):
         image = record.images[mark.image]
         to = target if len(record.images) == 1 else f"image{mark.image}"
@@ -411,7 +413,7 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         kind, value = _value_of(mark)
         more = {"image_rotation": 0, **size, **_origin(mark)}
         yield _result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
-        yield from (each | size for each in _about(layer, mark, to, value))
+        yield from (each | size for each in _build_answer_results(layer, mark, to, value))
     for layer, relation in relations(record, document):
         about = {"layer": layer.name, "id": relation.id}
         direction = "right" if layer.directed else "bi"
@@ -422,7 +424,7 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         yield _result(layer.name, target, kind, value, "")
 
 
-def _about(
+def _build_answer_results(
     layer: LabelLayer, mark: Box | Span, target: str, geometry: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the answers about a mark, which have its ID and its place."""

@@ -22,7 +22,7 @@ _CONTROLS: dict[LayerType, tuple[str, str]] = {
 }
 
 
-def labelling_config(task: LabelTask, kind: Kind, images: int = 1) -> str:
+def build_labelling_config(task: LabelTask, kind: Kind, images: int = 1) -> str:
     """Return the configuration of a project's items.
 
     Args:

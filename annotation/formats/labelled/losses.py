@@ -58,7 +58,7 @@ LOSES: dict[str, set[str]] = {
 }
 
 
-def noted_losses(form: str, records: Iterable[ItemRecord], findings: Findings) -> Iterator[ItemRecord]:
+def note_losses(form: str, records: Iterable[ItemRecord], findings: Findings) -> Iterator[ItemRecord]:
     """Yield the records; findings take what a format cannot hold."""
     lost = LOSES[form]
     for record in records:

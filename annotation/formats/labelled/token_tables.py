@@ -16,15 +16,15 @@ from annotation.formats.labelled.entries import (
     Entry,
     Labelling,
     files_of,
-    guarded,
+    make_entries_or_refuse,
     span_at,
 )
 from annotation.formats.source import Source
 from annotation.formats.texts import code_point
-from annotation.formats.writing import file_name, written, written_folder
+from annotation.formats.writing import file_name, write_file, write_folder
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.imports.text_files import opened
+from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say, value_error
 
 TABLES = (".conll", ".tsv", ".txt", ".iob", ".bio")  # as `registry.READ_FOLDERS`
@@ -52,12 +52,14 @@ def read_conll(source: Source) -> Iterator[Entry]:
     for path in files_of(source, *TABLES):
         for number, sentence in enumerate(_sentences(source, path), start=1):
             location = {"path": path, "line": sentence.line}
-            yield from guarded(source, location, partial(_sentence_entry, source, path, sentence, number))
+            yield from make_entries_or_refuse(
+                source, location, partial(_sentence_entry, source, path, sentence, number)
+            )
 
 
 def _sentences(source: Source, path: Path) -> Iterator[_Sentence]:
     sentence = _Sentence(1)
-    with opened(path) as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, start=1):
             comment = _COMMENT.fullmatch(line.rstrip("\n"))
             cells = line.split("\t") if "\t" in line else line.split(" ")
@@ -117,7 +119,7 @@ def write_conll(records: Iterable[ItemRecord], path: Path) -> None:
     Raises:
         ValueError: An item has spans that overlap.
     """
-    with written(path) as file:
+    with write_file(path) as file:
         for record in records:
             require_kind(record, "spans", "CoNLL")
             if record.gold is None:
@@ -157,11 +159,11 @@ class _Open:
 def read_webanno(source: Source) -> Iterator[Entry]:
     """Yield the documents of WebAnno TSV 3 files, as INCEpTION exports them."""
     for path in files_of(source, ".tsv"):
-        yield from guarded(source, {"path": path}, partial(_webanno, source, path))
+        yield from make_entries_or_refuse(source, {"path": path}, partial(_webanno, source, path))
 
 
 def _webanno(source: Source, path: Path) -> list[Entry]:
-    with opened(path, newline="\n") as file:
+    with open_text(path, newline="\n") as file:
         lines = file.read().split("\n")
     if not lines[0].startswith(WEBANNO):
         raise BadFile(path, say("is not WebAnno TSV 3; export that version"), line=1)
@@ -172,7 +174,7 @@ def _webanno(source: Source, path: Path) -> list[Entry]:
     marked: dict[tuple[str, str], _Open] = {}
     for number, line in enumerate(lines, start=1):
         if line.startswith("#Text="):
-            pending.append(_unescaped(line.removeprefix("#Text=").rstrip("\r")))
+            pending.append(_unescape_text(line.removeprefix("#Text=").rstrip("\r")))
         if line.startswith("#") or not line.strip():
             continue
         cells = line.rstrip("\r").split("\t")
@@ -191,7 +193,7 @@ def _webanno(source: Source, path: Path) -> list[Entry]:
         if match[3] is None:
             tokens.append((start, end))
         _take_row(marked, features, cells, start, end)
-    passage = _joined(path, texts)
+    passage = _join_sentences(path, texts)
     entry = Entry(path.stem, passage=passage)
     entry.tokens = tuple((code_point(passage, start), code_point(passage, end)) for start, end in tokens)
     gold = Labelling()
@@ -232,11 +234,11 @@ def _take_row(
             label = match[1] if match else part
             key = f"#{match[2]}" if match else f"{cells[0]}.{index}"
             span = marked.setdefault((feature.layer, key), _Open(feature.layer, "", start, end))
-            span.label = feature.layer if label == "*" else _unescaped(label)
+            span.label = feature.layer if label == "*" else _unescape_text(label)
             span.start, span.end = min(span.start, start), max(span.end, end)
 
 
-def _joined(path: Path, texts: list[tuple[int, str]]) -> str:
+def _join_sentences(path: Path, texts: list[tuple[int, str]]) -> str:
     """Return the text, with each sentence at its UTF-16 unit."""
     passage, units = "", 0
     for start, text in texts:
@@ -249,19 +251,19 @@ def _joined(path: Path, texts: list[tuple[int, str]]) -> str:
     return passage
 
 
-def _unescaped(text: str) -> str:
+def _unescape_text(text: str) -> str:
     special = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "b": "\b"}
     return _ESCAPE.sub(lambda match: special.get(match[1], match[1]), text)
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     text = re.sub(r"([\\\[\]|_>;*])", r"\\\1", text)
     return text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
 
 
 def write_webanno(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the gold of each item as a file of a folder."""
-    with written_folder(path) as folder:
+    with write_folder(path) as folder:
         for record in records:
             require_kind(record, "spans", "WebAnno")
             if record.gold is None:
@@ -283,7 +285,7 @@ def _webanno_text(record: ItemRecord) -> str:
         columns = []
         for name in layers:
             here = [
-                f"{_escaped(span.label)}[{number}]"
+                f"{_escape_text(span.label)}[{number}]"
                 for number, (layer, span) in enumerate(marked, start=1)
                 if layer.name == name and span.tokens[0] <= index < span.tokens[1]
             ]

@@ -31,18 +31,18 @@ from annotation.formats.labelled.entries import (
     fraction_box,
     fraction_point,
     fraction_polygon,
-    guarded,
     image_named,
+    make_entries_or_refuse,
+    parse_stated_answer,
     pixel_box,
     size_of,
     span_at,
-    stated_answer,
 )
 from annotation.formats.source import Source
 from annotation.labels import LabelLayer
 from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.imports.json_stream import read_document
-from foundation.imports.text_files import opened
+from foundation.imports.text_files import open_text
 from foundation.messages import field_error, value_error
 
 CONTEXT = [
@@ -84,7 +84,7 @@ def read_w3c(source: Source) -> Iterator[Entry]:
                 groups.setdefault(str(name), []).append((number, each))
         for name, marked in groups.items():
             location = {"path": path, "element": element, "within": f"items[{marked[0][0]}]"}
-            yield from guarded(
+            yield from make_entries_or_refuse(
                 source, location, partial(_resource, source, name, [each for _number, each in marked], texts)
             )
 
@@ -105,7 +105,7 @@ def _resource(source: Source, name: str, marked: list[dict[str, Any]], texts: di
     elif isinstance(embedded, str):
         entry = Entry(external_id, passage=embedded)
     elif (path := texts.get(Path(external_id).stem)) is not None:
-        with opened(path, newline="") as file:
+        with open_text(path, newline="") as file:
             entry = Entry(external_id, passage=file.read())
     else:
         text = "the text of %(name)r is missing; add it as a .txt file to the zip file"
@@ -158,7 +158,7 @@ def _take_w3c(source: Source, entry: Entry, labelling: Labelling, annotation: di
             mark = _fragment(source, entry, label, value, where)
         labelling.marks += [(layer or OBJECTS, mark)] if mark else []
     else:
-        labelling.marks.append((layer or ENTITIES, _selected(source, entry, label, selectors)))
+        labelling.marks.append((layer or ENTITIES, _locate_span(source, entry, label, selectors)))
     if len(labelling.marks) > before:
         _take_answers(labelling, bodies)
 
@@ -168,7 +168,7 @@ def _take_answers(labelling: Labelling, bodies: list[dict[str, Any]]) -> None:
     layer, mark = labelling.marks[-1]
     own = f"w{len(labelling.marks)}"
     about = [
-        stated_answer(own, str(each["question"]), str(each.get("questionType")), str(each.get("value")))
+        parse_stated_answer(own, str(each["question"]), str(each.get("questionType")), str(each.get("value")))
         for each in bodies
         if "question" in each
     ]
@@ -211,7 +211,7 @@ def _svg(source: Source, entry: Entry, label: str, svg: str, where: str) -> Box 
     return box and Ellipse(**box.model_dump(), shape="ellipse")
 
 
-def _selected(source: Source, entry: Entry, label: str, selectors: list[dict[str, Any]]) -> Span:
+def _locate_span(source: Source, entry: Entry, label: str, selectors: list[dict[str, Any]]) -> Span:
     position: dict[str, Any] = next(
         (each for each in selectors if each.get("type") == "TextPositionSelector"), {}
     )
@@ -235,7 +235,7 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     name = f"urn:touchstone:{quote(record.external_id, safe='')}"
     about: str | dict[str, Any] = {"id": f"{name}:passage", "type": "Text", "value": record.passage}
     for index, (author, document) in enumerate(labellings(record)):
-        common = _common(author)
+        common = _build_common_fields(author)
         for number, (layer, label, target, about_mark) in enumerate(_targets(record, document)):
             if record.kind == "spans":
                 target = {"source": about, **target}
@@ -248,7 +248,7 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
             yield {"id": f"{name}:{index}:{number}", **common, "body": body, "target": target}
 
 
-def _common(author: AnnotationRecord | None) -> dict[str, Any]:
+def _build_common_fields(author: AnnotationRecord | None) -> dict[str, Any]:
     common: dict[str, Any] = {"type": "Annotation", "motivation": "tagging"}
     if author is not None:
         common |= {"creator": {"type": "Person", "nickname": author.annotator}, "status": author.status}

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from annotation.formats.boxes import fitted
+from annotation.formats.boxes import clip_box
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr.nlvr2 import Label
@@ -136,6 +136,6 @@ def _box(name: str, slot: int, shape: _Shape, findings: Findings) -> Box:
     """
     left, top = STEP * slot + shape.x_loc, shape.y_loc
     edges = (left / WIDTH, top / HEIGHT, (left + shape.size) / WIDTH, (top + shape.size) / HEIGHT)
-    fits = fitted(edges, slack=0, findings=findings, path=name)
+    fits = clip_box(edges, slack=0, findings=findings, path=name)
     assert fits is not None  # every shape has a size
     return Box(id=name, image=0, box=fits)

@@ -13,7 +13,7 @@ from annotation.models import Project, Role
 from annotation.policies import check_own_role, may, roles_here
 from annotation.queries.bots import project_named
 from annotation.queries.members import membership
-from annotation.queries.records import people, user_called
+from annotation.queries.records import list_people, user_called
 from jobs.base_command import JobCommand, check_right, slug
 
 
@@ -59,6 +59,6 @@ class Command(JobCommand):
         self.stdout.write(f"{project.slug}: {user.get_username()} is qualified")
 
     def _list(self, project: Project) -> None:
-        for member in people(project):
+        for member in list_people(project):
             roles = ", ".join(roles_here(member)) or f"{member.role} (ended)"
             self.stdout.write(f"{member.user.get_username()}\t{roles}")

@@ -123,7 +123,7 @@ class Command(JobCommand):
         project = Project.objects.filter(slug=options["name"], workspace=workspace).first()
         with _bar(options["path"]) as bar, tempfile.TemporaryDirectory() as folder:
             source = _source(options, project, Path(folder) / "unpacked", bar.at)
-            records = source.findings.until_unreadable(registry.read(options["format"], source))
+            records = source.findings.read_until_broken(registry.read(options["format"], source))
             done = import_project(
                 slug=options["name"],
                 workspace=workspace,

@@ -39,7 +39,7 @@ class Command(JobCommand):
         project, name = project_named(options["project"]), options["name"]
         by = check_right(options, Act.DATA_MANAGE, project.workspace)
         check_right(options, Act.PROJECT_SEE, project)
-        chosen = _chosen(project, options["system"])
+        chosen = _select_revisions(project, options["system"])
         records, lacking = questions(project)
         if not records:
             raise NotFound(f"{project.slug!r} has no item with an answer and all of its images")
@@ -58,7 +58,7 @@ class Command(JobCommand):
             self.stdout.write(f"{system}@{revision}: {counts}")
 
 
-def _chosen(project: Project, names: list[str] | None) -> dict[str, str]:
+def _select_revisions(project: Project, names: list[str] | None) -> dict[str, str]:
     """Return the newest revision by system.
 
     Raises:

@@ -20,13 +20,13 @@ class Command(BaseCommand):
         # For this user alone: it holds secrets and people's data.
         Path(settings.VAR_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
         database = "direct" if "direct" in connections else "default"
-        with one_at_a_time(database):
+        with hold_migration_lock(database):
             call_command("migrate", database=database, verbosity=0, interactive=False, skip_checks=False)
         call_command("collectstatic", verbosity=0, interactive=False)
 
 
 @contextmanager
-def one_at_a_time(database: str) -> Iterator[None]:
+def hold_migration_lock(database: str) -> Iterator[None]:
     """Wait for other machines that migrate the same PostgreSQL database.
 
     Two that apply a migration at once would both begin, and one of them would fail.

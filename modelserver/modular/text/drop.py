@@ -19,7 +19,7 @@ from modelserver.inputs.data_files import read_json
 from modelserver.modular.text.examples import Example, GoldList, answer
 from modelserver.modular.text.reading import Place
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import ModuleItem, first_problem
+from modelserver.wire.schema import ModuleItem, format_first_problem
 from modelserver.world.games.prose import tokenise
 
 
@@ -41,7 +41,7 @@ def read_drop(path: Path) -> list[Example]:
         try:
             examples += list(_examples(Passage.model_validate(value)))
         except ValidationError as error:
-            raise UnreadableData(f"{path}: {name}: {first_problem(error)}") from error
+            raise UnreadableData(f"{path}: {name}: {format_first_problem(error)}") from error
         except ValueError as error:
             raise UnreadableData(f"{path}: {name}: {error}") from error
     if not examples:
@@ -56,7 +56,7 @@ def _examples(passage: Passage) -> Iterator[Example]:
             pair = _Pair.model_validate(value)
             item = ModuleItem(id=pair.query_id, text=pair.question, passage=text, tokens=tokens)
         except ValidationError as error:
-            raise ValueError(f"qa_pairs[{number}].{first_problem(error)}") from error
+            raise ValueError(f"qa_pairs[{number}].{format_first_problem(error)}") from error
         texts, others = _texts(pair.answer), [_texts(each) for each in pair.validated_answers]
         if not texts:
             continue

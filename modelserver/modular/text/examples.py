@@ -20,7 +20,7 @@ from modelserver.modular.text.execution import Answer
 from modelserver.modular.text.quantities import dates
 from modelserver.modular.text.reading import Place
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import ModuleItem, first_problem
+from modelserver.wire.schema import ModuleItem, format_first_problem
 
 Words = tuple[int, int]  # first word and the one after the last
 
@@ -91,7 +91,7 @@ def examples_of(records: Iterable[Mapping[str, Any]], source: object) -> list[Ex
             if parsed.answer is not None:
                 examples.append(_example(parsed))
         except ValidationError as error:
-            raise UnreadableData(f"{source}: line {line}: {first_problem(error)}") from error
+            raise UnreadableData(f"{source}: line {line}: {format_first_problem(error)}") from error
         except (ProgramError, ValueError) as error:
             raise UnreadableData(f"{source}: line {line}: {error}") from error
     if not examples:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from analysis.programs import Node, Program
-from modelserver.inputs.decoding import first_best, require_finite_logits, span_scores
-from modelserver.modular.text.modules import Modules, Text, apart, combine
+from modelserver.inputs.decoding import find_top_span, require_finite_logits, span_scores
+from modelserver.modular.text.modules import Modules, Text, combine, compute_distance
 from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, amount
 from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import ModuleValue
@@ -62,13 +62,13 @@ def _apply(modules: Modules, text: Text, node: Node, asked: Tensor, below: Seque
         case "find-num" | "find-date", (Attention() as one,):
             return modules.find_mentions(text, one, "numbers" if node.module == "find-num" else "dates")
         case "find-max-num" | "find-min-num", (Attention() | Mentions() as one,):
-            return modules.extreme(text, one, largest=node.module == "find-max-num")
+            return modules.find_extreme(text, one, largest=node.module == "find-max-num")
         case "num-compare" | "date-compare", (one, other):
             return modules.compare(text, one, other, node.argument or "")
         case "count", (Attention() | Mentions() as one,):
             return modules.count(one)
         case "subtraction", (Mentions() as one,):
-            return apart(one)
+            return compute_distance(one)
         case "addition" | "subtraction", (one, other):
             return combine(one, other, minus=node.module == "subtraction")
     raise AssertionError(f"{node.module} over {[type(one).__name__ for one in below]}: no program has it")
@@ -82,11 +82,11 @@ def log_likelihood(modules: Modules, text: Text, root: State, answer: Answer) ->
     if isinstance(root, Attention):
         if not answer.spans:
             return None
-        first, last = torch.log_softmax(modules.ends(text, root), 1)
+        first, last = torch.log_softmax(modules.compute_end_logits(text, root), 1)
         begins = torch.tensor([begin for begin, _ in answer.spans], device=first.device)
         ends = torch.tensor([beyond - 1 for _, beyond in answer.spans], device=first.device)
         return torch.logsumexp(first[begins] + last[ends], 0)
-    right = _right(root, answer)
+    right = _find_right_values(root, answer)
     if right is None or not right.any():
         return None
     right = right.to(root.probabilities.device)
@@ -95,19 +95,19 @@ def log_likelihood(modules: Modules, text: Text, root: State, answer: Answer) ->
     return torch.log(root.probabilities[right].sum() + LEAST)
 
 
-def _right(root: Mentions | Amount, answer: Answer) -> Tensor | None:
+def _find_right_values(root: Mentions | Amount, answer: Answer) -> Tensor | None:
     """Return which of the values are right."""
     if isinstance(root, Amount):
-        return _equal(root.values, answer.number)
+        return _find_equal_values(root.values, answer.number)
     values = [one.value for one in root.quantities.items]
     if any(isinstance(value, str) for value in values):
         year = None if answer.number is None else f"{int(answer.number):04}"
         wanted = {answer.date, year} - {None}
         return torch.tensor([value in wanted for value in values])
-    return _equal(torch.tensor(values, dtype=torch.float64), answer.number)
+    return _find_equal_values(torch.tensor(values, dtype=torch.float64), answer.number)
 
 
-def _equal(values: Tensor, number: float | None) -> Tensor | None:
+def _find_equal_values(values: Tensor, number: float | None) -> Tensor | None:
     if number is None:
         return None
     return torch.isclose(values, values.new_tensor(number), rtol=1e-9, atol=1e-9)
@@ -119,9 +119,10 @@ def answer_of(modules: Modules, text: Text, root: State) -> ModuleValue:
     Raises PredictionFailed for logits of words that are not finite, and as `value_of` does.
     """
     if isinstance(root, Attention):
-        first, last = torch.log_softmax(modules.ends(text, root), 1).detach().double().cpu().numpy()
+        ends = torch.log_softmax(modules.compute_end_logits(text, root), 1)
+        first, last = ends.detach().double().cpu().numpy()
         require_finite_logits(first, last)
-        begin, end = first_best(span_scores(first, last, LONGEST))
+        begin, end = find_top_span(span_scores(first, last, LONGEST))
         return text.reading.quote(begin, end + 1)
     if isinstance(root, Mentions):
         best = int(root.probabilities.argmax())

@@ -43,10 +43,10 @@ class Production:
 @cache
 def productions() -> tuple[Production, ...]:
     """Return all productions in table order, by which networks number them."""
-    return tuple(one for module in MODULES["spans"].values() for one in _of(module))
+    return tuple(one for module in MODULES["spans"].values() for one in _list_productions(module))
 
 
-def _of(module: Module) -> Iterator[Production]:
+def _list_productions(module: Module) -> Iterator[Production]:
     for choice in module.choices or (None,):
         for slots in _fillings(module):
             yield Production(module.name, module.output or slots[0][0], slots, choice)
@@ -80,7 +80,7 @@ class Language:
     numbers: bool = True
     dates: bool = True
 
-    def holds(self, module: str) -> bool:
+    def can_use(self, module: str) -> bool:
         """Return whether programs of the language may use a module."""
         return not (
             (module == "extract-answer" and not self.extract)
@@ -93,7 +93,7 @@ class Language:
     def smallest(self) -> dict[Type, float]:
         """Return the fewest nodes of a program of each type; infinite if none."""
         fewest: dict[Type, float] = dict.fromkeys(ROOTS, math.inf)
-        usable = [production for production in productions() if self.holds(production.module)]
+        usable = [production for production in productions() if self.can_use(production.module)]
         while True:
             before = dict(fewest)
             for production in usable:
@@ -106,9 +106,9 @@ class Language:
         """Return the fewest nodes that fill all of these places."""
         return sum(min(self.smallest[each] for each in slot) for slot in slots)
 
-    def whole(self, program: Program) -> bool:
+    def can_express(self, program: Program) -> bool:
         """Return whether a program uses only modules of the language."""
-        return all(self.holds(node.module) for node in program.nodes)
+        return all(self.can_use(node.module) for node in program.nodes)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Derivation:
         """Return True if no slot is open."""
         return not self.open
 
-    def allowed(self, language: Language, most: int = MOST_NODES) -> list[int]:
+    def list_allowed(self, language: Language, most: int = MOST_NODES) -> list[int]:
         """Return the productions that fit and allow an end within ``most`` nodes."""
         if self.done:
             return []
@@ -133,7 +133,7 @@ class Derivation:
         return [
             number
             for number, one in enumerate(productions())
-            if one.output in wanted and language.holds(one.module) and language.room(one.slots) <= left
+            if one.output in wanted and language.can_use(one.module) and language.room(one.slots) <= left
         ]
 
     def take(self, number: int) -> Derivation:

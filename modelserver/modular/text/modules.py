@@ -23,10 +23,10 @@ from modelserver.modular.text.states import (
     Mentions,
     State,
     amount,
-    merged,
-    present,
+    collect_values,
+    make_presence,
+    merge_values,
     spread,
-    stated,
 )
 
 SAMPLES = 3  # drawn for the largest or smallest of a distribution (Gupta et al. 2020)
@@ -104,7 +104,7 @@ class Modules(nn.Module):
         ``asked`` is [M].
         """
         weights = asked @ text.similar
-        return Attention(weights, present(weights))
+        return Attention(weights, make_presence(weights))
 
     def filter(self, text: Text, asked: Tensor, below: Attention) -> Attention:
         """Keep each word with a probability of its own.
@@ -158,18 +158,18 @@ class Modules(nn.Module):
         """
         ends = self.extract(text.words).T
         weights = torch.softmax(ends, 1).mean(0)
-        return Attention(weights, present(weights), ends)
+        return Attention(weights, make_presence(weights), ends)
 
     # --- modules that compute ---------------------------------------------------------------------------
 
-    def extreme(self, text: Text, below: Attention | Mentions, *, largest: bool) -> Attention | Mentions:
+    def find_extreme(self, text: Text, below: Attention | Mentions, *, largest: bool) -> Attention | Mentions:
         """Return the event with the largest or smallest number.
 
         These are find-max-num and find-min-num. The distribution is that of the extreme of SAMPLES
         draws.
         """
         mentions = self._mentions(text, below, "numbers")
-        chosen = mentions.scaled(extreme(mentions, largest=largest))
+        chosen = mentions.scale_probabilities(weigh_extremes(mentions, largest=largest))
         return chosen if isinstance(below, Mentions) else Attention(chosen.events, below.presence)
 
     def compare(self, text: Text, first_state: State, second_state: State, choice: str) -> Attention:
@@ -179,7 +179,7 @@ class Modules(nn.Module):
         """
         kind = "numbers" if choice in ("greater", "less") else "dates"
         first, second = (self._mentions(text, each, kind) for each in (first_state, second_state))
-        wins = _wins(first.quantities, choice).to(first.joint)
+        wins = _compute_wins(first.quantities, choice).to(first.joint)
         p = (first.probabilities @ wins @ second.probabilities).clamp(max=1)  # as if nothing were rounded
         weights = p * _events(first_state) + (1 - p) * _events(second_state)
         return Attention(weights, torch.maximum(first.presence, second.presence))
@@ -206,7 +206,7 @@ class Modules(nn.Module):
         logs = torch.log_softmax(-torch.sqrt(1 + ((counts - mean) / COUNT_SPREAD) ** 2), 0).to(level.dtype)
         return Amount(counts, logs.exp(), logs)
 
-    def ends(self, text: Text, state: Attention) -> Tensor:
+    def compute_end_logits(self, text: Text, state: Attention) -> Tensor:
         """Return the logits of an answer's first and last word, [2, T].
 
         An answer begins where attention rises and ends where it falls; what stands around may move it.
@@ -222,7 +222,7 @@ class Modules(nn.Module):
         return torch.log(torch.stack((rise, fall)) + FLOOR) + moved
 
 
-def extreme(mentions: Mentions, *, largest: bool, samples: int = SAMPLES) -> Tensor:
+def weigh_extremes(mentions: Mentions, *, largest: bool, samples: int = SAMPLES) -> Tensor:
     """Return the factor by which each number gains as the extreme, [N].
 
     That is the probability of being the largest (or smallest) of some draws over that of one draw. With
@@ -231,7 +231,7 @@ def extreme(mentions: Mentions, *, largest: bool, samples: int = SAMPLES) -> Ten
     G^k, which needs no division. Numbers of equal value keep their shares.
     """
     p = mentions.probabilities
-    values = stated(mentions.quantities.items).to(p.device)
+    values = collect_values(mentions.quantities.items).to(p.device)
     values = values if largest else -values
     at_most = (values[None, :] <= values[:, None]).to(p) @ p
     below = (values[None, :] < values[:, None]).to(p) @ p
@@ -245,14 +245,14 @@ def combine(left: State, right: State, *, minus: bool) -> Amount:
     """
     first, second = amount(left), amount(right)
     values = first.values[:, None] - second.values if minus else first.values[:, None] + second.values
-    if isinstance(left, Mentions) and _dated(left):
+    if isinstance(left, Mentions) and _has_dates(left):
         values = values.abs()
-    return _likeliest(
-        merged(values.flatten(), torch.outer(first.probabilities, second.probabilities).flatten())
+    return _keep_likeliest(
+        merge_values(values.flatten(), torch.outer(first.probabilities, second.probabilities).flatten())
     )
 
 
-def apart(state: Mentions) -> Amount:
+def compute_distance(state: Mentions) -> Amount:
     """Return the distance of two different numbers (or years) of one input.
 
     This is subtraction with a single input. It is 0 if there is one number only.
@@ -264,10 +264,10 @@ def apart(state: Mentions) -> Amount:
     # Rounding may leave a sum above 1, and a probability below 0 has no logarithm.
     pairs = pairs + same * (1 - pairs.sum()).clamp(min=0) / len(same)
     values = (both.values[:, None] - both.values).abs()
-    return _likeliest(merged(values.flatten(), pairs.flatten()))
+    return _keep_likeliest(merge_values(values.flatten(), pairs.flatten()))
 
 
-def _likeliest(state: Amount) -> Amount:
+def _keep_likeliest(state: Amount) -> Amount:
     if len(state.values) <= MOST_VALUES:
         return state
     kept = torch.sort(state.probabilities.topk(MOST_VALUES).indices).values
@@ -275,7 +275,7 @@ def _likeliest(state: Amount) -> Amount:
     return Amount(state.values[kept], probabilities / probabilities.sum())
 
 
-def _dated(state: Mentions) -> bool:
+def _has_dates(state: Mentions) -> bool:
     return any(isinstance(one.value, str) for one in state.quantities.items)
 
 
@@ -284,13 +284,13 @@ def _events(state: State) -> Tensor:
     return state.events if isinstance(state, Mentions) else state.weights
 
 
-def _wins(quantities: Quantities, choice: str) -> Tensor:
+def _compute_wins(quantities: Quantities, choice: str) -> Tensor:
     """Return how far each number (or date) wins against each other, [N, N].
 
     1/2 is a tie.
     """
     if choice in ("greater", "less"):
-        values = stated(quantities.items)
+        values = collect_values(quantities.items)
         signs = torch.sign(values[:, None] - values)
     else:
         texts = [str(one.value) for one in quantities.items]

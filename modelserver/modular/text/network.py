@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from modelserver.inputs import encoders
 from modelserver.inputs.features import Ints
 from modelserver.inputs.packing import OF_WINDOWS, plan
-from modelserver.inputs.weight_files import half_weights, load_half_weights, naming_file
+from modelserver.inputs.weight_files import load_half_weights, name_file_in_errors, serialise_half_weights
 from modelserver.inputs.windows import Inputs, Window, WindowSettings
 from modelserver.modular.text.grammar import Language
 from modelserver.modular.text.modules import Modules, Text
@@ -144,7 +144,7 @@ def save(folder: Path, network: Network) -> None:
     with encoders.parts_of(folder, last=WEIGHTS) as part:
         text = json.dumps(asdict(network.config), indent=2) + "\n"
         (part / CONFIG).write_text(text, encoding="utf-8")
-        (part / WEIGHTS).write_bytes(half_weights(network))
+        (part / WEIGHTS).write_bytes(serialise_half_weights(network))
 
 
 def load(folder: Path, device: torch.device) -> tuple[Network, str]:
@@ -155,17 +155,17 @@ def load(folder: Path, device: torch.device) -> tuple[Network, str]:
     """
     digest = hashlib.sha256()
     for name in (CONFIG, WEIGHTS):
-        with naming_file(folder / name):
+        with name_file_in_errors(folder / name):
             digest.update((folder / name).read_bytes())
-    with naming_file(folder / CONFIG):
+    with name_file_in_errors(folder / CONFIG):
         config = Config(**json.loads((folder / CONFIG).read_text(encoding="utf-8")))
         if config.system != Config.system:
             raise ValueError(f"system is {config.system!r}, not {Config.system!r}")
     described = folder / contextual.FOLDER
-    with naming_file(described):
+    with name_file_in_errors(described):
         encoder = contextual.open_encoder(described, config.window)
     digest.update(encoders.digest(described).encode())
-    with naming_file(folder / WEIGHTS):
+    with name_file_in_errors(folder / WEIGHTS):
         network = Network(encoder, config)
         load_half_weights(network, folder / WEIGHTS)
     return network.to(device).eval(), digest.hexdigest()[:12]

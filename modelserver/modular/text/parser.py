@@ -80,11 +80,13 @@ class Parser(nn.Module):
         last, parent = (torch.tensor(numbers, device=device) for numbers in (before, above))
         inputs = (self.before(last), self.above(parent), memory.last)
         hidden, cell = self.cell(torch.cat(inputs, 1), (memory.hidden, memory.cell))
-        seen = _attended(question, _attention(question, self.look(hidden)))
+        seen = _apply_attention(question, _attention(question, self.look(hidden)))
         logits = self.choose(torch.cat((hidden, seen), 1))
         return Memory(hidden, cell, memory.last), seen, logits
 
-    def asked(self, question: Tensor, memory: Memory, seen: Tensor, chosen: Sequence[int]) -> Tensor:
+    def attend_to_question(
+        self, question: Tensor, memory: Memory, seen: Tensor, chosen: Sequence[int]
+    ) -> Tensor:
         """Return the attention of the chosen productions to the question, [R, M]."""
         which = self.chosen(torch.tensor(chosen, device=question.device))
         return _attention(question, self.ask(torch.cat((memory.hidden, seen, which), 1)))
@@ -107,7 +109,7 @@ class Parser(nn.Module):
             masked = logits + _mask(growing, language, logits, also=taken)
             step = torch.log_softmax(masked, 1)[range(len(taken)), taken]
             scores = scores + torch.where(torch.tensor(live, device=scores.device), step, torch.zeros(()))
-            attention = self.asked(rows, memory, seen, taken)
+            attention = self.attend_to_question(rows, memory, seen, taken)
             memory = _recall(memory, rows, attention, taken)
             for row, number in enumerate(taken):
                 if live[row]:
@@ -133,7 +135,7 @@ class Parser(nn.Module):
             row, number = (part.tolist() for part in (best.indices // NOTHING, best.indices % NOTHING))
             grown = [growing[r].take(n) for r, n in zip(row, number, strict=True)]
             memory = Memory(*(part[row] for part in memory))
-            attention = self.asked(rows.expand(len(row), -1, -1), memory, seen[row], number)
+            attention = self.attend_to_question(rows.expand(len(row), -1, -1), memory, seen[row], number)
             memory = _recall(memory, rows.expand(len(row), -1, -1), attention, number)
             done += [(float(s), d) for s, d in zip(best.values, grown, strict=True) if d.done]
             live = [index for index, grown_program in enumerate(grown) if not grown_program.done]
@@ -150,7 +152,7 @@ def _attention(question: Tensor, query: Tensor) -> Tensor:
     return torch.softmax((question @ query[:, :, None]).squeeze(2) / question.shape[2] ** 0.5, 1)
 
 
-def _attended(question: Tensor, attention: Tensor) -> Tensor:
+def _apply_attention(question: Tensor, attention: Tensor) -> Tensor:
     return (attention[:, None, :] @ question).squeeze(1)
 
 
@@ -160,16 +162,18 @@ def _recall(memory: Memory, question: Tensor, attention: Tensor, taken: Sequence
     Productions without words leave it as it was.
     """
     worded = torch.tensor([productions()[number].worded for number in taken], device=attention.device)
-    return memory._replace(last=torch.where(worded[:, None], _attended(question, attention), memory.last))
+    return memory._replace(
+        last=torch.where(worded[:, None], _apply_attention(question, attention), memory.last)
+    )
 
 
 def _context(derivations: Sequence[Derivation]) -> tuple[list[int], list[int]]:
     """Return each derivation's last production, and that above the next slot."""
     before = [one.taken[-1] if one.taken else NOTHING for one in derivations]
-    return before, [_above(one) for one in derivations]
+    return before, [_find_parent(one) for one in derivations]
 
 
-def _above(derivation: Derivation) -> int:
+def _find_parent(derivation: Derivation) -> int:
     if derivation.done or not derivation.taken:
         return NOTHING
     depth = derivation.open[-1][1] - 1
@@ -184,7 +188,7 @@ def _mask(
     """Return 0 for productions that fit, -inf for all others, [R, NOTHING]."""
     mask = torch.full(logits.shape, -torch.inf)
     for row, derivation in enumerate(derivations):
-        mask[row, derivation.allowed(language)] = 0
+        mask[row, derivation.list_allowed(language)] = 0
         if also is not None:
             mask[row, also[row]] = 0
     return mask.to(logits.device)

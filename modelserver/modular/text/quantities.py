@@ -69,7 +69,7 @@ def numbers(text: str) -> list[Quantity]:
     return quantities
 
 
-def on_words(
+def locate_quantities(
     quantities: Sequence[Quantity], words: Sequence[tuple[int, int]]
 ) -> list[tuple[Quantity, tuple[int, int]]]:
     """Return each quantity that touches words, with first and last word.

@@ -11,8 +11,8 @@ import numpy as np
 from modelserver.inputs.decoding import Bools
 from modelserver.inputs.features import Ints
 from modelserver.inputs.windows import Encoded, WindowReader
-from modelserver.modular.text.quantities import Quantity, dates, numbers, on_words
-from modelserver.systems.contextual import first_pieces
+from modelserver.modular.text.quantities import Quantity, dates, locate_quantities, numbers
+from modelserver.systems.contextual import find_first_pieces
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import ModuleItem, QAItem
 from modelserver.world.games.prose import tokenise
@@ -81,19 +81,19 @@ def read(item: ModuleItem, reader: WindowReader) -> TextFeatures:
         item=item,
         asked=asked,
         encoded=encoded,
-        question_first=first_pieces(_rows(asked), np.pad(encoded.asked, ((0, 0), (2, 0)))),
-        first=first_pieces(_rows(tokens), encoded.places),
+        question_first=find_first_pieces(_rows(asked), np.pad(encoded.asked, ((0, 0), (2, 0)))),
+        first=find_first_pieces(_rows(tokens), encoded.places),
         same=same,
         marked=(
-            _on_pieces(same.any(1), asked, encoded.asked),
-            _on_pieces(same.any(0), tokens, encoded.places[:, 2:]),
+            _mark_pieces(same.any(1), asked, encoded.asked),
+            _mark_pieces(same.any(0), tokens, encoded.places[:, 2:]),
         ),
-        numbers=_located(numbers(item.passage), tokens),
-        dates=_located(dates(item.passage), tokens),
+        numbers=_build_quantities(numbers(item.passage), tokens),
+        dates=_build_quantities(dates(item.passage), tokens),
     )
 
 
-def named(argument: str, words: Sequence[str]) -> list[int]:
+def find_argument_words(argument: str, words: Sequence[str]) -> list[int]:
     """Return the positions of an argument's words in the question.
 
     Of several occurrences, those closest together. Words that the question does not hold are left out;
@@ -147,7 +147,7 @@ def _rows(spans: Sequence[Place]) -> Ints:
     return np.pad(np.array(spans, dtype=np.int64).reshape(-1, 2), ((0, 0), (2, 0)))
 
 
-def _on_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
+def _mark_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
     """Return which pieces, [S, 2] code points, touch a marked word."""
     spans = np.array(words, dtype=np.int64).reshape(-1, 2)
     after = np.searchsorted(spans[:, 1], pieces[:, 0], side="right")
@@ -155,6 +155,6 @@ def _on_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
     return marked[word] & (after < len(spans)) & (spans[word, 0] < pieces[:, 1])
 
 
-def _located(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Quantities:
-    placed = on_words(quantities, tokens)
+def _build_quantities(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Quantities:
+    placed = locate_quantities(quantities, tokens)
     return Quantities(tuple(one for one, _ in placed), tuple(words for _, words in placed))

@@ -13,7 +13,7 @@ from modelserver.modular.text.examples import Example
 from modelserver.modular.text.grammar import SORTING
 
 
-def unsorted(example: Example) -> Example:
+def remove_sorting(example: Example) -> Example:
     """Return an example whose program neither sorts nor compares.
 
     The sorted input replaces the sorting. Two compared events become one `find` with the words of both,
@@ -23,7 +23,7 @@ def unsorted(example: Example) -> Example:
     if program is None or all(node.module not in SORTING for node in program.nodes):
         return example
     kept: list[int | None] = []
-    text = _reduced(program, 0, kept)
+    text = _reduce_subtree(program, 0, kept)
     left = {node: index for index, node in enumerate(kept) if node is not None}
     gold = tuple(
         replace(one, nodes=tuple(left[node] for node in one.nodes))
@@ -33,19 +33,19 @@ def unsorted(example: Example) -> Example:
     return replace(example, program=parse(text, kind="spans"), gold=gold)
 
 
-def _reduced(program: Program, index: int, kept: list[int | None]) -> str:
+def _reduce_subtree(program: Program, index: int, kept: list[int | None]) -> str:
     """Return a subtree as text, and append each kept node's old number.
 
     A new node has None.
     """
     node = program.nodes[index]
     if node.module in ("find-max-num", "find-min-num"):
-        return _reduced(program, node.children[0], kept)
+        return _reduce_subtree(program, node.children[0], kept)
     if node.module in SORTING:
         below = program.nodes[index + 1 : program.end(index)]
         words = " ".join(one.argument for one in below if one.argument and one.module not in SORTING)
         kept.append(None)
         return label("find", words or None)
     kept.append(index)
-    inside = ", ".join(_reduced(program, child, kept) for child in node.children)
+    inside = ", ".join(_reduce_subtree(program, child, kept) for child in node.children)
     return label(node.module, node.argument) + (f"({inside})" if inside else "")

@@ -39,7 +39,7 @@ def score(system: TextSystem, examples: Sequence[Example], *, given: bool = Fals
 
     With ``given``, gold programs replace the system's own.
     """
-    executions = run(system, [_with_program(one) if given else one.item for one in examples])
+    executions = run(system, [_add_program(one) if given else one.item for one in examples])
     answered = [answer_scores(example, one.answer) for example, one in zip(examples, executions, strict=True)]
     em, f1 = np.mean(answered, axis=0)
     parsed = [
@@ -51,7 +51,7 @@ def score(system: TextSystem, examples: Sequence[Example], *, given: bool = Fals
     return Scores(float(em), float(f1), share, faithfulness(system, examples))
 
 
-def _with_program(example: Example) -> ModuleItem:
+def _add_program(example: Example) -> ModuleItem:
     return example.item.model_copy(update={"program": example.program and str(example.program)})
 
 
@@ -100,7 +100,7 @@ def faithfulness(system: TextSystem, examples: Sequence[Example]) -> SpanScores 
     if not chosen:
         return None
     gold, outputs = [], {}
-    for example, execution in zip(chosen, run(system, list(map(_with_program, chosen))), strict=True):
+    for example, execution in zip(chosen, run(system, list(map(_add_program, chosen))), strict=True):
         lists = tuple((one.module, np.array(one.spans, dtype=np.int64)) for one in example.gold)
         gold.append(GoldSpans(example.item.id, lists))
         rows = [

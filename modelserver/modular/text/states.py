@@ -61,7 +61,7 @@ class Mentions:
         """
         return self.probabilities @ spread(self.quantities, len(self.joint)).to(self.joint)
 
-    def scaled(self, factors: Tensor) -> Mentions:
+    def scale_probabilities(self, factors: Tensor) -> Mentions:
         """Return the mentions with each number's probability scaled.
 
         Events follow their numbers.
@@ -93,7 +93,7 @@ def spread(quantities: Quantities, words: int) -> Tensor:
     return shares
 
 
-def merged(values: Tensor, probabilities: Tensor) -> Amount:
+def merge_values(values: Tensor, probabilities: Tensor) -> Amount:
     """Return an amount with every value once."""
     distinct, indices = torch.unique(values, return_inverse=True)
     return Amount(distinct, probabilities.new_zeros(len(distinct)).index_add(0, indices, probabilities))
@@ -104,15 +104,15 @@ def amount(state: State) -> Amount:
     if isinstance(state, Amount):
         return state
     assert isinstance(state, Mentions), "an attention is no amount"
-    return merged(stated(state.quantities.items).to(state.joint.device), state.probabilities)
+    return merge_values(collect_values(state.quantities.items).to(state.joint.device), state.probabilities)
 
 
-def stated(quantities: Sequence[Quantity]) -> Tensor:
+def collect_values(quantities: Sequence[Quantity]) -> Tensor:
     """Return the values of numbers, or the years of dates."""
     values = [date_parts(one.value)[0] if isinstance(one.value, str) else one.value for one in quantities]
     return torch.tensor(values, dtype=torch.float64)
 
 
-def present(attention: Tensor) -> Tensor:
+def make_presence(attention: Tensor) -> Tensor:
     """Return a presence of 1, on the device of an attention."""
     return attention.new_ones(())

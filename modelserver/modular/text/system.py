@@ -17,7 +17,7 @@ from modelserver.modular.text.grammar import Derivation, Language, derivation
 from modelserver.modular.text.modules import Text
 from modelserver.modular.text.network import Network
 from modelserver.modular.text.network import load as load_network
-from modelserver.modular.text.reading import TextFeatures, named
+from modelserver.modular.text.reading import TextFeatures, find_argument_words
 from modelserver.modular.text.states import Amount, Attention, State
 from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.wire.errors import InvalidRequest
@@ -50,7 +50,7 @@ class TextSystem(Identified):
 
     def check(self, item: ModuleItem) -> None:
         """Raise InvalidRequest as `reading.read` does, or for an invalid program."""
-        self._given(item, self.network.read(item))
+        self._parse_program(item, self.network.read(item))
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
         """Execute the items as one batch.
@@ -58,12 +58,12 @@ class TextSystem(Identified):
         Raises InvalidRequest as `check` does, and PredictionFailed.
         """
         readings = [self.network.read(item) for item in items]
-        given = [self._given(item, reading) for item, reading in zip(items, readings, strict=True)]
+        given = [self._parse_program(item, reading) for item, reading in zip(items, readings, strict=True)]
         with torch.inference_mode():
             texts = self.network(readings)
             return [self._execute(text, program) for text, program in zip(texts, given, strict=True)]
 
-    def _given(self, item: ModuleItem, reading: TextFeatures) -> Program | None:
+    def _parse_program(self, item: ModuleItem, reading: TextFeatures) -> Program | None:
         if item.program is None:
             return None
         try:
@@ -75,7 +75,7 @@ class TextSystem(Identified):
             raise InvalidRequest("this network was trained without extract-answer", field="program")
         for node in program.nodes:  # sorting modules have nothing to learn and are always there
             allowed = Language(numbers=language.numbers, dates=language.dates)
-            if not allowed.holds(node.module):
+            if not allowed.can_use(node.module):
                 raise InvalidRequest(
                     f"the passage states nothing that {node.module} could find", field="program"
                 )
@@ -86,10 +86,10 @@ class TextSystem(Identified):
         language = self.network.language(text.reading)
         if program is None:
             best = self.network.parser.beam(text.question, language, BEAM)[0]
-            asked = self._asked(text, best, language)
+            asked = self._attend_to_question(text, best, language)
             program = best.program(_arguments(text.reading, asked))
         else:
-            asked = self._named(text, program, language)
+            asked = self._attend_to_arguments(text, program, language)
         states = execute(self.network.modules_, text, program, asked)
         require_finite_logits(*(_probabilities(state).cpu().numpy() for state in states))
         return Execution(
@@ -102,17 +102,17 @@ class TextSystem(Identified):
             ],
         )
 
-    def _asked(self, text: Text, parsed: Derivation, language: Language) -> list[Tensor | None]:
+    def _attend_to_question(self, text: Text, parsed: Derivation, language: Language) -> list[Tensor | None]:
         return list(self.network.parser.force(text.question, [parsed], language)[0].asked)
 
-    def _named(self, text: Text, program: Program, language: Language) -> list[Tensor | None]:
+    def _attend_to_arguments(self, text: Text, program: Program, language: Language) -> list[Tensor | None]:
         """Return each node's attention to the question.
 
         It is on its argument's words, or else on those that the parser attends to.
         """
-        asked, words = self._asked(text, derivation(program), language), text.reading.words()
+        asked, words = self._attend_to_question(text, derivation(program), language), text.reading.words()
         for node in program.nodes:
-            positions = named(node.argument or "", words)
+            positions = find_argument_words(node.argument or "", words)
             if asked[node.index] is not None and positions:
                 attention = text.question.new_zeros(len(words))
                 attention[positions] = 1 / len(positions)

@@ -153,7 +153,7 @@ class Counter(nn.Module):
         mean = self.of_image(p, regions, boxes).sum(dim=-1)
         return Number(mean, torch.full_like(mean, self.variance))
 
-    def constant(self, values: Tensor) -> Number:
+    def make_constant(self, values: Tensor) -> Number:
         """Return numbers [n] that a program states."""
         doubt = 0.0 if self.kind == "exact" else self.variance
         return Number(values, torch.full_like(values, doubt))

@@ -57,7 +57,7 @@ def evaluate_scenes(
         raise UnreadableData(f"{data or scenes}: its regions have {width} features; {weights} reads {size}")
     if outputs:
         _, module_outputs = scoring.outputs(network, examples)
-        write_items(outputs, (_written(each) for each in module_outputs))
+        write_items(outputs, (_format_output(each) for each in module_outputs))
     result = {"revision": revision, **scoring.scores(network, examples)}
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
 
@@ -67,7 +67,7 @@ def _examples(
 ) -> list[Example]:
     if scenes is not None:
         examples = read_scenes(scenes, split)
-        return [_proposed(each) for each in examples] if proposer else examples
+        return [_add_proposals(each) for each in examples] if proposer else examples
     if data is None:
         raise UnreadableData("name what to score on: --scenes FOLDER, or --data ITEMS with --regions PATH")
     if regions is None:
@@ -75,7 +75,7 @@ def _examples(
     return read_items(data, read_regions(regions))
 
 
-def _proposed(example: Example) -> Example:
+def _add_proposals(example: Example) -> Example:
     try:
         pictures = [path.read_bytes() for path in example.pictures]
     except OSError as error:
@@ -83,16 +83,16 @@ def _proposed(example: Example) -> Example:
     return replace(example, regions=tuple(propose(decode(data, example.id)) for data in pictures))
 
 
-def _written(output: OutputExample) -> dict[str, Any]:
+def _format_output(output: OutputExample) -> dict[str, Any]:
     return {
         "id": output.id,
         "proposals": [boxes.tolist() for boxes in output.proposals],
         "modules": [
-            {"index": node.index, "module": node.module, "probabilities": _rounded(node.probabilities)}
+            {"index": node.index, "module": node.module, "probabilities": _round_values(node.probabilities)}
             for node in output.modules
         ],
     }
 
 
-def _rounded(values: Iterable[float]) -> list[float]:
+def _round_values(values: Iterable[float]) -> list[float]:
     return [round(float(value), 6) for value in values]

@@ -30,17 +30,17 @@ COMPARISONS = {
     "greater": numbers.greater,
     "greater-equal": numbers.greater_equal,
 }
-ARITHMETIC = {"sum": numbers.plus, "difference": numbers.minus, "division": numbers.divided}
+ARITHMETIC = {"sum": numbers.add, "difference": numbers.subtract, "division": numbers.divide}
 BOTH, EITHER = frozenset({"and", "in-each-image"}), frozenset({"or", "in-at-least-one-image"})
 
 
 class Pairs(Protocol):
     """Fit of relations to pairs of boxes, 0 to 1, by rows of modules."""
 
-    def every(self, rows: list[int]) -> Tensor:
+    def score_all(self, rows: list[int]) -> Tensor:
         """Return the score of each box with each other, [n, images, m, m]."""
 
-    def chosen(self, rows: list[int], other: Tensor) -> Tensor:
+    def score_chosen(self, rows: list[int], other: Tensor) -> Tensor:
         """Return the score of each box with its other one.
 
         Both are [n, images, m]; ``other`` holds places of boxes.
@@ -117,7 +117,7 @@ class Executor:
         jobs = [self._job(key) for key in keys]
         match jobs[0].type:
             case "boxes":
-                out = self._of_boxes(module, keys, jobs)
+                out = self._select_boxes(module, keys, jobs)
                 self._note(keys, len(self.boxes))
                 self.boxes = torch.cat([self.boxes, out])
             case "number":
@@ -146,18 +146,18 @@ class Executor:
         exact = self.exact[rows] if self.counter.kind == "exact" else None
         return Number(self.mean[rows], self.variance[rows], exact)
 
-    def _of_boxes(self, module: str, keys: list[Place], jobs: list[Job]) -> Tensor:
+    def _select_boxes(self, module: str, keys: list[Place], jobs: list[Job]) -> Tensor:
         """Return the boxes [n, images, m] that a module selects."""
         if module in ("find", "project"):
             seen = self.scene.present.new_tensor([job.images for job in jobs])[..., None]
             fitting = self._score(keys, jobs) * seen
-            return fitting if module == "find" else fitting * self._related(keys, jobs, child=0)
+            return fitting if module == "find" else fitting * self._score_relations(keys, jobs, child=0)
         below = self._boxes_below(keys)
         match module:
             case "filter":
                 return below * self._score(keys, jobs)
             case "with-relation":
-                return below * self._related(keys, jobs, child=1)
+                return below * self._score_relations(keys, jobs, child=1)
             case "intersect":
                 return below * self._boxes_below(keys, 1)
             case "discard":
@@ -173,7 +173,7 @@ class Executor:
         present = self.scene.present[[example for example, _ in keys]]
         return self.scores.score[rows] * present
 
-    def _related(self, keys: list[Place], jobs: list[Job], *, child: int) -> Tensor:
+    def _score_relations(self, keys: list[Place], jobs: list[Job], *, child: int) -> Tensor:
         """Return how far each box is related to another of the child's boxes.
 
         The result is [n, images, m]. ``best`` looks only at the most probable of them, as Table 3 does:
@@ -184,9 +184,9 @@ class Executor:
         itself = torch.eye(others.shape[-1], dtype=torch.bool, device=others.device)
         others = others[..., None, :].expand(*others.shape, -1).masked_fill(itself, 0)
         if self.partner == "any":
-            return (others * self.scores.pair.every(rows)).amax(dim=-1)
+            return (others * self.scores.pair.score_all(rows)).amax(dim=-1)
         best, which = others.max(dim=-1)
-        return best * self.scores.pair.chosen(rows, which)
+        return best * self.scores.pair.score_chosen(rows, which)
 
     def _count(self, keys: list[Place]) -> Number:
         examples = [example for example, _ in keys]
@@ -196,7 +196,7 @@ class Executor:
     def _number(self, module: str, keys: list[Place], jobs: list[Job]) -> Number:
         if module == "number":
             stated = [float(job.module) for job in jobs]
-            return self.counter.constant(self.scene.present.new_tensor(stated))
+            return self.counter.make_constant(self.scene.present.new_tensor(stated))
         if module == "count":
             return self._count(keys)
         return ARITHMETIC[module](self._number_below(keys, 0), self._number_below(keys, 1))
@@ -204,7 +204,7 @@ class Executor:
     def _truth(self, module: str, keys: list[Place]) -> Tensor:
         if module == "exist":
             counted = self._count(keys)
-            return numbers.greater_equal(counted, self.counter.constant(torch.ones_like(counted.mean)))
+            return numbers.greater_equal(counted, self.counter.make_constant(torch.ones_like(counted.mean)))
         if module in COMPARISONS:
             return COMPARISONS[module](self._number_below(keys, 0), self._number_below(keys, 1))
         first, second = (self.truth[self._rows(keys, child)] for child in (0, 1))

@@ -68,7 +68,7 @@ def open_encoder(folder: Path) -> tuple[transformers.LxmertModel, transformers.P
 
     Raises UnreadableWeights, also for an encoder of another kind.
     """
-    with encoders.naming_source(folder / CONFIG):
+    with encoders.name_source_in_errors(folder / CONFIG):
         kind = json.loads((folder / CONFIG).read_bytes()).get("model_type")
         if kind != "lxmert":  # transformers would only warn, and leave all weights untrained
             raise ValueError(f"its model_type is {kind}; networks over regions need an lxmert")
@@ -115,25 +115,25 @@ def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
     Raises UnreadableWeights, naming the file.
     """
     total = hashlib.sha256()
-    with encoders.naming_source(folder / CONFIG):
+    with encoders.name_source_in_errors(folder / CONFIG):
         text = (folder / CONFIG).read_bytes()
         described = json.loads(text)
-        encoder = _untrained(described.pop("encoder"))
+        encoder = _build_untrained(described.pop("encoder"))
         # Older configurations lack the field: their networks learned from words at the front.
         config = Config(**{"positions": "shifted", **described})
         total.update(text)
-    with encoders.naming_source(folder / TOKENIZER):
+    with encoders.name_source_in_errors(folder / TOKENIZER):
         tokenizer = encoders.open_tokenizer(folder / TOKENIZER)
         for path in sorted((folder / TOKENIZER).iterdir()):
             total.update(path.read_bytes())
     network = build(config, encoder, tokenizer)
-    with encoders.naming_source(folder / WEIGHTS):
+    with encoders.name_source_in_errors(folder / WEIGHTS):
         load_weights(network, folder / WEIGHTS)
         total.update((folder / WEIGHTS).read_bytes())
     return network.to(device).eval(), config, total.hexdigest()[:12]
 
 
-def _untrained(described: dict[str, Any]) -> Encoder:
+def _build_untrained(described: dict[str, Any]) -> Encoder:
     """Return the encoder of a description in config.json."""
     if described.get("model_type") != MODEL_TYPE:
         return transformers.LxmertModel(transformers.LxmertConfig(**described))

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, NonNegativeInt, PositiveFloat, Validation
 from analysis.programs.notation import label
 from modelserver.inputs.json_stream import read_entries
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import first_problem
+from modelserver.wire.schema import format_first_problem
 from modelserver.world.items import write_items
 
 ANSWERS = {"yes": True, "no": False}
@@ -156,7 +156,7 @@ def gqa_items(
     left_out: Counter[str] = Counter()
     asked = read_questions(questions, left_out)
     written = Counter[str]()
-    write_items(out, _counted(items(asked, read_scenes(scene_graphs, image_data), left_out), written))
+    write_items(out, _count_records(items(asked, read_scenes(scene_graphs, image_data), left_out), written))
     left_out[NO_SCENE] += sum(map(len, asked.values()))
     for reason, number in left_out.items():
         if number:
@@ -164,7 +164,7 @@ def gqa_items(
     sys.stderr.write(f"{out}: {written['items']} items\n")
 
 
-def _counted(records: Iterable[dict[str, Any]], written: Counter[str]) -> Iterator[dict[str, Any]]:
+def _count_records(records: Iterable[dict[str, Any]], written: Counter[str]) -> Iterator[dict[str, Any]]:
     for record in records:
         written["items"] += 1
         yield record
@@ -183,7 +183,7 @@ def read_questions(paths: Iterable[Path], left_out: Counter[str]) -> dict[str, l
     asked: dict[str, list[Asked]] = defaultdict(list)
     for path in paths:
         for key, entry in read_entries(path):
-            question = _checked(_Question, entry, f"{path}: question {key}")
+            question = _validate_entry(_Question, entry, f"{path}: question {key}")
             try:
                 program = program_of(question)
             except Unusable as reason:
@@ -244,15 +244,15 @@ def read_scenes(path: Path, image_data: Path | None) -> Iterator[Scene]:
                 raise UnreadableData(
                     f"{path}: image {key}: has no width; with a file of Visual Genome name --image-data"
                 )
-            graph = _checked(_GqaScene, entry, f"{path}: image {key}")
+            graph = _validate_entry(_GqaScene, entry, f"{path}: image {key}")
             objects = {name: (thing, (thing.name,)) for name, thing in graph.objects.items()}
             yield _scene(key, graph.width, graph.height, objects)
         return
-    images = (_checked(_GenomeImage, entry, f"{image_data}: entry {key}")
+    images = (_validate_entry(_GenomeImage, entry, f"{image_data}: entry {key}")
               for key, entry in read_entries(image_data))  # fmt: skip
     sizes = {image.image_id: (image.width, image.height) for image in images}
     for key, entry in read_entries(path):
-        genome = _checked(_GenomeScene, entry, f"{path}: entry {key}")
+        genome = _validate_entry(_GenomeScene, entry, f"{path}: entry {key}")
         if genome.image_id not in sizes:
             raise UnreadableData(f"{path}: entry {key}: {image_data} has no image {genome.image_id}")
         things = {str(thing.object_id): (thing, tuple(thing.names)) for thing in genome.attributes}
@@ -285,7 +285,7 @@ def items(
     """
     for scene in scenes:
         for question in asked.pop(scene.image, ()):
-            if _holds(question.program, scene) != question.answer:
+            if _is_true(question.program, scene) != question.answer:
                 left_out[CONTRADICTED] += 1
                 continue
             yield {
@@ -301,8 +301,8 @@ def items(
             }
 
 
-def _holds(program: Call, scene: Scene) -> bool:
-    values = (_holds(child, scene) for child in program.children)
+def _is_true(program: Call, scene: Scene) -> bool:
+    values = (_is_true(child, scene) for child in program.children)
     match program.module:
         case "and":
             return all(values)
@@ -335,12 +335,12 @@ def _layers(program: Call, scene: Scene) -> Iterator[tuple[str, dict[str, Any]]]
         first.setdefault(call, index)
     for call, index in first.items():
         if call.module in ("find", "filter"):
-            objects = [_drawn(call, name, scene, first) for name in _things(call, scene)]
+            objects = [_build_object(call, name, scene, first) for name in _things(call, scene)]
             state = "done" if objects else "nothing"
             yield str(index), {"state": state, "objects": objects, "value": None, "note": ""}
 
 
-def _drawn(call: Call, name: str, scene: Scene, indices: Mapping[Call, int]) -> dict[str, Any]:
+def _build_object(call: Call, name: str, scene: Scene, indices: Mapping[Call, int]) -> dict[str, Any]:
     """Return a thing as an object of a gold document."""
     own = {"id": f"n{indices[call]}.{name}"}
     if call.module == "filter":
@@ -354,8 +354,8 @@ def _walk(call: Call) -> Iterator[Call]:
         yield from _walk(child)
 
 
-def _checked(model: type[Wire], entry: Any, where: str) -> Wire:
+def _validate_entry(model: type[Wire], entry: Any, where: str) -> Wire:
     try:
         return model.model_validate(entry)
     except ValidationError as error:
-        raise UnreadableData(f"{where}: {first_problem(error, whole='entry')}") from error
+        raise UnreadableData(f"{where}: {format_first_problem(error, whole='entry')}") from error

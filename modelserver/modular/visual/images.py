@@ -60,7 +60,7 @@ def propose(picture: Image.Image) -> Regions:
     """
     small = picture.copy()
     small.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    boxes = _distinct(_patches(np.asarray(small)))[:PROPOSALS]
+    boxes = _drop_duplicates(_patches(np.asarray(small)))[:PROPOSALS]
     wide, high = small.size
     sides = np.array([wide, high, wide, high], np.float32)
     scaled: Numbers = (np.array(boxes, np.float32).reshape(-1, 4) / sides).astype(np.float32)
@@ -108,7 +108,7 @@ def _boxes(mask: Mask) -> Iterator[tuple[int, int, int, int]]:
             yield columns.start, rows.start, columns.stop, rows.stop
 
 
-def _distinct(boxes: Iterator[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+def _drop_duplicates(boxes: Iterator[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
     """Return the boxes, largest first, without near duplicates."""
     kept: list[tuple[int, int, int, int]] = []
     for box in sorted(set(boxes), key=lambda b: (-(b[2] - b[0]) * (b[3] - b[1]), b)):

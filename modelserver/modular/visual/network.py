@@ -142,26 +142,26 @@ class LearnedPairs:
     words: Tensor
     relation: Relation
 
-    def every(self, rows: list[int]) -> Tensor:
+    def score_all(self, rows: list[int]) -> Tensor:
         """Return the score of each box with each other, [n, images, m, m]."""
         both = self.first[rows][..., :, None, :] + self.other[rows][..., None, :, :]
         if self.relation.places is not None:
             boxes = self.boxes[rows]
             words = self.relation.places.words(self.words[rows])[..., None, None, :]
-            both = both + words * self._placed(boxes[..., :, None, :], boxes[..., None, :, :])
+            both = both + words * self._encode_positions(boxes[..., :, None, :], boxes[..., None, :, :])
         return self._scores(both)
 
-    def chosen(self, rows: list[int], other: Tensor) -> Tensor:
+    def score_chosen(self, rows: list[int], other: Tensor) -> Tensor:
         """Return the score of each box with its other one, [n, images, m]."""
         others = self.other[rows]
-        both = self.first[rows] + _taken(others, other)
+        both = self.first[rows] + _gather_rows(others, other)
         if self.relation.places is not None:
             boxes = self.boxes[rows]
             words = self.relation.places.words(self.words[rows])[..., None, :]
-            both = both + words * self._placed(boxes, _taken(boxes, other))
+            both = both + words * self._encode_positions(boxes, _gather_rows(boxes, other))
         return self._scores(both)
 
-    def _placed(self, first: Tensor, second: Tensor) -> Tensor:
+    def _encode_positions(self, first: Tensor, second: Tensor) -> Tensor:
         assert self.relation.places is not None
         placed: Tensor = self.relation.places.places(pair_places(first, second))
         return placed
@@ -170,7 +170,7 @@ class LearnedPairs:
         return torch.sigmoid(self.relation.out(nn.functional.gelu(both)).squeeze(-1))
 
 
-def _taken(values: Tensor, indices: Tensor) -> Tensor:
+def _gather_rows(values: Tensor, indices: Tensor) -> Tensor:
     """Return values [..., m, size] at indices [..., m]."""
     return values.gather(-2, indices[..., None].expand(*indices.shape, values.shape[-1]))
 
@@ -284,7 +284,7 @@ class VisualNetwork(nn.Module):
         tokens = self.tokenizer([*distinct], padding=True, return_tensors="pt", return_offsets_mapping=True)
         sentences = [row_of[each.text] for each in texts.texts]
         offsets = tokens["offset_mapping"][sentences]
-        kept = _kept(offsets, [each.kept for each in texts.texts])
+        kept = _find_read_tokens(offsets, [each.kept for each in texts.texts])
         # Zeroed words are masked too, because attention would spread over their zeros.
         ids = tokens["input_ids"][sentences].masked_fill(~kept, self.tokenizer.pad_token_id)
         mask = tokens["attention_mask"][sentences] * kept
@@ -320,7 +320,7 @@ def encode(
     return seen.language_output.unflatten(0, pairs), seen.vision_output.unflatten(0, pairs)
 
 
-def _inside(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
+def _find_span_tokens(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
     """Return the tokens [n, t] of each text's span; no special token is one.
 
     Offsets are [n, t, 2].
@@ -330,19 +330,19 @@ def _inside(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
     return (begins < last) & (ends > first) & (ends > begins)
 
 
-def _kept(offsets: Tensor, spans: Sequence[Span | None]) -> Tensor:
+def _find_read_tokens(offsets: Tensor, spans: Sequence[Span | None]) -> Tensor:
     """Return the tokens [n, t] that are read: all, or the first and a span's.
 
     The first is [CLS]. The last, [SEP], is zeroed, because its place tells the length of the sentence.
     """
     whole = torch.tensor([span is None for span in spans])[:, None]
     is_first = torch.arange(offsets.shape[1]) == 0
-    return whole | is_first | _inside(offsets, [span or (0, 0) for span in spans])
+    return whole | is_first | _find_span_tokens(offsets, [span or (0, 0) for span in spans])
 
 
 def _attention(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
     """Return equal attention to the tokens of each span, 0 to others, [n, t]."""
-    weights = _inside(offsets, spans).float()
+    weights = _find_span_tokens(offsets, spans).float()
     return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1)
 
 

@@ -62,17 +62,17 @@ def poisson_binomial(p: Tensor) -> Tensor:
     return probabilities
 
 
-def plus(a: Number, b: Number) -> Number:
+def add(a: Number, b: Number) -> Number:
     """Return a + b."""
     return Number(a.mean + b.mean, a.variance + b.variance)
 
 
-def minus(a: Number, b: Number) -> Number:
+def subtract(a: Number, b: Number) -> Number:
     """Return a − b."""
     return Number(a.mean - b.mean, a.variance + b.variance)
 
 
-def divided(a: Number, b: Number) -> Number:
+def divide(a: Number, b: Number) -> Number:
     """Return a ÷ b by the delta method (Seltman 2018); a may be 0."""
     divisor = b.mean.clamp(min=LEAST_DIVISOR)
     mean = a.mean / divisor + b.variance * a.mean / divisor**3

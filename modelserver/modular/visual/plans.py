@@ -26,7 +26,7 @@ class Scope:
     images: tuple[bool, ...] = (True,) * IMAGES
     one_image: int | None = None
 
-    def alone(self, image: int) -> Scope:
+    def limit_to_image(self, image: int) -> Scope:
         """Return the scope limited to one image."""
         return replace(self, images=tuple(seen and i == image for i, seen in enumerate(self.images)))
 
@@ -103,9 +103,13 @@ def _scopes(node: Node, scope: Scope) -> list[Scope]:
     """The scopes that a node's children run in."""
     match node.module:
         case "in-each-image" | "in-at-least-one-image":
-            return [scope.alone(image) for image in range(IMAGES)]
+            return [scope.limit_to_image(image) for image in range(IMAGES)]
         case "in-one-other-image":
             return [replace(scope, one_image=image) for image in range(IMAGES)]
         case "in-one-image" | "in-other-image" if scope.one_image is not None:
-            return [scope.alone(scope.one_image if node.module == "in-one-image" else 1 - scope.one_image)]
+            return [
+                scope.limit_to_image(
+                    scope.one_image if node.module == "in-one-image" else 1 - scope.one_image
+                )
+            ]
     return [scope]

@@ -160,7 +160,9 @@ def gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[int, tupl
         drawn |= {each["id"]: each for each in layer.get("objects", ())}
     boxes = {}
     for node, layer in document["layers"].items():
-        objects = [_followed(each, drawn) for each in layer.get("objects", ())]  # a step without has none
+        objects = [
+            _follow_references(each, drawn) for each in layer.get("objects", ())
+        ]  # a step without has none
         boxes[int(node)] = tuple(
             np.array([each["box"] for each in objects if each["image"] == image], np.float32).reshape(-1, 4)
             for image in range(images)
@@ -168,7 +170,7 @@ def gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[int, tupl
     return boxes
 
 
-def _followed(each: dict[str, Any], drawn: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _follow_references(each: dict[str, Any], drawn: dict[str, dict[str, Any]]) -> dict[str, Any]:
     while "ref" in each:
         each = drawn[each["ref"]]
     return each

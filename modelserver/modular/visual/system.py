@@ -24,7 +24,7 @@ from modelserver.modular.visual.folder import Network
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Forward, Question
 from modelserver.modular.visual.plans import IMAGES, WORDED, Plan, plan
-from modelserver.modular.visual.region_files import of_image, read_regions
+from modelserver.modular.visual.region_files import find_regions, read_regions
 from modelserver.modular.visual.regions import Regions, collate
 from modelserver.modular.visual.scoring import output_of
 from modelserver.modular.visual.utterances import attend
@@ -62,7 +62,7 @@ class VisualSystem(Identified):
         # Of the network's own width, which need not be that of the features of pictures.
         self._warm_up = Regions(np.array([[0, 0, 1, 1]], np.float32), np.zeros((1, self.size), np.float32))
         self.longest = int(network.encoder.config.max_position_embeddings)
-        self.warm_up = _warm_up()
+        self.warm_up = _build_warm_up_item()
         # Tokenizers that pad are not safe to share between threads.
         self._lock = threading.Lock()
 
@@ -135,7 +135,7 @@ class VisualSystem(Identified):
 
     def _regions(self, image: ModuleImage, index: int) -> Regions:
         try:
-            stored = self._warm_up if image.name == WARM_UP_IMAGE else of_image(self.regions, image.name)
+            stored = self._warm_up if image.name == WARM_UP_IMAGE else find_regions(self.regions, image.name)
         except UnreadableData as error:  # one damaged image, of one item
             raise InvalidRequest(
                 f"its region features cannot be read: {error}", field=f"images.{index}.name"
@@ -143,7 +143,7 @@ class VisualSystem(Identified):
         if stored is not None and (image.data is None or stored.features.shape[1] == self.size):
             regions = stored
         elif image.data is not None:
-            regions = _proposed(image.data, f"images.{index}.data")
+            regions = _propose_regions(image.data, f"images.{index}.data")
         else:
             message = f"no region features of {image.name!r} are here; send the image itself"
             raise InvalidRequest(message, field=f"images.{index}.name")
@@ -157,7 +157,7 @@ MOST_WORDED = 64  # modules of one program that read words; those of people stay
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _proposed(data: bytes, field: str) -> Regions:
+def _propose_regions(data: bytes, field: str) -> Regions:
     return propose(decode(data, field))
 
 
@@ -207,7 +207,7 @@ def _boxes(regions: Regions) -> list[Box]:
     return [(left, top, right, bottom) for left, top, right, bottom in rounded]
 
 
-def _warm_up() -> ModuleItem:
+def _build_warm_up_item() -> ModuleItem:
     picture = Image.new("RGB", (64, 48), "white")
     ImageDraw.Draw(picture).rectangle((10, 10, 30, 30), fill=(200, 30, 30))
     written = io.BytesIO()

@@ -61,7 +61,7 @@ class AnswerStore:
                 (usage.input_tokens, usage.output_tokens, usage.cached_tokens),
             )
 
-    def spent(self) -> Usage:
+    def read_usage(self) -> Usage:
         """Return the tokens of all requests so far."""
         with self._lock:
             row = self._rows.execute(

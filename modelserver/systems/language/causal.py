@@ -20,7 +20,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
 from modelserver.inputs.decoding import require_finite_logits
-from modelserver.inputs.encoders import UNBOUNDED, digest, find_folder, open_model, open_tokenizer, quiet
+from modelserver.inputs.encoders import (
+    UNBOUNDED,
+    digest,
+    find_folder,
+    open_model,
+    open_tokenizer,
+    silence_transformers,
+)
 from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.systems.language.constrained_writing import (
@@ -39,13 +46,20 @@ from modelserver.systems.language.questions import (
     add_usage,
     answer_schema,
     build_prompt,
+    compute_lost_share,
     leave_out,
-    lost_share,
     number_sentences,
     prediction,
 )
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
-from modelserver.wire.schema import LEAST_LOGPROB, LanguageModel, QAItem, QAPrediction, Usage, first_problem
+from modelserver.wire.schema import (
+    LEAST_LOGPROB,
+    LanguageModel,
+    QAItem,
+    QAPrediction,
+    Usage,
+    format_first_problem,
+)
 
 SYSTEM_FILE = "system.yaml"  # in a folder of weights
 Count = Annotated[int, Field(ge=1, le=2_000)]
@@ -132,7 +146,7 @@ class CausalSystem(Identified):
     def _prediction(self, item: QAItem, written: Written) -> QAPrediction:
         relevance, usage = None, written.usage
         if self.file.relevance == "leave-one-out" and item.target is None:
-            relevance, usage = self._left_out(item, written)
+            relevance, usage = self._measure_relevance(item, written)
         return prediction(
             item,
             written.answer,
@@ -142,7 +156,7 @@ class CausalSystem(Identified):
             relevance=relevance,
         )
 
-    def _left_out(self, item: QAItem, whole: Written) -> tuple[dict[int, float], Usage]:
+    def _measure_relevance(self, item: QAItem, whole: Written) -> tuple[dict[int, float], Usage]:
         """Return the relevance of each sentence number, and all tokens."""
         count = len(number_sentences(item.context).facts)
         asked = [
@@ -154,7 +168,7 @@ class CausalSystem(Identified):
         for batch in plan([self.cost(each) for each in asked], limits):
             for position, written in zip(batch, self._write([asked[at] for at in batch]), strict=True):
                 assert written.target is not None
-                shares[position + 1] = lost_share(whole.logprob, written.target)
+                shares[position + 1] = compute_lost_share(whole.logprob, written.target)
                 usage = add_usage(usage, written.usage)
         return shares, usage
 
@@ -194,7 +208,7 @@ class CausalSystem(Identified):
             for prompt, writer, target in zip(prompts, writers, targets, strict=True)
         ]
 
-    def _padded(self, texts: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+    def _pad(self, texts: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
         """Return tokens and mask, shorter texts padded on the left."""
         device, longest = self.model.device, max(map(len, texts))
         padding = self.tokenizer.pad_token_id or 0
@@ -205,7 +219,7 @@ class CausalSystem(Identified):
     @torch.inference_mode()
     def _advance(self, prompts: Sequence[list[int]], writers: Sequence[AnswerWriter]) -> None:
         """Let all writers write, a token each at a time."""
-        rows, mask = self._padded(prompts)
+        rows, mask = self._pad(prompts)
         device, padding, past = self.model.device, self.tokenizer.pad_token_id or 0, None
         while True:
             positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -rows.shape[1] :]
@@ -221,7 +235,7 @@ class CausalSystem(Identified):
             logits: Tensor = outputs.logits[:, -1].float().cpu()
             require_finite_logits(logits.numpy())
             chosen = [
-                padding if writer.done else writer.next_token(row)
+                padding if writer.done else writer.choose_next_token(row)
                 for writer, row in zip(writers, logits, strict=True)
             ]
             if all(writer.done for writer in writers):
@@ -238,13 +252,16 @@ class CausalSystem(Identified):
         are scored in one batch.
         """
         chances = [
-            None if target is None else _written_logprob(writer, target)
+            None if target is None else _find_written_logprob(writer, target)
             for writer, target in zip(writers, targets, strict=True)
         ]
         unknown: dict[int, tuple[list[int], list[int]]] = {}
         for number, (prompt, writer, target) in enumerate(zip(prompts, writers, targets, strict=True)):
             if target is not None and chances[number] is None:
-                unknown[number] = self._before_answer(prompt, writer), self._wanted(writer, target)
+                unknown[number] = (
+                    self._list_tokens_before_answer(prompt, writer),
+                    self._encode_target(writer, target),
+                )
         scored = self._logits([*unknown.values()])
         for (number, (_, wanted)), logits in zip(unknown.items(), scored, strict=True):
             writer = writers[number]
@@ -256,13 +273,13 @@ class CausalSystem(Identified):
             chances[number] = min(0.0, max(LEAST_LOGPROB, chance))
         return chances
 
-    def _wanted(self, writer: AnswerWriter, target: str) -> list[int]:
+    def _encode_target(self, writer: AnswerWriter, target: str) -> list[int]:
         """Return the tokens of a target that is words or a label."""
         if writer.labels:
             return next(list(tokens) for tokens, label in writer.labels.items() if label == target)
         return self._encode(target)
 
-    def _before_answer(self, prompt: list[int], writer: AnswerWriter) -> list[int]:
+    def _list_tokens_before_answer(self, prompt: list[int], writer: AnswerWriter) -> list[int]:
         """Return all tokens before an answer that is words or a label."""
         if writer.values["type"] in ("span", "label") or self.file.order == "answer-first":
             return prompt + writer.tokens[: writer.starts["answer"]]
@@ -282,7 +299,7 @@ class CausalSystem(Identified):
         """
         if not texts:
             return []
-        rows, mask = self._padded([before + after for before, after in texts])
+        rows, mask = self._pad([before + after for before, after in texts])
         positions = (mask.cumsum(-1) - 1).clamp(min=0)
         most = max(len(after) for _, after in texts) + 1
         outputs = self.model(input_ids=rows, attention_mask=mask, position_ids=positions, logits_to_keep=most)
@@ -294,7 +311,7 @@ class CausalSystem(Identified):
         return scored
 
 
-def _written_logprob(writer: AnswerWriter, target: str) -> float | None:
+def _find_written_logprob(writer: AnswerWriter, target: str) -> float | None:
     """Return a target's log-probability if the writing tells it, else None."""
     if target == writer.values["answer"]:
         return writer.logprob()
@@ -321,7 +338,7 @@ def load(source: Path | None, device: torch.device, **labels: Unpack[Labels]) ->
     folder = find_folder(source.parent / file.folder if source.is_file() else source)
     tokenizer = open_tokenizer(folder)
     model = open_model(folder, device, kind=transformers.AutoModelForCausalLM)
-    with quiet():  # the first tokens warn of kernels that are not installed
+    with silence_transformers():  # the first tokens warn of kernels that are not installed
         model.generate(torch.zeros((1, 1), dtype=torch.long, device=model.device), max_new_tokens=2)  # type: ignore[operator]
     settings = file.model_dump(exclude={"folder"}) | {"template": tokenizer.chat_template}
     if file.numbers == "before":  # as in revisions that did not know the field
@@ -339,4 +356,4 @@ def _read_file(path: Path) -> CausalFile:
     except (OSError, yaml.YAMLError) as error:
         raise UnusableSystem(f"{path}: cannot be read: {error}") from error
     except ValidationError as error:
-        raise UnusableSystem(f"{path}: {first_problem(error, whole='file')}") from error
+        raise UnusableSystem(f"{path}: {format_first_problem(error, whole='file')}") from error

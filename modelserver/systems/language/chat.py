@@ -22,7 +22,7 @@ from modelserver.systems.language.paid_requests import (
     InvalidReply,
     PaidRequests,
     choice_of,
-    not_the_json,
+    make_invalid_reply,
     open_store,
     response_format,
 )
@@ -32,8 +32,8 @@ from modelserver.systems.language.questions import (
     add_usage,
     answer_schema,
     build_prompt,
+    compute_lost_share,
     leave_out,
-    lost_share,
     number_sentences,
     parse_answer,
     prediction,
@@ -105,7 +105,7 @@ class ChatSystem(Identified):
 
     async def _outcome(self, item: QAItem) -> QAPrediction | ItemError:
         try:
-            return await self._answered(item)
+            return await self._answer(item)
         except ItemFailed as error:
             return ItemError(id=item.id, error="prediction_failed", message=f"{self.name}: {error}")
         except InvalidReply as error:
@@ -113,12 +113,12 @@ class ChatSystem(Identified):
             message = f"{self.name}: {self._paid.client.clean(str(error))}"
             return ItemError(id=item.id, error=kind, message=message)
 
-    async def _answered(self, item: QAItem) -> QAPrediction:
+    async def _answer(self, item: QAItem) -> QAPrediction:
         reply = await self._reply(item)
         relevance, usage = None, reply.usage
         # With a target only a probability is asked for: requests without each sentence would be paid in vain.
         if self.file.relevance == "leave-one-out" and item.target is None:
-            relevance, usage = await self._left_out(item, reply)
+            relevance, usage = await self._measure_relevance(item, reply)
         return prediction(
             item,
             reply.answer,
@@ -128,7 +128,7 @@ class ChatSystem(Identified):
             relevance=relevance,
         )
 
-    async def _left_out(self, item: QAItem, whole: Reply) -> tuple[dict[int, float], Usage]:
+    async def _measure_relevance(self, item: QAItem, whole: Reply) -> tuple[dict[int, float], Usage]:
         """Return the relevance of each sentence number, and all tokens."""
         if whole.logprob is None:
             raise ItemFailed("the server gives no log-probabilities, which relevance: leave-one-out needs")
@@ -141,7 +141,7 @@ class ChatSystem(Identified):
             left = target_logprob(reply.answer.answer, reply.logprob, whole.answer.answer)
             if left is None:
                 raise ItemFailed("the server gave log-probabilities for some answers only")
-            shares[number] = lost_share(whole.logprob, left)
+            shares[number] = compute_lost_share(whole.logprob, left)
         return shares, add_usage(whole.usage, *(reply.usage for reply in without))
 
     async def _reply(self, item: QAItem) -> Reply:
@@ -155,12 +155,12 @@ class ChatSystem(Identified):
         if stored is not None:
             return _load(stored)
         if digest not in self._running:
-            task = asyncio.ensure_future(self._asked(body, digest, item.labels))
+            task = asyncio.ensure_future(self._ask_and_store(body, digest, item.labels))
             self._running[digest] = task
             task.add_done_callback(lambda _: self._running.pop(digest, None))
         return await asyncio.shield(self._running[digest])
 
-    async def _asked(self, body: dict[str, Any], digest: str, labels: Sequence[str]) -> Reply:
+    async def _ask_and_store(self, body: dict[str, Any], digest: str, labels: Sequence[str]) -> Reply:
         """Ask, and store the answer."""
         reply = await self._paid.ask(body, lambda content, usage: _read(content, usage, labels))
         self._store.put(digest, _dump(reply))
@@ -183,7 +183,7 @@ def _read(content: Mapping[str, Any], usage: Usage, labels: Sequence[str]) -> Re
     try:
         answer = parse_answer(text, labels)
     except InvalidAnswer as error:
-        raise not_the_json(text, choice, error) from error
+        raise make_invalid_reply(text, choice, error) from error
     return Reply(answer, answer_logprob(text, choice.get("logprobs")), usage)
 
 

@@ -25,7 +25,7 @@ from modelserver.systems.language.questions import (
     answer_schema,
 )
 from modelserver.wire.errors import UnusableSystem
-from modelserver.wire.schema import Usage, first_problem
+from modelserver.wire.schema import Usage, format_first_problem
 
 OURS = frozenset({"model", "messages", "response_format", "logprobs", "stream", "n", "tools"})
 Structured = Literal["json_schema", "json_object", "none"]
@@ -154,4 +154,4 @@ def read_chat_file(path: Path) -> ChatFile:
     try:
         return ChatFile.model_validate(content)
     except ValidationError as error:
-        raise UnusableSystem(f"{path}: {first_problem(error, whole='file')}") from error
+        raise UnusableSystem(f"{path}: {format_first_problem(error, whole='file')}") from error

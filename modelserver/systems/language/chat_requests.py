@@ -62,7 +62,7 @@ def run_in_loop(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
-async def in_loop(work: Coroutine[Any, Any, T]) -> T:
+async def await_in_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the event loop of requests and await it in another."""
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _loop()))
 
@@ -90,7 +90,7 @@ class Gate:
         self._closed_until = max(self._closed_until, time.monotonic() + seconds)
 
     @asynccontextmanager
-    async def entered(self, tokens: int) -> AsyncIterator[list[float]]:
+    async def enter(self, tokens: int) -> AsyncIterator[list[float]]:
         """Wait for a place and for tokens, and yield the entry of the request.
 
         Its tokens may be corrected.
@@ -169,9 +169,9 @@ class ChatClient:
         attempt = 0
         while True:
             try:
-                async with self.gate.entered(tokens) as entry:
-                    reply = await self._sent(body)
-                    entry[1] = float(total_tokens(reply) or tokens)
+                async with self.gate.enter(tokens) as entry:
+                    reply = await self._send(body)
+                    entry[1] = float(read_total_tokens(reply) or tokens)
                     return reply
             except Unavailable as error:
                 pause = pause_before(attempt, error.retry_after)
@@ -182,7 +182,7 @@ class ChatClient:
             attempt += 1
             await asyncio.sleep(pause)
 
-    async def _sent(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def _send(self, body: Mapping[str, Any]) -> dict[str, Any]:
         try:
             # All of a reply within the time, not each of its parts.
             async with asyncio.timeout(self._limits.timeout):
@@ -232,7 +232,7 @@ def retry_after(header: str) -> float | None:
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
-def total_tokens(reply: Mapping[str, Any]) -> int:
+def read_total_tokens(reply: Mapping[str, Any]) -> int:
     """Return the tokens that a reply says it took; 0 if it does not."""
     usage = reply.get("usage")
     total = usage.get("total_tokens") if isinstance(usage, dict) else 0

@@ -142,7 +142,7 @@ class AnswerWriter:
         """Return True once all values are written."""
         return not self._left
 
-    def next_token(self, logits: Tensor) -> int:
+    def choose_next_token(self, logits: Tensor) -> int:
         """Return the next token, given the logits [vocabulary] of the model."""
         if not self._given:
             self._choose(logits)

@@ -56,7 +56,7 @@ class PaidRequests:
         Args:
             prompt_characters: The length of a request without its texts.
         """
-        file, spent = self.file, self.store.spent()
+        file, spent = self.file, self.store.read_usage()
         return LanguageModel(
             model=file.model,
             recipient=file.url,
@@ -87,11 +87,11 @@ class PaidRequests:
             Unavailable: The server is busy or away for longer than the file's patience.
             UnusableSystem: Address, key or model is wrong.
         """
-        content, usage = await self._paid(body)
+        content, usage = await self._send_within_budget(body)
         try:
             return read(content, usage)
         except InvalidReply as error:
-            again, more = await self._paid(_asked_again(body, error))
+            again, more = await self._send_within_budget(_add_complaint(body, error))
             return read(again, add_usage(usage, more))
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class PaidRequests:
         await self.client.close()
         self.store.close()
 
-    async def _paid(self, body: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
+    async def _send_within_budget(self, body: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
         """Send a request within the budget and record what it took.
 
         A try without a reply counts as its estimate if the server may charge for it, and the next one is sent
@@ -133,9 +133,11 @@ class PaidRequests:
         Raises BudgetSpent if it cannot.
         """
         async with self._spending:
-            await self._spending.wait_for(lambda: self._fits(expected) or self._reserved == Usage())
-            if not self._fits(expected):
-                raise BudgetSpent(self._spent_message())
+            await self._spending.wait_for(
+                lambda: self._is_within_budget(expected) or self._reserved == Usage()
+            )
+            if not self._is_within_budget(expected):
+                raise BudgetSpent(self._format_spent_message())
             self._reserved = add_usage(self._reserved, expected)
 
     async def _release(self, expected: Usage) -> None:
@@ -146,17 +148,17 @@ class PaidRequests:
             )
             self._spending.notify_all()
 
-    def _fits(self, expected: Usage) -> bool:
+    def _is_within_budget(self, expected: Usage) -> bool:
         limits, prices = self.file.limits, self.file.prices
         if limits.budget_tokens is None and limits.budget_money is None:
             return True
-        total = add_usage(self.store.spent(), self._reserved, expected)
+        total = add_usage(self.store.read_usage(), self._reserved, expected)
         tokens = total.input_tokens + total.output_tokens
         if limits.budget_tokens is not None and tokens > limits.budget_tokens:
             return False
         return limits.budget_money is None or prices is None or prices.of(total) <= limits.budget_money
 
-    def _spent_message(self) -> str:
+    def _format_spent_message(self) -> str:
         model = self.language_model(0)
         bounds = []
         if model.budget_tokens is not None:
@@ -198,7 +200,7 @@ def choice_of(content: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return text, choice
 
 
-def not_the_json(text: str, choice: Mapping[str, Any], problem: object) -> InvalidReply:
+def make_invalid_reply(text: str, choice: Mapping[str, Any], problem: object) -> InvalidReply:
     """Return the error of a text that is not the JSON asked for."""
     is_cut = choice.get("finish_reason") == "length"
     cut = " (cut at the most tokens that the file allows)" if is_cut else ""
@@ -220,7 +222,7 @@ def usage_of(content: Mapping[str, Any]) -> Usage | None:
     return Usage(input_tokens=read, output_tokens=written, cached_tokens=cached) if read or written else None
 
 
-def _asked_again(body: dict[str, Any], error: InvalidReply) -> dict[str, Any]:
+def _add_complaint(body: dict[str, Any], error: InvalidReply) -> dict[str, Any]:
     before = [{"role": "assistant", "content": error.content}] if error.content else []
     complaint = {
         "role": "user",

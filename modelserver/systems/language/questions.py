@@ -26,7 +26,7 @@ from modelserver.wire.schema import (
     QAItem,
     QAPrediction,
     Usage,
-    first_problem,
+    format_first_problem,
 )
 
 Order = Literal["explain-first", "answer-first"]
@@ -159,7 +159,7 @@ def parse_answer(text: str, labels: Sequence[str] = ()) -> ModelAnswer:
     try:
         answer = ModelAnswer.model_validate_json(fenced[1] if fenced else text)
     except ValidationError as error:
-        raise InvalidAnswer(first_problem(error, whole="answer")) from error
+        raise InvalidAnswer(format_first_problem(error, whole="answer")) from error
     if bool(labels) != (answer.type == "label"):
         raise InvalidAnswer(f"type: it is {answer.type!r}, and the item has {'' if labels else 'no '}labels")
     if labels and answer.answer not in labels:
@@ -176,19 +176,19 @@ def value_bounds(text: str, name: str) -> tuple[int, int] | None:
     decoder = json.JSONDecoder()
     try:
         while position:
-            position = _after_space(text, position)
+            position = _skip_space(text, position)
             key, position = scanstring(text, position + 1, True)
-            start = _after_space(text, _after_space(text, position) + 1)
+            start = _skip_space(text, _skip_space(text, position) + 1)
             _, end = decoder.raw_decode(text, start)
             if key == name:
                 return start, end
-            position = _after_space(text, end) + 1  # after the comma
+            position = _skip_space(text, end) + 1  # after the comma
     except (ValueError, IndexError):
         pass
     return None
 
 
-def _after_space(text: str, position: int) -> int:
+def _skip_space(text: str, position: int) -> int:
     match = _SPACE.match(text, position)
     return match.end() if match else position
 
@@ -207,7 +207,7 @@ def target_logprob(answer: str, logprob: float | None, target: str | None) -> fl
     return max(LEAST_LOGPROB, math.log(rest)) if rest > 0 else LEAST_LOGPROB
 
 
-def lost_share(whole: float, without: float) -> float:
+def compute_lost_share(whole: float, without: float) -> float:
     """Return the share of an answer's probability that a sentence carried.
 
     That is 1 - p(answer | context without the sentence) / p(answer | context), and 0 for a sentence

@@ -15,7 +15,7 @@ from modelserver.modular.text.grammar import Language, derivation
 from modelserver.modular.text.modules import Text
 from modelserver.modular.text.network import Network
 from modelserver.modular.text.parser import Parse
-from modelserver.modular.text.reading import named
+from modelserver.modular.text.reading import find_argument_words
 from modelserver.modular.text.states import LEAST, Amount, State
 
 Outputs = Literal["none", "arguments", "all"]
@@ -46,16 +46,16 @@ def loss(network: Network, text: Text, example: Example, supervision: Supervisio
     """Return the loss of one example, None if it teaches nothing."""
     language = network.language(text.reading)
     program = example.program if supervision.programs else None
-    if program is not None and language.whole(program):
-        parts = _with_program(network, text, example, supervision, language)
+    if program is not None and language.can_express(program):
+        parts = _compute_program_losses(network, text, example, supervision, language)
     else:
-        parts = _searched(network, text, example, supervision, language)
+        parts = _compute_search_losses(network, text, example, supervision, language)
     if supervision.auxiliary:
-        parts += _near(network, text)
+        parts += _compute_distance_losses(network, text)
     return torch.stack(parts).sum() if parts else None
 
 
-def _with_program(
+def _compute_program_losses(
     network: Network, text: Text, example: Example, supervision: Supervision, language: Language
 ) -> list[Tensor]:
     """Return the losses of parser, question attention, answer and outputs."""
@@ -65,7 +65,7 @@ def _with_program(
     parts = [-parse.score]
     words = text.reading.words()
     for node, asked in zip(example.program.nodes, parse.asked, strict=True):
-        positions = named(node.argument or "", words)
+        positions = find_argument_words(node.argument or "", words)
         if asked is not None and positions:
             parts.append(-torch.log(asked[positions] + LEAST).mean())
     likelihood = log_likelihood(network.modules_, text, states[0], example.answer)
@@ -73,11 +73,11 @@ def _with_program(
         parts.append(-likelihood)
     for gold in example.gold:
         if supervision.outputs == "all" or (supervision.outputs == "arguments" and gold.module in ARGUMENTS):
-            parts.append(_missed(states, gold))
+            parts.append(_compute_output_loss(states, gold))
     return parts
 
 
-def _missed(states: Sequence[State], gold: GoldList) -> Tensor:
+def _compute_output_loss(states: Sequence[State], gold: GoldList) -> Tensor:
     """Return the mean negative log attention on each gold span.
 
     Nodes that share a list are merged by maximum, as in faithfulness scores.
@@ -88,25 +88,29 @@ def _missed(states: Sequence[State], gold: GoldList) -> Tensor:
     return -torch.log(sums + LEAST).mean()
 
 
-def _searched(
+def _compute_search_losses(
     network: Network, text: Text, example: Example, supervision: Supervision, language: Language
 ) -> list[Tensor]:
     """Return the answer's negative log likelihood over a beam of programs."""
     with torch.no_grad():
         tried = network.parser.beam(text.question, language, supervision.beam)
     parses = network.parser.force(text.question, tried, language)
-    joint = [p for p in (_joint(network, text, example, parse) for parse in parses) if p is not None]
+    joint = [
+        p
+        for p in (_compute_joint_logprob(network, text, example, parse) for parse in parses)
+        if p is not None
+    ]
     return [-torch.logsumexp(torch.stack(joint), 0)] if joint else []
 
 
-def _joint(network: Network, text: Text, example: Example, parse: Parse) -> Tensor | None:
+def _compute_joint_logprob(network: Network, text: Text, example: Example, parse: Parse) -> Tensor | None:
     """Return the log probability of a program and of the right answer by it."""
     states = execute(network.modules_, text, parse.derivation.program(), parse.asked)
     likelihood = log_likelihood(network.modules_, text, states[0], example.answer)
     return None if likelihood is None else parse.score + likelihood
 
 
-def _near(network: Network, text: Text) -> list[Tensor]:
+def _compute_distance_losses(network: Network, text: Text) -> list[Tensor]:
     """Return losses of attention far from numbers and dates.
 
     Source: Gupta et al. 2020, section 4.1.

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from modelserver.modular.text.examples import Example
 from modelserver.modular.text.network import Config
-from modelserver.modular.text.reduction import unsorted
+from modelserver.modular.text.reduction import remove_sorting
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
 from modelserver.training import tables
@@ -62,12 +62,12 @@ TABLE: dict[VariantName, Variant] = {
 SPLIT: tuple[VariantName, ...] = ("programs", "programs-arguments")
 
 
-def learned(example: Example) -> bool:
+def is_for_training(example: Example) -> bool:
     """Return whether the split trains on an example with the largest."""
-    return _has(example, "find-max-num", "greater") and not asked(example)
+    return _has(example, "find-max-num", "greater") and not is_for_testing(example)
 
 
-def asked(example: Example) -> bool:
+def is_for_testing(example: Example) -> bool:
     """Return whether the split tests on an example with the smallest."""
     return _has(example, "find-min-num", "less")
 
@@ -113,33 +113,34 @@ def text_table(*, options: TableOptions) -> None:
     train_set, dev = options.open_examples(read, games)
     if options.split:
         train_set, dev, test = (
-            list(filter(keep, part)) for keep, part in ((learned, train_set), (learned, dev), (asked, test))
+            list(filter(keep, part))
+            for keep, part in ((is_for_training, train_set), (is_for_training, dev), (is_for_testing, test))
         )
 
     def score_variant(key: tuple[VariantName], seed: int, out: Path) -> dict[str, Any]:
         variant = TABLE[key[0]]
-        examples = train_set if variant.sorting else [unsorted(example) for example in train_set]
+        examples = train_set if variant.sorting else [remove_sorting(example) for example in train_set]
         supervision = replace(variant.supervision, beam=options.beam)
         config = Config(extract=variant.extract, sorting=variant.sorting)
         train_one(examples, dev, supervision, replace(options, seed=seed), out, config, **options.start)
-        return _row(variant.text, score(_loaded(out, options), test, given=options.split))
+        return _row(variant.text, score(_load_system(out, options), test, given=options.split))
 
-    table.fill(score_variant, written)
+    table.fill(score_variant, format_table)
 
 
 def _score_weights(options: TableOptions, weights: Path) -> None:
     """Write and print the row of a folder of weights, which is not trained."""
     table = Table(replace(options, seeds=1), [("weights",)])
     options.apply()
-    row = _row(weights.name, score(_loaded(weights, options), _test_examples(options)))
-    table.fill(lambda *_: row, written)
+    row = _row(weights.name, score(_load_system(weights, options), _test_examples(options)))
+    table.fill(lambda *_: row, format_table)
 
 
 def _test_examples(options: TableOptions) -> list[Example]:
     return read(options.test_file) if options.test_file else games("test", options.test, options.world_seed)
 
 
-def _loaded(folder: Path, options: TableOptions) -> TextSystem:
+def _load_system(folder: Path, options: TableOptions) -> TextSystem:
     return load(folder, torch.device(options.device), name=NAME, description=folder.name)
 
 
@@ -160,7 +161,7 @@ def _row(text: str, scores: Scores) -> dict[str, Any]:
     return row
 
 
-def written(rows: dict[str, dict[str, Any]]) -> str:
+def format_table(rows: dict[str, dict[str, Any]]) -> str:
     """Return the rows as a table in Markdown.
 
     F1 is in per cent; mean losses are in nats, and lower is better. With several

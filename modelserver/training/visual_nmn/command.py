@@ -116,7 +116,7 @@ class SceneOptions(Data, Compute, Recipe, Hub):
             encoder_rate=self.encoder_rate or (PRETRAINED_RATE if self.encoder else None),
         )
 
-    def counted(self, config: Config) -> Config:
+    def extend_config(self, config: Config) -> Config:
         """Return a configuration with what these options add to it."""
         most = None if self.graph_regions == "all" else self.graph_regions
         return replace(
@@ -167,10 +167,10 @@ class SceneOptions(Data, Compute, Recipe, Hub):
                 )
             parts.append(examples)
         if self.statements > 1:
-            parts[0] += self._further()
+            parts[0] += self._load_further_statements()
         return Scenes(*parts)
 
-    def _further(self) -> list[Example]:
+    def _load_further_statements(self) -> list[Example]:
         """Read further statements about training pairs; generate missing ones."""
         n, of_each = self.train, self.statements - 1
         path = self.scenes / f"train.further-{self.world_seed}-{n}x{of_each}.jsonl"
@@ -320,7 +320,7 @@ def train_one(
         new = folder.new_bilinear_encoder if options.new_encoder == "bilinear" else folder.new_encoder
         model, tokenizer = new(sentences, hidden=options.hidden, features=features)
         name = f"{options.new_encoder}, {options.hidden}"
-    config = options.counted(config)
+    config = options.extend_config(config)
     network = folder.build(config, model, tokenizer).to(device)
     source = {"encoder": name, "regions": _regions_digest(scenes)}
     trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining, source=source)

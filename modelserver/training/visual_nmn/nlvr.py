@@ -75,7 +75,7 @@ def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
 
 def _example(row: dict[str, Any], picture: Path) -> Example:
     sentence = " ".join(row["sentence"].split())
-    colour, noun = named(sentence)
+    colour, noun = find_colour_and_noun(sentence)
     laid_out = plan(program_of(sentence))
     things = [(thing, slot) for slot, panel in enumerate(ORDERS[0]) for thing in row["structured_rep"][panel]]
     shaped = [(thing, slot) for thing, slot in things if _is(thing, None, noun)]
@@ -91,7 +91,7 @@ def _example(row: dict[str, Any], picture: Path) -> Example:
     )
 
 
-def named(sentence: str) -> tuple[str | None, str]:
+def find_colour_and_noun(sentence: str) -> tuple[str | None, str]:
     """Return colour, if any, and noun of the first thing in a sentence."""
     match = _NOUN.search(sentence)
     if match is None:
@@ -105,7 +105,7 @@ def program_of(sentence: str) -> str:
     >>> program_of("There is no blue item.")
     'equal(count(filter[There is no blue item](filter[blue](find[item]))), 0)'
     """
-    colour, noun = named(sentence)
+    colour, noun = find_colour_and_noun(sentence)
     things = label("find", noun) if colour is None else f"{label('filter', colour)}({label('find', noun)})"
     fitting = f"{label('filter', sentence.rstrip('. '))}({things})"
     return f"equal(count({fitting}), 0)" if _NONE.search(sentence) else f"exist({fitting})"
@@ -126,7 +126,7 @@ def _boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
     return scaled.astype(np.float32)
 
 
-def divided(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+def split_examples(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
     """Return training and test examples without a common sentence."""
     sentences = sorted({_key(each) for each in examples})
     held = set(sentences[::HELD_OUT])
@@ -168,13 +168,13 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
     again.
     """
     table = Table(options, [("trained",)])
-    learn, test = divided(read(options.train_file, options.images, split=options.split))
+    learn, test = split_examples(read(options.train_file, options.images, split=options.split))
     device = torch.device(options.device)
-    network, config, revision = _opened(options.weights, device)
+    network, config, revision = _open_network(options.weights, device)
     before = scores(network, test)
 
     def score(_key: tuple[str], seed: int, out: Path) -> dict[str, Any]:
-        network, _, _ = _opened(options.weights, device)
+        network, _, _ = _open_network(options.weights, device)
         torch.manual_seed(seed)
         recipe = Recipe(
             pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=seed
@@ -182,20 +182,22 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
         trainer = Trainer(network, config, recipe, learn, learn, source={"weights": revision})
         # The best weights are chosen on the training examples: there is too little data for a third part.
         train(trainer, learn, out, **options.start)
-        return scores(_opened(out, device)[0], test)
+        return scores(_open_network(out, device)[0], test)
 
     true = float(np.mean([each.label for each in test]))
-    table.fill(score, written, train=len(learn), test=len(test), majority=max(true, 1 - true), before=before)
+    table.fill(
+        score, format_table, train=len(learn), test=len(test), majority=max(true, 1 - true), before=before
+    )
 
 
-def _opened(weights: Path, device: torch.device) -> tuple[VisualNetwork, Config, str]:
+def _open_network(weights: Path, device: torch.device) -> tuple[VisualNetwork, Config, str]:
     network, config, revision = folder.load(weights, device)
     if not isinstance(network, VisualNetwork):
         raise UnreadableData(f"{weights}: not a modular network")
     return network, config, revision
 
 
-def written(table: dict[str, Any]) -> str:
+def format_table(table: dict[str, Any]) -> str:
     """Return the table in Markdown; with several seeds, mean ± SD."""
     rows = [["majority", cell(table, "majority", form=".1%"), "", "", ""]]
     for name, title in (("before", "weights"), ("trained", "trained")):

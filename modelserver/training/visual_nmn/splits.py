@@ -38,7 +38,7 @@ SPLITS: dict[SplitName, tuple[Kind, Kind]] = {
 }
 
 
-def divided(scenes: Scenes, name: SplitName, most: int) -> Scenes:
+def split_scenes(scenes: Scenes, name: SplitName, most: int) -> Scenes:
     """Return the scenes of a split.
 
     Test scenes come from all parts, and neither training nor pretraining
@@ -90,20 +90,20 @@ def visual_splits(*, options: SplitOptions) -> None:
     keys = [(name, variant) for name in options.splits for variant in options.variants]
     table = Table(options, keys, "splits.json")
     scenes = options.open_scenes(options.test_file)
-    parts = {name: divided(scenes, name, options.test) for name in options.splits}
+    parts = {name: split_scenes(scenes, name, options.test) for name in options.splits}
     for part in parts.values():
         require_pretraining(options.variants, part)
 
     def score(key: tuple[SplitName, Compared], seed: int, out: Path) -> dict[str, Any]:
         part = parts[key[0]]
         _, network = train_variant(key[1], part, options, seed, out)
-        seen, unseen = _short(network, part.dev), _short(network, part.test)
+        seen, unseen = _score_briefly(network, part.dev), _score_briefly(network, part.test)
         return {"train": len(part.train), "seen": seen, "unseen": unseen}
 
-    table.fill(score, written)
+    table.fill(score, format_table)
 
 
-def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, float]:
+def _score_briefly(network: folder.Network, examples: Sequence[Example]) -> dict[str, float]:
     """Return n, accuracy and, with gold boxes, F1."""
     scored = scores(network, examples)
     short = {"n": scored["n"], "accuracy": scored["accuracy"]}
@@ -112,7 +112,7 @@ def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, fl
     return short
 
 
-def written(table: dict[SplitName, dict[Compared, Any]]) -> str:
+def format_table(table: dict[SplitName, dict[Compared, Any]]) -> str:
     """Return the table in Markdown; with several seeds, mean ± SD."""
     rows = []
     for name, variants in table.items():

@@ -105,7 +105,7 @@ def visual_table(*, options: TableOptions) -> None:
         best, network = train_variant(key[0], scenes, options, seed, out)
         return {"step": best["step"], **scores(network, scenes.test)}
 
-    table.fill(score, written)
+    table.fill(score, format_table)
 
 
 def require_pretraining(names: Iterable[VariantName], scenes: Scenes) -> None:
@@ -128,7 +128,7 @@ def train_variant(
     return best, network
 
 
-def written(table: dict[VariantName, dict[str, Any]]) -> str:
+def format_table(table: dict[VariantName, dict[str, Any]]) -> str:
     """Return the table in Markdown: accuracy in per cent, shares, F1s.
 
     With several seeds each cell is a mean ± SD.

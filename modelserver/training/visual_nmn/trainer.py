@@ -28,7 +28,7 @@ from modelserver.modular.visual.regions import collate
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.training import loop
-from modelserver.training.loop import Row, rate_groups, scheduled_pace
+from modelserver.training.loop import Row, rate_groups, schedule_pace
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -212,10 +212,10 @@ class Trainer(loop.Trainer[Example]):
         source = self.supervised if pretraining else self.examples
         if self.recipe.deviation is not None and not pretraining:
             last = math.sqrt(VARIANCE)
-            self._set_variance((last + (self.recipe.deviation - last) * (1 - self._done())) ** 2)
+            self._set_variance((last + (self.recipe.deviation - last) * (1 - self._compute_progress())) ** 2)
         # A generator of its own for every step, so that a resumed training meets the same batches.
         rng = np.random.default_rng([self.recipe.seed, self.steps])
-        allowed = self._allowed(pretraining=pretraining)
+        allowed = self._list_allowed(pretraining=pretraining)
         among = len(source) if allowed is None else len(allowed)
         chosen = rng.choice(among, min(self.recipe.batch, among), replace=False)
         batch = [source[i if allowed is None else allowed[i]] for i in chosen]
@@ -224,15 +224,15 @@ class Trainer(loop.Trainer[Example]):
         self.steps += 1
         return value
 
-    def _done(self) -> float:
+    def _compute_progress(self) -> float:
         """Return the share of the steps from labels that is done."""
         return (self.steps - self.first) / self.recipe.steps
 
-    def _allowed(self, *, pretraining: bool) -> list[int] | None:
+    def _list_allowed(self, *, pretraining: bool) -> list[int] | None:
         """Return the examples that a curriculum allows now; None for all."""
-        if pretraining or self._done() >= self.recipe.curriculum:
+        if pretraining or self._compute_progress() >= self.recipe.curriculum:
             return None
-        part = int(self._done() / self.recipe.curriculum * len(CURRICULUM))
+        part = int(self._compute_progress() / self.recipe.curriculum * len(CURRICULUM))
         return self._simple[part] or None
 
     def _set_variance(self, variance: float) -> None:
@@ -244,7 +244,7 @@ class Trainer(loop.Trainer[Example]):
         later = self.steps >= self.first
         done = self.steps - self.first if later else self.steps
         total = self.recipe.steps if later else self.first
-        return scheduled_pace(done, self.recipe.schedule, self.recipe.warm_up, total)
+        return schedule_pace(done, self.recipe.schedule, self.recipe.warm_up, total)
 
     def _loss(self, batch: list[Example], *, supervised: bool) -> Tensor:
         sights = collate([each.regions for each in batch], self.device)
@@ -261,7 +261,7 @@ class Trainer(loop.Trainer[Example]):
         """Return the cross-entropy of labelled boxes, summed over boxes."""
         rows, box_labels_of_rows = [], []
         for position, example in enumerate(batch):
-            for node, labels in self._labelled(example).items():
+            for node, labels in self._label_nodes(example).items():
                 rows.append(forward.outputs.row[position, example.question.plan.runs[node][0]])
                 box_labels_of_rows.append(labels)
         predicted = forward.outputs.boxes[rows]
@@ -272,7 +272,7 @@ class Trainer(loop.Trainer[Example]):
         is_labelled = labels >= 0
         return _cross_entropy(predicted[is_labelled], labels[is_labelled], SURE, reduction="sum") / len(rows)
 
-    def _labelled(self, example: Example) -> dict[int, Tensor]:
+    def _label_nodes(self, example: Example) -> dict[int, Tensor]:
         """Return `box_labels` at each supervised node of an example.
 
         Equal subtrees are one run, so only the first with gold is there.

@@ -25,7 +25,7 @@ def tokenise(text: str) -> list[Place]:
     return [found.span() for found in _TOKEN.finditer(text)]
 
 
-def a(number: int) -> str:
+def choose_article(number: int) -> str:
     """Return the article before a number in digits: ``an 18-yard run``."""
     return "an" if str(number)[0] == "8" or number in (11, 18) else "a"
 

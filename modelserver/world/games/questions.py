@@ -23,7 +23,15 @@ from modelserver.world.games.reports import (
     Score,
     Total,
 )
-from modelserver.world.games.steps import Step, answer, computed, extreme, find, keep, linked
+from modelserver.world.games.steps import (
+    Step,
+    answer,
+    find,
+    keep,
+    link_spans,
+    make_computed_step,
+    select_extreme,
+)
 
 KINDS = (FIELD_GOAL, RUN, PASS)
 ACTORS = {FIELD_GOAL: "kicked", RUN: "scored", PASS: "threw"}
@@ -54,7 +62,7 @@ def _yards(score: Score) -> int:
     return score.yards
 
 
-def _of(report: Report, kind: str) -> list[Score]:
+def _select_scores(report: Report, kind: str) -> list[Score]:
     return [score for score in report.scores if score.kind == kind]
 
 
@@ -68,13 +76,13 @@ def _plays_of(report: Report, kind: str, *, many: bool) -> Step:
 
 
 def _numbers(step: Step) -> Step:
-    return linked("find-num", None, step, lambda score: score.spans["yards"])
+    return link_spans("find-num", None, step, lambda score: score.spans["yards"])
 
 
 def _condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Callable[[Score], bool]]:
     """Return a condition on scoring plays, as a phrase and as a test."""
     quarter, half, team = rng.choice(QUARTERS), rng.choice((0, 1)), rng.choice(report.teams)
-    scores = _of(report, kind)
+    scores = _select_scores(report, kind)
     yards = rng.choice([score.yards for score in scores]) if scores else 30
     bound = max(10, yards // 10 * 10)
     conditions: tuple[tuple[str, Callable[[Score], bool]], ...] = (
@@ -94,7 +102,7 @@ def _count(rng: random.Random, report: Report) -> Question:
         raise NothingToAsk
     words = step.program.argument
     wordings = (f"How many {words} were there in the game?", f"How many {words} does the report mention?")
-    return Question(wordings, computed("count", step), len(step.mentions))
+    return Question(wordings, make_computed_step("count", step), len(step.mentions))
 
 
 def _count_some(rng: random.Random, report: Report) -> Question:
@@ -106,7 +114,7 @@ def _count_some(rng: random.Random, report: Report) -> Question:
         raise NothingToAsk
     what = plays.program.argument
     wordings = (f"How many {what} {words} were there?", f"How many {what} {words} did the game have?")
-    return Question(wordings, computed("count", step), len(step.mentions))
+    return Question(wordings, make_computed_step("count", step), len(step.mentions))
 
 
 def _count_of_player(rng: random.Random, report: Report) -> Question:
@@ -115,10 +123,10 @@ def _count_of_player(rng: random.Random, report: Report) -> Question:
     words = f"{DONE[score.kind]} by {score.who}"
     step = keep(words, plays, lambda other: other.who == score.who)
     wordings = (f"How many {plays.program.argument} were {words}?",)
-    return Question(wordings, computed("count", step), len(step.mentions))
+    return Question(wordings, make_computed_step("count", step), len(step.mentions))
 
 
-def _extreme(rng: random.Random, report: Report) -> tuple[str, str, Step]:
+def _draw_extreme(rng: random.Random, report: Report) -> tuple[str, str, Step]:
     """Return ``longest`` or ``shortest``, the phrase after it, and its step.
 
     The step finds the number of yards, at times of plays that fit a condition.
@@ -134,11 +142,11 @@ def _extreme(rng: random.Random, report: Report) -> tuple[str, str, Step]:
         raise NothingToAsk
     module = rng.choice(("find-max-num", "find-min-num"))
     longest = "longest" if module == "find-max-num" else "shortest"
-    return longest, words, extreme(module, _numbers(plays), _yards)
+    return longest, words, select_extreme(module, _numbers(plays), _yards)
 
 
-def _how_long(rng: random.Random, report: Report) -> Question:
-    longest, words, step = _extreme(rng, report)
+def _ask_how_long(rng: random.Random, report: Report) -> Question:
+    longest, words, step = _draw_extreme(rng, report)
     wordings = (
         f"How many yards was the {longest} {words}?",
         f"How long was the {longest} {words}, in yards?",
@@ -146,24 +154,24 @@ def _how_long(rng: random.Random, report: Report) -> Question:
     return Question(wordings, step, step.mentions[0].about.yards)
 
 
-def _who(rng: random.Random, report: Report) -> Question:
-    longest, words, step = _extreme(rng, report)
+def _ask_who(rng: random.Random, report: Report) -> Question:
+    longest, words, step = _draw_extreme(rng, report)
     score = step.mentions[0].about
     caught = score.kind == PASS and rng.random() < 0.5
     asked, slot = ("Who caught", "receiver") if caught else (f"Who {ACTORS[score.kind]}", "who")
-    step = linked("relocate", asked, step, lambda score: score.spans[slot])
+    step = link_spans("relocate", asked, step, lambda score: score.spans[slot])
     return Question((f"{asked} the {longest} {words}?",), step, score.receiver if caught else score.who)
 
 
-def _who_so_long(rng: random.Random, report: Report) -> Question:
+def _ask_who_by_length(rng: random.Random, report: Report) -> Question:
     score = rng.choice(report.scores)
     asked = f"Who {ACTORS[score.kind]}"
     words = f"{score.yards}-yard {score.kind}"
-    step = linked("relocate", asked, find(words, [score], _event), lambda score: score.spans["who"])
+    step = link_spans("relocate", asked, find(words, [score], _event), lambda score: score.spans["who"])
     return Question((f"{asked} the {words}?",), step, score.who)
 
 
-def _only(rng: random.Random, report: Report) -> Question:
+def _ask_only_play(rng: random.Random, report: Report) -> Question:
     """Ask for the yards of the only play of its kind in a quarter."""
     score = rng.choice(report.scores)
     words = f"of the {score.quarter} quarter"
@@ -176,29 +184,34 @@ def _only(rng: random.Random, report: Report) -> Question:
 
 def _difference(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(KINDS)
-    lengths = [score.yards for score in _of(report, kind)]
+    lengths = [score.yards for score in _select_scores(report, kind)]
     if len(lengths) < 2:
         raise NothingToAsk
     numbers = _numbers(_plays_of(report, kind, many=False))
-    ends = [extreme(module, numbers, _yards) for module in ("find-max-num", "find-min-num")]
+    ends = [select_extreme(module, numbers, _yards) for module in ("find-max-num", "find-min-num")]
     wordings = (
         f"How many yards longer was the longest {kind} than the shortest?",
         f"How many yards lie between the longest and the shortest {kind}?",
     )
-    return Question(wordings, computed("subtraction", *ends), max(lengths) - min(lengths))
+    return Question(wordings, make_computed_step("subtraction", *ends), max(lengths) - min(lengths))
 
 
-def _together(rng: random.Random, report: Report) -> Question:
+def _ask_sum(rng: random.Random, report: Report) -> Question:
     kinds = rng.sample(KINDS, 2)
-    plays = [_of(report, kind) for kind in kinds]
+    plays = [_select_scores(report, kind) for kind in kinds]
     if not all(plays):
         raise NothingToAsk
-    ends = [extreme("find-max-num", _numbers(_plays_of(report, kind, many=False)), _yards) for kind in kinds]
+    ends = [
+        select_extreme("find-max-num", _numbers(_plays_of(report, kind, many=False)), _yards)
+        for kind in kinds
+    ]
     wordings = (f"How many yards were the longest {kinds[0]} and the longest {kinds[1]} together?",)
-    return Question(wordings, computed("addition", *ends), sum(max(map(_yards, each)) for each in plays))
+    return Question(
+        wordings, make_computed_step("addition", *ends), sum(max(map(_yards, each)) for each in plays)
+    )
 
 
-def _which_more(rng: random.Random, report: Report) -> Question:
+def _ask_which_more(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(report.totals).kind
     (verb, noun), _, _ = TOTALS[kind]
     totals = [total for total in report.totals if total.kind == kind]
@@ -211,29 +224,33 @@ def _which_more(rng: random.Random, report: Report) -> Question:
         f"Did the {first} or the {second} {verb} {more} {noun}?",
         f"In total, did the {first} or the {second} {verb} {more} {noun}?",
     )
-    return Question(wordings, computed("num-compare", *map(_total, totals), argument=wanted), winner.team)
+    return Question(
+        wordings, make_computed_step("num-compare", *map(_find_total, totals), argument=wanted), winner.team
+    )
 
 
-def _total(total: Total) -> Step:
+def _find_total(total: Total) -> Step:
     (verb, noun), _, _ = TOTALS[total.kind]
     statement = find(f"{total.team} {verb} {noun}", [total], lambda each: each.event)
-    return linked("find-num", None, statement, lambda each: each.span)
+    return link_spans("find-num", None, statement, lambda each: each.span)
 
 
-def _which_team_by_how_many(rng: random.Random, report: Report) -> Question:
+def _ask_how_many_more(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(report.totals).kind
     (verb, noun), _, _ = TOTALS[kind]
     totals = sorted((t for t in report.totals if t.kind == kind), key=lambda total: -total.number)
     more, less = totals
     wordings = (f"How many more {noun} did the {more.team} {verb} than the {less.team}?",)
-    return Question(wordings, computed("subtraction", *map(_total, totals)), more.number - less.number)
+    return Question(
+        wordings, make_computed_step("subtraction", *map(_find_total, totals)), more.number - less.number
+    )
 
 
-def _dated(thing: Dated) -> Step:
-    return linked("find-date", None, find(thing.words, [thing], lambda t: t.event), lambda t: t.date)
+def _find_date(thing: Dated) -> Step:
+    return link_spans("find-date", None, find(thing.words, [thing], lambda t: t.event), lambda t: t.date)
 
 
-def _which_first(rng: random.Random, report: Report) -> Question:
+def _ask_which_first(rng: random.Random, report: Report) -> Question:
     first, second = rng.sample(report.dated, 2)
     wanted = rng.choice(("earlier", "later"))
     chosen = (min if wanted == "earlier" else max)((first, second), key=lambda thing: thing.day)
@@ -242,7 +259,7 @@ def _which_first(rng: random.Random, report: Report) -> Question:
         f"Which happened {asked}, the {first.words} or the {second.words}?",
         f"What came {asked}: the {first.words} or the {second.words}?",
     )
-    steps = computed("date-compare", _dated(first), _dated(second), argument=wanted)
+    steps = make_computed_step("date-compare", _find_date(first), _find_date(second), argument=wanted)
     return Question(wordings, steps, chosen.event.quote)
 
 
@@ -260,11 +277,11 @@ def _years(rng: random.Random, report: Report) -> Question:
         f"How many years passed between the {first.words} and the {second.words}?",
         f"How many full years after the {first.words} was the {second.words}?",
     )
-    steps = computed("subtraction", _dated(first), _dated(second))
+    steps = make_computed_step("subtraction", _find_date(first), _find_date(second))
     return Question(wordings, steps, second.day.year - first.day.year)
 
 
-def _where(rng: random.Random, report: Report) -> Question:
+def _ask_where(rng: random.Random, report: Report) -> Question:
     wordings = ("Where was the game played?", "In which place was the game played?")
     return Question(wordings, answer("was the game played", report.stadium), report.stadium.quote)
 
@@ -273,15 +290,15 @@ ASKED: dict[str, Ask] = {
     "count": _count,
     "count-filtered": _count_some,
     "count-player": _count_of_player,
-    "extreme": _how_long,
-    "who-extreme": _who,
-    "who": _who_so_long,
-    "number": _only,
+    "extreme": _ask_how_long,
+    "who-extreme": _ask_who,
+    "who": _ask_who_by_length,
+    "number": _ask_only_play,
     "difference": _difference,
-    "sum": _together,
-    "compare-numbers": _which_more,
-    "difference-of-teams": _which_team_by_how_many,
-    "compare-dates": _which_first,
+    "sum": _ask_sum,
+    "compare-numbers": _ask_which_more,
+    "difference-of-teams": _ask_how_many_more,
+    "compare-dates": _ask_which_first,
     "years": _years,
-    "extract": _where,
+    "extract": _ask_where,
 }

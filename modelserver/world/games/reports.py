@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from modelserver.world.entities import MONTHS
-from modelserver.world.games.prose import Prose, Span, a
+from modelserver.world.games.prose import Prose, Span, choose_article
 from modelserver.world.names import Names, Split, split_of, word_list
 
 NEXT = ("Then ", "After that, ", "Later ")  # begin the second sentence of a quarter, and those after it
@@ -141,28 +141,28 @@ class Cast:
 
     def town(self) -> str:
         """Return a new town."""
-        return self._remember(self._marked(self.names.town()))
+        return self._remember(self._add_accent(self.names.town()))
 
     def stadium(self) -> str:
         """Return a new stadium."""
         kind = self.rng.choice(("Arena", "Field", "Park", "Stadium"))
-        return self._remember(f"{self._marked(self.names.town())} {kind}")
+        return self._remember(f"{self._add_accent(self.names.town())} {kind}")
 
     def person(self) -> str:
         """Return a new player's name."""
         if self.script and self.rng.random() < 0.4:
-            return self._remember(self._foreign(*SCRIPTS[self.script]))
+            return self._remember(self._draw_foreign_name(*SCRIPTS[self.script]))
         given = self.names.given_name(female=self.rng.random() < 0.5)
-        return self._remember(f"{given} {self._marked(self.names.surname())}")
+        return self._remember(f"{given} {self._add_accent(self.names.surname())}")
 
-    def _foreign(self, begins: list[str], ends: list[str]) -> str:
+    def _draw_foreign_name(self, begins: list[str], ends: list[str]) -> str:
         while True:  # as for other names: a digest gives each to one split
             first, second = (self.rng.choice(begins) + self.rng.choice(ends) for _ in range(2))
             name = f"{first} {second}"
             if first != second and split_of(name) == self.split and name not in self.all:
                 return name
 
-    def _marked(self, name: str) -> str:
+    def _add_accent(self, name: str) -> str:
         """Put an accent on a vowel now and then, as a code point of its own."""
         vowels = [at for at, letter in enumerate(name) if letter in "aeiou"]
         if not vowels or self.rng.random() > 0.2:
@@ -267,7 +267,7 @@ def _score(
     receiver = others[1]
     words = {"who": cast.name_of(who), "receiver": cast.name_of(receiver) if kind == PASS else ""}
     wording = lead + rng.choice(SCORED[kind]) + " "
-    spans = prose.write(wording, team=team, yards=yards, a=a(yards), **words)
+    spans = prose.write(wording, team=team, yards=yards, a=choose_article(yards), **words)
     return Score(kind, team, quarter, yards, who, receiver, spans)
 
 

@@ -54,30 +54,30 @@ def answer(words: str, span: Span) -> Step:
 
 def keep(words: str, step: Step, test: Callable[[Any], bool]) -> Step:
     """Filter: those of a step that the words hold for."""
-    return _chosen("filter", words, step, [m for m in step.mentions if test(m.about)])
+    return _select_mentions("filter", words, step, [m for m in step.mentions if test(m.about)])
 
 
-def extreme(module: str, step: Step, number: Callable[[Any], int]) -> Step:
+def select_extreme(module: str, step: Step, number: Callable[[Any], int]) -> Step:
     """Return the step to the mention with the extreme number.
 
     These are `find-max-num` and `find-min-num`.
     """
     best = max if module == "find-max-num" else min
-    return _chosen(module, None, step, [best(step.mentions, key=lambda m: number(m.about))])
+    return _select_mentions(module, None, step, [best(step.mentions, key=lambda m: number(m.about))])
 
 
-def linked(module: str, words: str | None, step: Step, span: Callable[[Any], Span]) -> Step:
+def link_spans(module: str, words: str | None, step: Step, span: Callable[[Any], Span]) -> Step:
     """A new span for each one of a step (`find-num`, `find-date`, `relocate`)."""
     mentions = tuple(Mention(m.about, span(m.about), m) for m in step.mentions)
     return Step(call(module, step.program, argument=words), mentions, (step,))
 
 
-def computed(module: str, *steps: Step, argument: str | None = None) -> Step:
+def make_computed_step(module: str, *steps: Step, argument: str | None = None) -> Step:
     """Return a step without spans, such as `count`."""
     return Step(call(module, *(step.program for step in steps), argument=argument), (), steps)
 
 
-def _chosen(module: str, words: str | None, step: Step, mentions: Sequence[Mention]) -> Step:
+def _select_mentions(module: str, words: str | None, step: Step, mentions: Sequence[Mention]) -> Step:
     kept = tuple(Mention(m.about, m.span, m) for m in mentions)
     return Step(call(module, step.program, argument=words), kept, (step,))
 
@@ -104,7 +104,7 @@ def _layer(step: Step, numbers: dict[Call, int], tokens: Sequence[Place]) -> dic
         if step.program.module in CHOOSE:
             objects.append({**own, "ref": source[0]})
         else:
-            objects.append({**own, **placed(mention.span, tokens), "links": source, "reason": ""})
+            objects.append({**own, **describe_span(mention.span, tokens), "links": source, "reason": ""})
     return {"state": "done" if objects else "nothing", "objects": objects, "value": None, "note": ""}
 
 
@@ -112,7 +112,7 @@ def _id(step: Step, mention: Mention, numbers: dict[Call, int]) -> str:
     return f"n{numbers[step.program]}.{mention.span.place[0]}"
 
 
-def placed(span: Span, tokens: Sequence[Place]) -> dict[str, Any]:
+def describe_span(span: Span, tokens: Sequence[Place]) -> dict[str, Any]:
     """Return a span as code points, tokens and quote; ends exclusive."""
     start, end = span.place
     first = bisect_right(tokens, start, key=lambda token: token[1])

@@ -15,17 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from modelserver.world.items import SplitOptions, whole, write_items
+from modelserver.world.items import SplitOptions, write_items, write_whole
 from modelserver.world.names import SPLITS, Split, split_of
 from modelserver.world.scenes.claims import KINDS_OF_CLAIMS
 from modelserver.world.scenes.layout import Pair, Palette, change, lay_out, palette
 from modelserver.world.scenes.meaning import Unclear
 from modelserver.world.scenes.painting import draw_ground
-from modelserver.world.scenes.proposals import written
+from modelserver.world.scenes.proposals import write_proposals
 from modelserver.world.scenes.scene import Scene
 from modelserver.world.scenes.statements import Claim, NoClaim
 
-__all__ = ["Scene", "further", "generate", "write_further", "write_scenes", "write_split"]
+__all__ = ["Scene", "generate", "generate_further", "write_further", "write_scenes", "write_split"]
 
 PAIRS, CLAIMS, CHANGES = 25, 30, 40  # tried for a kind of sentence; on a pair; on a claim
 OTHERS, FURTHER = 4, 60  # for further statements: pairs of each sort to tell apart; tried for a kind
@@ -80,14 +80,14 @@ def _contrast(rng: random.Random, kind: str, split: Split) -> tuple[Claim, Contr
             except NoClaim:
                 continue
             if split_of(str(claim.program)) == split and _truth(claim, before):
-                after = _changed(rng, before, choices, claim)
+                after = _change_pair(rng, before, choices, claim)
                 if after:
                     return claim, after
                 break
     return None
 
 
-def _changed(rng: random.Random, pair: Pair, choices: Palette, claim: Claim) -> Contrast | None:
+def _change_pair(rng: random.Random, pair: Pair, choices: Palette, claim: Claim) -> Contrast | None:
     """Return changed pairs: one fits the claim, the other does not."""
     contrast: Contrast = {}
     for _ in range(CHANGES):
@@ -102,12 +102,12 @@ def _changed(rng: random.Random, pair: Pair, choices: Palette, claim: Claim) -> 
 
 def _truth(claim: Claim, pair: Pair) -> bool | None:
     try:
-        return claim.true_of(pair)
+        return claim.is_true_of(pair)
     except Unclear:
         return None
 
 
-def further(scene: Scene, split: Split, n: int) -> Iterator[Scene]:
+def generate_further(scene: Scene, split: Split, n: int) -> Iterator[Scene]:
     """Yield at most ``n`` further statements of a split about a scene's pair.
 
     Each is true of the pair and false of another one, or the reverse, as a coin decides: of the pair
@@ -121,7 +121,7 @@ def further(scene: Scene, split: Split, n: int) -> Iterator[Scene]:
     far = [lay_out(rng, choices) for _ in range(OTHERS)]
     for number in range(n):
         label = rng.random() < 0.5
-        if drawn := _further(rng, scene.pair, near, far, split, label):
+        if drawn := _draw_further_claim(rng, scene.pair, near, far, split, label):
             kind, claim = drawn
             sentence = rng.choice(claim.wordings)
             yield replace(
@@ -138,7 +138,7 @@ def further(scene: Scene, split: Split, n: int) -> Iterator[Scene]:
 _LOOKS = ("kind", "colour", "pattern")
 
 
-def _further(
+def _draw_further_claim(
     rng: random.Random, pair: Pair, near: list[Pair], far: list[Pair], split: Split, label: bool
 ) -> tuple[str, Claim] | None:
     """Return a kind and a claim that the pair makes true or false, or none."""
@@ -161,8 +161,8 @@ def write_split(folder: Path, split: Split, n: int, seed: int, *, proposals: boo
     """Write ``SPLIT.jsonl``, its images and, if wanted, region proposals."""
     scenes = generate(split, n, seed)
     if proposals:
-        scenes = written(folder, split, n, scenes)
-    write_items(folder / f"{split}.jsonl", (_drawn(folder, split, scene) for scene in scenes))
+        scenes = write_proposals(folder, split, n, scenes)
+    write_items(folder / f"{split}.jsonl", (_write_images(folder, split, scene) for scene in scenes))
 
 
 def write_further(path: Path, split: Split, n: int, seed: int, statements: int) -> None:
@@ -179,15 +179,15 @@ def write_further(path: Path, split: Split, n: int, seed: int, statements: int) 
             "extra": {"world": {"scene": scene.name, "sentence": each.kind}},
         }
         for scene in generate(split, n, seed)
-        for each in further(scene, split, statements)
+        for each in generate_further(scene, split, statements)
     ))  # fmt: skip
 
 
-def _drawn(folder: Path, split: Split, scene: Scene) -> dict[str, Any]:
+def _write_images(folder: Path, split: Split, scene: Scene) -> dict[str, Any]:
     """Write the images of a scene, then return its record."""
     images = f"images/{split}"
     for name, image in zip(scene.file_names(images), scene.images, strict=True):
-        with whole(folder / name) as partial:
+        with write_whole(folder / name) as partial:
             image.save(partial, "PNG", compress_level=3)
     return scene.record(images)
 

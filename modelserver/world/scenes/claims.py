@@ -14,20 +14,20 @@ from modelserver.world.calls import Call, call
 from modelserver.world.scenes.layout import Pair
 from modelserver.world.scenes.meaning import Unclear, things_of
 from modelserver.world.scenes.nouns import FLAG_WORDS, INSIDE_WORDS, Noun, adjective, describe
-from modelserver.world.scenes.relations import holds
+from modelserver.world.scenes.relations import check_relation
 from modelserver.world.scenes.statements import (
     SIDES,
     Claim,
     NoClaim,
     claim,
+    count_in_image,
+    draw_noun,
+    draw_noun_pair,
+    draw_nouns,
     draw_quantity,
-    in_image,
+    limit_to_image,
     pick,
-    seen,
-    some_noun,
-    some_nouns,
-    some_quantity,
-    two_nouns,
+    require_quantity,
 )
 from modelserver.world.scenes.things import BOX, FLAG, PATTERNS, Thing
 
@@ -36,9 +36,9 @@ SPATIAL = ("left of", "right of", "directly above", "directly below", "touching"
 
 def _exist_side(rng: random.Random, pair: Pair) -> Claim:
     side = rng.choice(SIDES)
-    noun = some_noun(rng, pair, SIDES.index(side))
+    noun = draw_noun(rng, pair, SIDES.index(side))
     return claim(
-        call("exist", in_image(side, noun.find(1))),
+        call("exist", limit_to_image(side, noun.find(1))),
         f"There is {noun.a()} in the {side} image.",
         f"The {side} image contains {noun.a()}.",
         f"{noun.a()} can be seen in the image on the {side}.",
@@ -47,11 +47,11 @@ def _exist_side(rng: random.Random, pair: Pair) -> Claim:
 
 def _count_side(rng: random.Random, pair: Pair) -> Claim:
     side = rng.choice(SIDES)
-    noun = some_noun(rng, pair)
-    quantity = some_quantity(rng, seen(noun, pair, side))
+    noun = draw_noun(rng, pair)
+    quantity = require_quantity(rng, count_in_image(noun, pair, side))
     what = quantity.of(noun)
     return claim(
-        quantity.holds(in_image(side, noun.find(quantity.number))),
+        quantity.compare_count(limit_to_image(side, noun.find(quantity.number))),
         f"There {quantity.be} {what} in the {side} image.",
         f"The {side} image shows {what}.",
         f"In the image on the {side} there {quantity.be} {what}.",
@@ -59,11 +59,11 @@ def _count_side(rng: random.Random, pair: Pair) -> Claim:
 
 
 def _count_total(rng: random.Random, pair: Pair) -> Claim:
-    noun = some_noun(rng, pair)
-    quantity = some_quantity(rng, len(noun.among(pair)))
+    noun = draw_noun(rng, pair)
+    quantity = require_quantity(rng, len(noun.select_fitting(pair)))
     what = quantity.of(noun)
     return claim(
-        quantity.holds(noun.find(quantity.number)),
+        quantity.compare_count(noun.find(quantity.number)),
         f"There {quantity.be} {what} in the two images together.",
         f"Taken together, the two images show {what}.",
         f"Across both images there {quantity.be} {what} in total.",
@@ -71,9 +71,9 @@ def _count_total(rng: random.Random, pair: Pair) -> Claim:
 
 
 def _compare_sides(rng: random.Random, pair: Pair) -> Claim:
-    noun = some_noun(rng, pair)
-    counts = [call("count", in_image(side, noun.find())) for side in SIDES]
-    lefts, rights = (seen(noun, pair, side) for side in SIDES)
+    noun = draw_noun(rng, pair)
+    counts = [call("count", limit_to_image(side, noun.find())) for side in SIDES]
+    lefts, rights = (count_in_image(noun, pair, side) for side in SIDES)
     what = noun.say()
     if lefts == rights:
         return claim(
@@ -91,9 +91,9 @@ def _compare_sides(rng: random.Random, pair: Pair) -> Claim:
 
 
 def _compare_kinds(rng: random.Random, pair: Pair) -> Claim:
-    more, less = sorted(two_nouns(rng, pair), key=lambda noun: -len(noun.among(pair)))
+    more, less = sorted(draw_noun_pair(rng, pair), key=lambda noun: -len(noun.select_fitting(pair)))
     counts = call("count", more.find()), call("count", less.find())
-    if len(more.among(pair)) == len(less.among(pair)):
+    if len(more.select_fitting(pair)) == len(less.select_fitting(pair)):
         return claim(
             call("equal", *counts),
             f"Across both images there are exactly as many {more.say()} as {less.say()}.",
@@ -106,8 +106,8 @@ def _compare_kinds(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _each_image(rng: random.Random, pair: Pair) -> Claim:
-    what, be, statement = _some_in_an_image(rng, pair)
+def _claim_each_image(rng: random.Random, pair: Pair) -> Claim:
+    what, be, statement = _draw_noun_in_an_image(rng, pair)
     return claim(
         call("in-each-image", statement),
         f"Each image contains {what}.",
@@ -116,8 +116,8 @@ def _each_image(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _at_least_one_image(rng: random.Random, pair: Pair) -> Claim:
-    what, be, statement = _some_in_an_image(rng, pair)
+def _claim_any_image(rng: random.Random, pair: Pair) -> Claim:
+    what, be, statement = _draw_noun_in_an_image(rng, pair)
     return claim(
         call("in-at-least-one-image", statement),
         f"At least one of the images contains {what}.",
@@ -125,24 +125,24 @@ def _at_least_one_image(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _some_in_an_image(rng: random.Random, pair: Pair) -> tuple[str, str, Call]:
+def _draw_noun_in_an_image(rng: random.Random, pair: Pair) -> tuple[str, str, Call]:
     """Return a noun with how many of it an image has, its verb and program."""
-    noun = some_noun(rng, pair)
-    n = seen(noun, pair, rng.choice(SIDES))
+    noun = draw_noun(rng, pair)
+    n = count_in_image(noun, pair, rng.choice(SIDES))
     quantity = None if rng.random() < 0.4 else draw_quantity(rng, n)
     if quantity is None:
         return noun.a(), "is", call("exist", noun.find(1))
-    return quantity.of(noun), quantity.be, quantity.holds(noun.find(quantity.number))
+    return quantity.of(noun), quantity.be, quantity.compare_count(noun.find(quantity.number))
 
 
-def _one_other(rng: random.Random, pair: Pair) -> Claim:
+def _claim_image_contrast(rng: random.Random, pair: Pair) -> Claim:
     here = rng.choice((0, 1))
-    noun, there = some_nouns(rng, pair, here, 1 - here)
+    noun, there = draw_nouns(rng, pair, here, 1 - here)
     if noun == there:
         raise NoClaim
-    quantity = some_quantity(rng, seen(noun, pair, SIDES[here]), least=1)
-    first = quantity.holds(in_image("one", noun.find(quantity.number)))
-    second = call("exist", in_image("other", there.find(1)))
+    quantity = require_quantity(rng, count_in_image(noun, pair, SIDES[here]), least=1)
+    first = quantity.compare_count(limit_to_image("one", noun.find(quantity.number)))
+    second = call("exist", limit_to_image("other", there.find(1)))
     return claim(
         call("in-one-other-image", call("and", first, second)),
         f"One image contains {quantity.of(noun)} and the other image contains {there.a()}.",
@@ -150,35 +150,37 @@ def _one_other(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _and(rng: random.Random, pair: Pair) -> Claim:
-    left, right = some_nouns(rng, pair, 0, 1)
+def _claim_both_sides(rng: random.Random, pair: Pair) -> Claim:
+    left, right = draw_nouns(rng, pair, 0, 1)
     return claim(
-        call("and", *_one_on_each_side(left, right)),
+        call("and", *_build_existence_calls(left, right)),
         f"There is {left.a()} in the left image and {right.a()} in the right image.",
         f"The left image contains {left.a()}, and the right image contains {right.a()}.",
     )
 
 
-def _or(rng: random.Random, pair: Pair) -> Claim:
+def _claim_either_side(rng: random.Random, pair: Pair) -> Claim:
     """Say that at least one of two things is there; exactly one is."""
-    left, right = some_nouns(rng, pair, None, None)
-    if bool(seen(left, pair, "left")) == bool(seen(right, pair, "right")):
+    left, right = draw_nouns(rng, pair, None, None)
+    if bool(count_in_image(left, pair, "left")) == bool(count_in_image(right, pair, "right")):
         raise NoClaim
     return claim(
-        call("or", *_one_on_each_side(left, right)),
+        call("or", *_build_existence_calls(left, right)),
         f"There is {left.a()} in the left image or {right.a()} in the right image, or both.",
         f"The left image contains {left.a()}, or the right image contains {right.a()}, or both do.",
     )
 
 
-def _one_on_each_side(*nouns: Noun) -> list[Call]:
-    return [call("exist", in_image(side, noun.find(1))) for side, noun in zip(SIDES, nouns, strict=True)]
+def _build_existence_calls(*nouns: Noun) -> list[Call]:
+    return [
+        call("exist", limit_to_image(side, noun.find(1))) for side, noun in zip(SIDES, nouns, strict=True)
+    ]
 
 
-def _related(rng: random.Random, pair: Pair) -> tuple[str, Thing, Thing]:
+def _pick_related_pair(rng: random.Random, pair: Pair) -> tuple[str, Thing, Thing]:
     relation = rng.choice(SPATIAL)
     shapes = [t for t in pair if t.is_shape]
-    pairs = [(one, other) for one in shapes for other in shapes if holds(relation, one, other)]
+    pairs = [(one, other) for one in shapes for other in shapes if check_relation(relation, one, other)]
     return (relation, *pick(rng, pairs))
 
 
@@ -187,31 +189,31 @@ def _relation_text(relation: str) -> str:
 
 
 def _relation_side(rng: random.Random, pair: Pair) -> Claim:
-    relation, thing, second_thing = _related(rng, pair)
+    relation, thing, second_thing = _pick_related_pair(rng, pair)
     side, a, b = SIDES[thing.image], describe(rng, thing), describe(rng, second_thing)
     words = _relation_text(relation)
     related = call("with-relation", a.find(1), b.find(1), argument=relation)
     return claim(
-        call("exist", in_image(side, related)),
+        call("exist", limit_to_image(side, related)),
         f"In the {side} image there is {a.a()} {words} {b.a()}.",
         f"The {side} image contains {a.a()} that is {words} {b.a()}.",
     )
 
 
 def _relation_count(rng: random.Random, pair: Pair) -> Claim:
-    return _counted_related(rng, pair, *_related(rng, pair))
+    return _claim_related_count(rng, pair, *_pick_related_pair(rng, pair))
 
 
-def _inside_count(rng: random.Random, pair: Pair) -> Claim:
+def _claim_inside_count(rng: random.Random, pair: Pair) -> Claim:
     shape = pick(rng, [t for t in pair if t.is_shape and t.holder is not None])
-    return _counted_related(rng, pair, "inside", shape, _holder(shape, pair))
+    return _claim_related_count(rng, pair, "inside", shape, _holder(shape, pair))
 
 
 def _holder(held: Thing, pair: Pair) -> Thing:
     return next(thing for thing in pair if thing.number == held.holder)
 
 
-def _counted_related(rng: random.Random, pair: Pair, relation: str, thing: Thing, other: Thing) -> Claim:
+def _claim_related_count(rng: random.Random, pair: Pair, relation: str, thing: Thing, other: Thing) -> Claim:
     a, b = describe(rng, thing), describe(rng, other)
     nodes = {n: call("with-relation", a.find(n), b.find(1), argument=relation) for n in (1, 2)}
     words = f"{_relation_text(relation)} {b.a()}"
@@ -219,10 +221,10 @@ def _counted_related(rng: random.Random, pair: Pair, relation: str, thing: Thing
         related = things_of(nodes[2], pair)
     except Unclear as error:
         raise NoClaim from error
-    quantity = some_quantity(rng, len(related), least=1)
+    quantity = require_quantity(rng, len(related), least=1)
     what = quantity.of(a)
     return claim(
-        quantity.holds(nodes[1 if quantity.number == 1 else 2]),
+        quantity.compare_count(nodes[1 if quantity.number == 1 else 2]),
         f"Across both images, {what} {quantity.be} {words}.",
         f"There {quantity.be} {what} {words}, counted over both images.",
     )
@@ -236,25 +238,27 @@ def _contents(rng: random.Random, pair: Pair) -> Claim:
     if not inside:
         raise NoClaim
     word = adjective(rng, list(inside))
-    quantity = some_quantity(rng, sum(thing.looks(word) for thing in inside))
+    quantity = require_quantity(rng, sum(thing.looks(word) for thing in inside))
     return claim(
-        quantity.holds(call("filter", contents, argument=word)),
+        quantity.compare_count(call("filter", contents, argument=word)),
         f"Of all {INSIDE_WORDS} {noun.say()}, {quantity.words} {quantity.be} {word}.",
         f"Among the {INSIDE_WORDS} {noun.say()}, {quantity.words} {quantity.be} {word}.",
         supposes=contents,
     )
 
 
-def _all_alike(rng: random.Random, pair: Pair) -> Claim:
+def _claim_all_alike(rng: random.Random, pair: Pair) -> Claim:
     """Say that all of a kind in one image share a colour, pattern or size."""
     side = rng.choice(SIDES)
-    noun = some_noun(rng, pair, SIDES.index(side))
-    things = [t for t in noun.among(pair) if SIDES[t.image] == side]
+    noun = draw_noun(rng, pair, SIDES.index(side))
+    things = [t for t in noun.select_fitting(pair) if SIDES[t.image] == side]
     word = adjective(rng, things)
     if word in noun.adjectives or not all(thing.looks(word) for thing in things):
         raise NoClaim
     all_nodes = noun.find()
-    whole, part = (in_image(side, node) for node in (all_nodes, call("filter", all_nodes, argument=word)))
+    whole, part = (
+        limit_to_image(side, node) for node in (all_nodes, call("filter", all_nodes, argument=word))
+    )
     what = noun.say()
     return claim(
         call("equal", call("count", whole), call("count", part)),
@@ -264,22 +268,24 @@ def _all_alike(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _with_flag(rng: random.Random, pair: Pair) -> Claim:
+def _claim_flag(rng: random.Random, pair: Pair) -> Claim:
     flag = pick(rng, [t for t in pair if t.kind == FLAG])
     side, box = SIDES[flag.image], describe(rng, _holder(flag, pair))
     flagged = call("filter", call("project", box.find(1), argument=FLAG_WORDS), argument=flag.colour)
     words = Noun(FLAG_WORDS, (flag.colour,)).a()
     related = call("with-relation", box.find(1), flagged, argument="with")
     return claim(
-        call("exist", in_image(side, related)),
+        call("exist", limit_to_image(side, related)),
         f"The {side} image contains {box.a()} with {words}.",
         f"There is {box.a()} with {words} in the {side} image.",
     )
 
 
-def _summed(rng: random.Random, pair: Pair) -> Claim:
-    first, second = two_nouns(rng, pair)
-    quantity = some_quantity(rng, len(first.among(pair)) + len(second.among(pair)), least=2)
+def _claim_sum(rng: random.Random, pair: Pair) -> Claim:
+    first, second = draw_noun_pair(rng, pair)
+    quantity = require_quantity(
+        rng, len(first.select_fitting(pair)) + len(second.select_fitting(pair)), least=2
+    )
     if quantity.number < 2:
         raise NoClaim
     total = call("sum", call("count", first.find()), call("count", second.find()))
@@ -292,12 +298,12 @@ def _summed(rng: random.Random, pair: Pair) -> Claim:
 
 
 def _difference(rng: random.Random, pair: Pair) -> Claim:
-    noun = some_noun(rng, pair)
+    noun = draw_noun(rng, pair)
     more, less = rng.choice((SIDES, SIDES[::-1]))
-    n = seen(noun, pair, more) - seen(noun, pair, less)
+    n = count_in_image(noun, pair, more) - count_in_image(noun, pair, less)
     if not 1 <= n <= 9:
         raise NoClaim
-    sides = (call("count", in_image(side, noun.find(n))) for side in (more, less))
+    sides = (call("count", limit_to_image(side, noun.find(n))) for side in (more, less))
     what = f"{noun.number(n).replace(' ', ' more ', 1)}"
     return claim(
         call("equal", call("difference", *sides), call(str(n))),
@@ -307,14 +313,14 @@ def _difference(rng: random.Random, pair: Pair) -> Claim:
 
 
 def _times(rng: random.Random, pair: Pair) -> Claim:
-    noun = some_noun(rng, pair)
+    noun = draw_noun(rng, pair)
     more, less = rng.choice((SIDES, SIDES[::-1]))
-    many, few = seen(noun, pair, more), seen(noun, pair, less)
+    many, few = count_in_image(noun, pair, more), count_in_image(noun, pair, less)
     factor = many // few if few else 0
     if factor not in (2, 3) or many != factor * few:
         raise NoClaim
     times, what = {2: "twice", 3: "three times"}[factor], noun.say()
-    sides = [in_image(side, noun.find()) for side in (more, less)]
+    sides = [limit_to_image(side, noun.find()) for side in (more, less)]
     ratio = call("division", *(call("count", side) for side in sides))
     return claim(
         call("equal", ratio, call(str(factor))),
@@ -324,22 +330,22 @@ def _times(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _both_words(rng: random.Random, pair: Pair) -> Claim:
+def _claim_both_words(rng: random.Random, pair: Pair) -> Claim:
     thing = rng.choice([t for t in pair if t.is_shape])
     words = [thing.size, *([thing.pattern] if thing.pattern != PATTERNS[0] else []), thing.colour]
     first, second = rng.sample(words, 2)
     noun = Noun(rng.choice(("shape", thing.kind)))
     parts = [Noun(noun.noun, (word,)) for word in (first, second)]
-    quantity = some_quantity(rng, len(Noun(noun.noun, (first, second)).among(pair)), least=1)
+    quantity = require_quantity(rng, len(Noun(noun.noun, (first, second)).select_fitting(pair)), least=1)
     what, be = quantity.of(noun), quantity.be
     return claim(
-        quantity.holds(call("intersect", *(part.find(quantity.number) for part in parts))),
+        quantity.compare_count(call("intersect", *(part.find(quantity.number) for part in parts))),
         f"Across both images there {be} {what} that {be} both {first} and {second}.",
         f"The two images together show {what} that {be} both {first} and {second}.",
     )
 
 
-def _but_not(rng: random.Random, pair: Pair) -> Claim:
+def _claim_but_not(rng: random.Random, pair: Pair) -> Claim:
     side = rng.choice(SIDES)
     noun = describe(rng, pick(rng, [t for t in pair if t.is_shape and SIDES[t.image] == side]))
     word = adjective(rng, [t for t in pair if t.is_shape])
@@ -348,7 +354,7 @@ def _but_not(rng: random.Random, pair: Pair) -> Claim:
     node = noun.find(1)
     rest = call("discard", node, call("filter", node, argument=word))
     return claim(
-        call("exist", in_image(side, rest)),
+        call("exist", limit_to_image(side, rest)),
         f"There is {noun.a()} in the {side} image that is not {word}.",
         f"The {side} image contains {noun.a()} that is not {word}.",
     )
@@ -360,20 +366,20 @@ KINDS_OF_CLAIMS: dict[str, Callable[[random.Random, Pair], Claim]] = {
     "count-over-both": _count_total,
     "compare-images": _compare_sides,
     "compare-kinds": _compare_kinds,
-    "each-image": _each_image,
-    "at-least-one-image": _at_least_one_image,
-    "one-other-image": _one_other,
-    "and": _and,
-    "or": _or,
+    "each-image": _claim_each_image,
+    "at-least-one-image": _claim_any_image,
+    "one-other-image": _claim_image_contrast,
+    "and": _claim_both_sides,
+    "or": _claim_either_side,
     "relation": _relation_side,
     "count-related": _relation_count,
-    "count-inside": _inside_count,
+    "count-inside": _claim_inside_count,
     "contents": _contents,
-    "all": _all_alike,
-    "flag": _with_flag,
-    "sum": _summed,
+    "all": _claim_all_alike,
+    "flag": _claim_flag,
+    "sum": _claim_sum,
     "difference": _difference,
     "times": _times,
-    "both": _both_words,
-    "not": _but_not,
+    "both": _claim_both_words,
+    "not": _claim_but_not,
 }

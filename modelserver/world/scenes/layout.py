@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from modelserver.world.scenes.relations import contact, gap, inside, still_seen
+from modelserver.world.scenes.relations import compute_visible_shares, contact, gap, is_inside
 from modelserver.world.scenes.things import (
     APART,
     BOX,
@@ -63,13 +63,13 @@ def lay_out(rng: random.Random, choices: Palette) -> Pair:
         if boxes:
             _put_box(things, rng, choices, image)
         for _ in range(rng.randint(4, 7)):
-            placement = rng.choice((_free, _free, _free, _beside, _above))
+            placement = rng.choice((_free, _free, _free, _position_beside, _position_above))
             shape = _shape(rng, choices, len(things), image)
             _ = _put(things, rng, shape, placement) or _put(things, rng, shape, _free)
     return tuple(things)
 
 
-def sound(pair: Pair, thing: Thing) -> bool:
+def has_valid_position(pair: Pair, thing: Thing) -> bool:
     """Return True if a thing is in its image and clear of or touching others."""
     left, top, right, bottom = thing.bounds
     if left < MARGIN or top < MARGIN or right > WIDTH - MARGIN or bottom > HEIGHT - MARGIN:
@@ -78,7 +78,7 @@ def sound(pair: Pair, thing: Thing) -> bool:
     if not all(_clear(thing, other) for other in others if not (thing.is_shape and other.is_shape)):
         return False
     shapes = [other for other in others if other.is_shape] if thing.is_shape else []
-    return _in_one_contact(pair, thing, shapes)
+    return _has_limited_contact(pair, thing, shapes)
 
 
 def _clear(thing: Thing, other: Thing) -> bool:
@@ -88,11 +88,11 @@ def _clear(thing: Thing, other: Thing) -> bool:
     """
     for held, holder in ((thing, other), (other, thing)):
         if held.is_shape and held.holder == holder.number:
-            return inside(held, holder)
+            return is_inside(held, holder)
     return {thing.kind, other.kind} == {FLAG, BOX} or gap(thing, other) >= APART
 
 
-def _in_one_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
+def _has_limited_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
     """Return True if the shape and its neighbours touch at most one other.
 
     Heaps are hard to read.
@@ -105,16 +105,16 @@ def _in_one_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
         met = met if relation == "apart" else (other, relation)
     if met is None:
         return True
-    if met[1] == "overlapping" and not _told_apart(*sorted((thing, met[0]), key=pair.index)):
+    if met[1] == "overlapping" and not _can_distinguish(*sorted((thing, met[0]), key=pair.index)):
         return False
-    return _alone(met[0], shapes)
+    return _is_alone(met[0], shapes)
 
 
-def _alone(shape: Thing, others: Sequence[Thing]) -> bool:
+def _is_alone(shape: Thing, others: Sequence[Thing]) -> bool:
     return all(o.number == shape.number or gap(o, shape) >= APART for o in others)
 
 
-def _told_apart(below: Thing, above: Thing) -> bool:
+def _can_distinguish(below: Thing, above: Thing) -> bool:
     """Return True if overlapping shapes can be distinguished.
 
     They differ in colour, none lies amid the other, and enough of both is visible.
@@ -122,7 +122,7 @@ def _told_apart(below: Thing, above: Thing) -> bool:
     if below.colour == above.colour:
         return False
     radii = (SIZES[below.size] + SIZES[above.size]) / 2
-    free, span = still_seen(below, above)
+    free, span = compute_visible_shares(below, above)
     return free >= FREE and span >= SEEN and math.hypot(below.x - above.x, below.y - above.y) > radii * 0.55
 
 
@@ -141,19 +141,19 @@ def _put(things: list[Thing], rng: random.Random, thing: Thing, placement: Place
     """Add the thing at the first sound position; False after `TRIES` tries."""
     for _ in range(TRIES):
         placed = placement(things, rng, thing)
-        if placed and sound((*things, placed), placed):
+        if placed and has_valid_position((*things, placed), placed):
             things.append(placed)
             return True
     return False
 
 
-def _at(thing: Thing, x: float, y: float) -> Thing:
+def _set_position(thing: Thing, x: float, y: float) -> Thing:
     return replace(thing, x=round(x, 1), y=round(y, 1))
 
 
 def _free(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
     half = SIZES[thing.size] / 2 + MARGIN
-    return _at(thing, rng.uniform(half, WIDTH - half), rng.uniform(half, HEIGHT - half))
+    return _set_position(thing, rng.uniform(half, WIDTH - half), rng.uniform(half, HEIGHT - half))
 
 
 def _neighbour(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
@@ -161,35 +161,35 @@ def _neighbour(things: list[Thing], rng: random.Random, thing: Thing) -> Thing |
     return rng.choice(loose) if loose else None
 
 
-def _beside(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
+def _position_beside(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
     """Place a shape so that it just touches another one, or overlaps it."""
     other = _neighbour(things, rng, thing)
-    if other is None or not _alone(other, [t for t in things if t.is_shape and t.image == other.image]):
+    if other is None or not _is_alone(other, [t for t in things if t.is_shape and t.image == other.image]):
         return None
     angle, low, high = rng.uniform(0, 2 * math.pi), 0.0, 80.0
     across, down = math.cos(angle), math.sin(angle)
     for _ in range(8):  # halve the way between meeting and not meeting
         middle = (low + high) / 2
-        met = gap(_at(thing, other.x + middle * across, other.y + middle * down), other) < 1
+        met = gap(_set_position(thing, other.x + middle * across, other.y + middle * down), other) < 1
         low, high = (middle, high) if met else (low, middle)
     distance = low * rng.choice((1, 0.66))
-    return _at(thing, other.x + distance * across, other.y + distance * down)
+    return _set_position(thing, other.x + distance * across, other.y + distance * down)
 
 
-def _above(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
+def _position_above(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
     other = _neighbour(things, rng, thing)
     if other is None:
         return None
     distance = (SIZES[thing.size] + SIZES[other.size]) / 2 + rng.uniform(10, 40)
-    return _at(thing, other.x + rng.uniform(-6, 6), other.y + rng.choice((-1, 1)) * distance)
+    return _set_position(thing, other.x + rng.uniform(-6, 6), other.y + rng.choice((-1, 1)) * distance)
 
 
-def _inside(box: Thing) -> Place:
+def _make_inside_positioner(box: Thing) -> Place:
     def place_inside(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
         half = SIZES[thing.size] / 2 + APART
         wide, high = max(box.width / 2 - half, 1), max(box.height / 2 - half, 1)
         held = replace(thing, holder=box.number)
-        return _at(held, box.x + rng.uniform(-wide, wide), box.y + rng.uniform(-high, high))
+        return _set_position(held, box.x + rng.uniform(-wide, wide), box.y + rng.uniform(-high, high))
 
     return place_inside
 
@@ -205,7 +205,7 @@ def _put_box(things: list[Thing], rng: random.Random, choices: Palette, image: i
         things.append(_flag(rng, choices, box, len(things)))
     for _ in range(rng.choice((0, 1, 2, 2, 3))):
         shape = replace(_shape(rng, choices, len(things), image), size=rng.choice(("small", "small", "big")))
-        _put(things, rng, shape, _inside(box))
+        _put(things, rng, shape, _make_inside_positioner(box))
 
 
 def _flag(rng: random.Random, choices: Palette, box: Thing, number: int) -> Thing:
@@ -244,13 +244,17 @@ def _move(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pai
         return None
     rest = [t for t in pair if t.number != thing.number]
     moved = replace(thing, holder=None)
-    return tuple(rest) if _put(rest, rng, moved, rng.choice((_free, _beside, _above))) else None
+    return (
+        tuple(rest)
+        if _put(rest, rng, moved, rng.choice((_free, _position_beside, _position_above)))
+        else None
+    )
 
 
 def _add(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
     things = list(pair)
     number = max(t.number for t in pair) + 1
-    placement = _inside(thing) if thing.kind == BOX else _free
+    placement = _make_inside_positioner(thing) if thing.kind == BOX else _free
     added = _shape(rng, choices, number, thing.image)
     return tuple(things) if _put(things, rng, added, placement) else None
 
@@ -258,7 +262,7 @@ def _add(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair
 def _swap(pair: Pair, thing: Thing, **changes: str) -> Pair | None:
     changed = replace(thing, **changes)  # type: ignore[arg-type]
     after = tuple(changed if t.number == thing.number else t for t in pair)
-    return after if changed != thing and sound(after, changed) else None
+    return after if changed != thing and has_valid_position(after, changed) else None
 
 
 CHANGES: dict[str, Callable[[Pair, random.Random, Palette, Thing], Pair | None]] = {

@@ -13,8 +13,8 @@ from functools import partial
 
 from modelserver.world.calls import Call
 from modelserver.world.scenes.layout import Pair
-from modelserver.world.scenes.nouns import FLAG_WORDS, INSIDE_WORDS, matches
-from modelserver.world.scenes.relations import holds
+from modelserver.world.scenes.nouns import FLAG_WORDS, INSIDE_WORDS, can_describe
+from modelserver.world.scenes.relations import check_relation
 from modelserver.world.scenes.things import FLAG, Thing
 
 Value = bool | int | float | Pair
@@ -45,7 +45,9 @@ def evaluate(node: Call, pair: Pair) -> Value:
     if node.module == "exist":
         return bool(things_of(node.children[0], pair))
     if node.module in IMAGES:
-        return IMAGES[node.module](evaluate(node.children[0], part) for part in _alone(node.module, pair))
+        return IMAGES[node.module](
+            evaluate(node.children[0], part) for part in _list_image_cases(node.module, pair)
+        )
     left, right = (evaluate(child, pair) for child in node.children)
     if node.module == "division" and not right:
         raise Unclear("nothing to compare with")
@@ -71,38 +73,38 @@ IMAGES: dict[str, Callable[..., bool]] = {
 }
 
 
-def _alone(module: str, pair: Pair) -> list[Pair]:
+def _list_image_cases(module: str, pair: Pair) -> list[Pair]:
     """Return the pairs on which to try a statement about images.
 
     These are each image alone, or both ways round.
     """
     if module == "in-one-other-image":
         return [pair, tuple(replace(thing, image=1 - thing.image) for thing in pair)]
-    return [_of_image(pair, 0), _of_image(pair, 1)]
+    return [_select_image(pair, 0), _select_image(pair, 1)]
 
 
-def _of_image(things: Pair, image: int) -> Pair:
+def _select_image(things: Pair, image: int) -> Pair:
     return tuple(thing for thing in things if thing.image == image)
 
 
 def _find(node: Call, pair: Pair) -> Pair:
     assert node.argument
-    return tuple(thing for thing in pair if matches(node.argument, thing))
+    return tuple(thing for thing in pair if can_describe(node.argument, thing))
 
 
 def _filter(node: Call, pair: Pair) -> Pair:
     assert node.argument
-    return tuple(thing for thing in things_of(node.children[0], pair) if matches(node.argument, thing))
+    return tuple(thing for thing in things_of(node.children[0], pair) if can_describe(node.argument, thing))
 
 
-def _kept(node: Call, pair: Pair, test: Callable[[Thing, Pair], bool]) -> Pair:
+def _filter_first_child(node: Call, pair: Pair, test: Callable[[Thing, Pair], bool]) -> Pair:
     """Return the first child's things that pass a test with the second's."""
     ones, others = (things_of(child, pair) for child in node.children)
     return tuple(one for one in ones if test(one, others))
 
 
-def _in_relation(relation: str, thing: Thing, others: Pair) -> bool:
-    answers = [holds(relation, thing, other) for other in others]
+def _is_in_relation(relation: str, thing: Thing, others: Pair) -> bool:
+    answers = [check_relation(relation, thing, other) for other in others]
     if None in answers:  # even if another answer would settle it: nobody should have to weigh it
         raise Unclear(relation)
     return True in answers
@@ -117,14 +119,16 @@ def _project(node: Call, pair: Pair) -> Pair:
 OBJECTS: dict[str, Callable[[Call, Pair], Pair]] = {
     "find": _find,
     "filter": _filter,
-    "with-relation": lambda node, pair: _kept(node, pair, partial(_in_relation, str(node.argument))),
+    "with-relation": lambda node, pair: _filter_first_child(
+        node, pair, partial(_is_in_relation, str(node.argument))
+    ),
     "project": _project,
-    "intersect": lambda node, pair: _kept(node, pair, lambda thing, others: thing in others),
-    "discard": lambda node, pair: _kept(node, pair, lambda thing, others: thing not in others),
-    "in-left-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),
-    "in-right-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 1),
-    "in-one-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),
-    "in-other-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 1),
+    "intersect": lambda node, pair: _filter_first_child(node, pair, lambda thing, others: thing in others),
+    "discard": lambda node, pair: _filter_first_child(node, pair, lambda thing, others: thing not in others),
+    "in-left-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 0),
+    "in-right-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 1),
+    "in-one-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 0),
+    "in-other-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 1),
 }
 CHOOSE = frozenset({"filter", "with-relation", "intersect", "discard"})
 LINK = frozenset({"project"})

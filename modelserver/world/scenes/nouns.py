@@ -13,16 +13,16 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 FLAG_WORDS, INSIDE_WORDS = "flag", "shapes inside"
 
 
-def plural(noun: str) -> str:
+def pluralise(noun: str) -> str:
     """Return the plural of a noun."""
     return noun + ("es" if noun.endswith(("s", "x")) else "s")
 
 
 KINDS = {kind: frozenset({kind}) for kind in (*SHAPES, BOX, FLAG)} | {"shape": frozenset(SHAPES)}
-KINDS |= {plural(noun): kinds for noun, kinds in KINDS.items()}
+KINDS |= {pluralise(noun): kinds for noun, kinds in KINDS.items()}
 
 
-def matches(word: str, thing: Thing) -> bool:
+def can_describe(word: str, thing: Thing) -> bool:
     """Return True if an adjective or noun, in either number, fits a thing."""
     return thing.kind in KINDS[word] if word in KINDS else thing.looks(word)
 
@@ -39,9 +39,9 @@ class Noun:
 
         ``n`` decides between singular and plural.
         """
-        return self.filtered(call("find", argument=self.noun if n == 1 else plural(self.noun)))
+        return self.add_filters(call("find", argument=self.noun if n == 1 else pluralise(self.noun)))
 
-    def filtered(self, node: Call) -> Call:
+    def add_filters(self, node: Call) -> Call:
         """Return a filter of the node for each adjective."""
         for adjective in reversed(self.adjectives):
             node = call("filter", node, argument=adjective)
@@ -49,7 +49,7 @@ class Noun:
 
     def say(self, n: int = 2) -> str:
         """``red stars``, or ``red star`` for one."""
-        return " ".join((*self.adjectives, self.noun if n == 1 else plural(self.noun)))
+        return " ".join((*self.adjectives, self.noun if n == 1 else pluralise(self.noun)))
 
     def a(self) -> str:
         """``a red star``, ``an orange star``."""
@@ -60,9 +60,9 @@ class Noun:
         """``one red star``, ``two red stars``, ``no red stars``."""
         return f"{NUMBERS[n]} {self.say(n)}"
 
-    def among(self, pair: Pair) -> list[Thing]:
+    def select_fitting(self, pair: Pair) -> list[Thing]:
         """Return the things that the noun fits."""
-        return [t for t in pair if all(matches(word, t) for word in (*self.adjectives, self.noun))]
+        return [t for t in pair if all(can_describe(word, t) for word in (*self.adjectives, self.noun))]
 
 
 def describe(rng: random.Random, thing: Thing) -> Noun:

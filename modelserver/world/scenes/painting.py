@@ -28,7 +28,7 @@ def draw_ground(rng: random.Random) -> tuple[str, int]:
 
 def paint(things: Sequence[Thing], ground: str, tint: int) -> Image.Image:
     """Draw the things of one image in order, `WIDTH` × `HEIGHT` RGB."""
-    canvas = _ground(ground, tint).copy()
+    canvas = _paint_ground(ground, tint).copy()
     for thing in things:
         if thing.kind == BOX:
             _paint_box(canvas, thing)
@@ -40,7 +40,7 @@ def paint(things: Sequence[Thing], ground: str, tint: int) -> Image.Image:
 
 
 @cache
-def _ground(name: str, tint: int) -> Image.Image:
+def _paint_ground(name: str, tint: int) -> Image.Image:
     """Return a background at drawing size; its texture stays pale."""
     wide, high = WIDTH * FINER, HEIGHT * FINER
     x, y = np.arange(wide)[None], np.arange(high)[:, None]
@@ -82,12 +82,12 @@ def _mixed(colour: Colour, other: Colour, share: float) -> Colour:
     return red, green, blue
 
 
-def _dark(colour: str) -> Colour:
+def _darken(colour: str) -> Colour:
     return _mixed(COLOURS[colour], (0, 0, 0), 0.45)
 
 
 def _paint_shape(canvas: Image.Image, thing: Thing) -> None:
-    points = [(x * FINER, y * FINER) for x, y in thing.placed(corners(thing.kind)).tolist()]
+    points = [(x * FINER, y * FINER) for x, y in thing.transform_points(corners(thing.kind)).tolist()]
     left, top = (int(v * FINER) for v in thing.bounds[:2])
     right, bottom = (int(v * FINER) + 2 for v in thing.bounds[2:])
     mask = Image.new("L", (right - left, bottom - top))
@@ -95,14 +95,14 @@ def _paint_shape(canvas: Image.Image, thing: Thing) -> None:
     canvas.paste(_fill(thing.colour, thing.pattern).crop((0, 0, *mask.size)), (left, top), mask)
     around = [*points, points[0], points[1]]
     joint = "curve" if len(points) < SMOOTH else None
-    ImageDraw.Draw(canvas).line(around, _dark(thing.colour), round(STROKE * FINER), joint=joint)
+    ImageDraw.Draw(canvas).line(around, _darken(thing.colour), round(STROKE * FINER), joint=joint)
 
 
 def _paint_box(canvas: Image.Image, box: Thing) -> None:
     edges = tuple(v * FINER for v in box.bounds)
     draw = ImageDraw.Draw(canvas)
     pale = _mixed(COLOURS[box.colour], (255, 255, 255), 0.88)
-    draw.rounded_rectangle(edges, 5 * FINER, pale, _dark(box.colour), 6 * FINER)
+    draw.rounded_rectangle(edges, 5 * FINER, pale, _darken(box.colour), 6 * FINER)
     inner = tuple(v * FINER + d * FINER for v, d in zip(box.bounds, (1.2, 1.2, -1.2, -1.2), strict=True))
     draw.rounded_rectangle(inner, 4 * FINER, None, COLOURS[box.colour], round(3.6 * FINER))
 
@@ -112,5 +112,5 @@ def _paint_flag(canvas: Image.Image, flag: Thing) -> None:
     draw = ImageDraw.Draw(canvas)
     cloth = [(left, top), (right, top + (bottom - top) * 0.3), (left, top + (bottom - top) * 0.6)]
     draw.polygon(cloth, COLOURS[flag.colour])
-    draw.line([*cloth, cloth[0], cloth[1]], _dark(flag.colour), round(1.2 * FINER), joint="curve")
+    draw.line([*cloth, cloth[0], cloth[1]], _darken(flag.colour), round(1.2 * FINER), joint="curve")
     draw.rectangle((left, top, left + 2.5 * FINER, bottom), (84, 74, 66))

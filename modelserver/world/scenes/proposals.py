@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from modelserver.world.items import whole
+from modelserver.world.items import write_whole
 from modelserver.world.scenes.gold import fractions
 from modelserver.world.scenes.scene import Scene
 from modelserver.world.scenes.things import HEIGHT, WIDTH
@@ -37,9 +37,9 @@ def propose(scene: Scene, image: int) -> list[Box]:
     """Return an image's boxes as fractions: left, top, right, bottom."""
     rng = random.Random(f"proposals/{scene.name}/{image}")
     own = [_box(fractions(thing)) for thing in scene.pair if thing.image == image]
-    boxes = [*own, *(_shifted(box, rng) for box in own)][:PROPOSALS]
+    boxes = [*own, *(_shift_box(box, rng) for box in own)][:PROPOSALS]
     while len(boxes) < PROPOSALS:
-        box = _anywhere(rng)
+        box = _draw_box(rng)
         if all(overlap(box, thing) <= ELSEWHERE for thing in own):
             boxes.append(box)
     rng.shuffle(boxes)
@@ -73,7 +73,7 @@ def _edges(light: Numbers) -> Numbers:
     return (cells / np.where(length > 0, length, 1)).astype(np.float32)
 
 
-def written(folder: Path, split: str, n: int, scenes: Iterable[Scene]) -> Iterator[Scene]:
+def write_proposals(folder: Path, split: str, n: int, scenes: Iterable[Scene]) -> Iterator[Scene]:
     """Pass scenes on while writing their proposals; nothing stays in memory.
 
     ``SPLIT.boxes.npy`` is [n, 2, `PROPOSALS`, 4] in float32, ``SPLIT.features.npy``
@@ -81,7 +81,7 @@ def written(folder: Path, split: str, n: int, scenes: Iterable[Scene]) -> Iterat
     """
     paths = {name: folder / f"{split}.{name}" for name in ("boxes.npy", "features.npy", "proposals.json")}
     names: list[str] = []
-    with whole(paths["boxes.npy"]) as boxes_path, whole(paths["features.npy"]) as features_path:
+    with write_whole(paths["boxes.npy"]) as boxes_path, write_whole(paths["features.npy"]) as features_path:
         shape = (n, 2, PROPOSALS)
         all_boxes = _array(boxes_path, (*shape, 4), np.float32)
         all_features = _array(features_path, (*shape, FEATURES), np.float16)
@@ -94,7 +94,7 @@ def written(folder: Path, split: str, n: int, scenes: Iterable[Scene]) -> Iterat
             yield scene
         all_boxes.flush()
         all_features.flush()
-    with whole(paths["proposals.json"]) as partial:
+    with write_whole(paths["proposals.json"]) as partial:
         about = {"items": names, "images": 2, "proposals": PROPOSALS, "features": FEATURES}
         partial.write_text(json.dumps(about) + "\n", encoding="utf-8")
 
@@ -109,13 +109,13 @@ def _box(edges: list[float]) -> Box:
     return left, top, right, bottom
 
 
-def _shifted(box: Box, rng: random.Random) -> Box:
+def _shift_box(box: Box, rng: random.Random) -> Box:
     wide, high = (box[2] - box[0]) * SHIFT, (box[3] - box[1]) * SHIFT
     moved = (edge + rng.uniform(-1, 1) * by for edge, by in zip(box, (wide, high) * 2, strict=True))
     return _box([round(min(max(edge, 0), 1), 5) for edge in moved])
 
 
-def _anywhere(rng: random.Random) -> Box:
+def _draw_box(rng: random.Random) -> Box:
     wide, high = (math.exp(rng.uniform(math.log(24), math.log(130))) / side for side in (WIDTH, HEIGHT))
     left, top = rng.uniform(0, 1 - wide), rng.uniform(0, 1 - high)
     return _box([round(edge, 5) for edge in (left, top, left + wide, top + high)])

@@ -40,23 +40,23 @@ def contact(first: Thing, second: Thing) -> str | None:
         return None if nested else "apart"
     if distance > TOGETHER:
         return None
-    within = [_drawn_in(thing) for thing in (first, second)]
+    within = [_shrink_outline(thing) for thing in (first, second)]
     return "overlapping" if _distance(*within) <= TOGETHER else "touching"
 
 
-def inside(first: Thing, second: Thing) -> bool:
+def is_inside(first: Thing, second: Thing) -> bool:
     """Return True if the outline is in the other's rectangle, off its edge."""
     left, top, right, bottom = second.bounds
     x, y = first.outline[:, 0], first.outline[:, 1]
     return bool(min(x.min() - left, right - x.max(), y.min() - top, bottom - y.max()) >= APART)
 
 
-def still_seen(below: Thing, above: Thing) -> tuple[float, float]:
+def compute_visible_shares(below: Thing, above: Thing) -> tuple[float, float]:
     """Return the free share of the lower outline, and of its rectangle.
 
     The second is the share of the rectangle that the free part spans.
     """
-    free = below.outline[~_within(below.outline, above.outline)]
+    free = below.outline[~_find_points_inside(below.outline, above.outline)]
     if len(free) < 2:
         return 0.0, 0.0
     span = np.ptp(free, axis=0) / np.ptp(below.outline, axis=0)
@@ -77,12 +77,12 @@ def _to_rectangle(points: Outline, bounds: tuple[float, float, float, float]) ->
     return float(np.hypot(outside[:, 0], outside[:, 1]).min())
 
 
-def _drawn_in(thing: Thing) -> Outline:
+def _shrink_outline(thing: Thing) -> Outline:
     centre = np.array((thing.x, thing.y))
     return (thing.outline - centre) * (1 - 2 * DEEP / SIZES[thing.size]) + centre
 
 
-def _within(points: Outline, outline: Outline) -> np.ndarray:
+def _find_points_inside(points: Outline, outline: Outline) -> np.ndarray:
     """Return which points lie inside the outline.
 
     Counts the crossings of a ray to the right.
@@ -95,44 +95,44 @@ def _within(points: Outline, outline: Outline) -> np.ndarray:
     return np.asarray(((spans & (x < crossing)).sum(axis=1) % 2) == 1)
 
 
-def _left_of(first: Thing, second: Thing) -> bool | None:
+def _is_left_of(first: Thing, second: Thing) -> bool | None:
     distance = second.x - first.x
     return True if distance >= SIDEWAYS else False if distance <= 2 else None
 
 
-def _directly_above(first: Thing, second: Thing) -> bool | None:
+def _is_directly_above(first: Thing, second: Thing) -> bool | None:
     sideways, half = abs(first.x - second.x), (SIZES[first.size] + SIZES[second.size]) / 2
     if first.y >= second.y or sideways >= half:
         return False
     return True if sideways <= STRAIGHT and first.bounds[3] <= second.bounds[1] + 4 else None
 
 
-def _in_contact(kind: str) -> Callable[[Thing, Thing], bool | None]:
-    def related(first: Thing, second: Thing) -> bool | None:
+def _make_contact_check(kind: str) -> Callable[[Thing, Thing], bool | None]:
+    def is_in_contact(first: Thing, second: Thing) -> bool | None:
         contact_kind = contact(first, second)
         return contact_kind == kind if contact_kind in (kind, "apart") else None
 
-    return related
+    return is_in_contact
 
 
-def _held(first: Thing, second: Thing) -> bool:
+def _is_held(first: Thing, second: Thing) -> bool:
     return first.holder == second.number
 
 
 RELATIONS: dict[str, Callable[[Thing, Thing], bool | None]] = {
-    "left of": _left_of,
-    "right of": lambda first, second: _left_of(second, first),
-    "directly above": _directly_above,
-    "directly below": lambda first, second: _directly_above(second, first),
-    "touching": _in_contact("touching"),
-    "overlapping": _in_contact("overlapping"),
-    "inside": _held,
-    "with": lambda first, second: _held(second, first),
+    "left of": _is_left_of,
+    "right of": lambda first, second: _is_left_of(second, first),
+    "directly above": _is_directly_above,
+    "directly below": lambda first, second: _is_directly_above(second, first),
+    "touching": _make_contact_check("touching"),
+    "overlapping": _make_contact_check("overlapping"),
+    "inside": _is_held,
+    "with": lambda first, second: _is_held(second, first),
 }
 """Relations that `with-relation` may ask about, by the words of the sentence; the two things differ."""
 
 
-def holds(relation: str, first: Thing, second: Thing) -> bool | None:
+def check_relation(relation: str, first: Thing, second: Thing) -> bool | None:
     """Return True if the relation holds, None if unclear.
 
     Things of different images are in none.

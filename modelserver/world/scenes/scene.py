@@ -57,13 +57,13 @@ class Scene:
                     "sentence": self.kind,
                     "change": self.change,
                     "values": values(program, self.pair),
-                    "things": [_described(thing) for thing in self.pair],
+                    "things": [_build_record(thing) for thing in self.pair],
                 }
             },
         }
 
 
-def _described(thing: Thing) -> dict[str, Any]:
+def _build_record(thing: Thing) -> dict[str, Any]:
     looks = {"size": thing.size, "pattern": thing.pattern} if thing.is_shape else {}
     described = {"number": thing.number, "image": thing.image, "kind": thing.kind, "colour": thing.colour}
     return {**described, **looks, "holder": thing.holder, "box": fractions(thing)}

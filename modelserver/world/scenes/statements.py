@@ -40,7 +40,7 @@ class Claim:
     wordings: tuple[str, ...]
     supposes: tuple[Call, ...] = ()
 
-    def true_of(self, pair: Pair) -> bool:
+    def is_true_of(self, pair: Pair) -> bool:
         """Return True if the claim holds.
 
         Raises `Unclear` if two people could disagree.
@@ -74,7 +74,7 @@ class Quantity:
         none = self.comparison == "equal" and self.number == 0
         return "none" if none else f"{COMPARISONS[self.comparison]} {NUMBERS[self.number]}"
 
-    def holds(self, counted: Call) -> Call:
+    def compare_count(self, counted: Call) -> Call:
         """Return the program that compares the count with the quantity."""
         return call(self.comparison, call("count", counted), call(str(self.number)))
 
@@ -102,7 +102,7 @@ def draw_quantity(rng: random.Random, n: int, *, least: int = 0) -> Quantity | N
     return Quantity(comparison, number) if fewest <= number <= 9 else None
 
 
-def some_quantity(rng: random.Random, n: int, *, least: int = 0) -> Quantity:
+def require_quantity(rng: random.Random, n: int, *, least: int = 0) -> Quantity:
     """Return what `draw_quantity` does.
 
     Raises `NoClaim` if it returns None.
@@ -123,15 +123,15 @@ def pick(rng: random.Random, choices: Sequence[T]) -> T:
     return rng.choice(choices)
 
 
-def some_noun(rng: random.Random, pair: Pair, image: int | None = None) -> Noun:
+def draw_noun(rng: random.Random, pair: Pair, image: int | None = None) -> Noun:
     """Return a noun for a random thing, of one image or of both.
 
     Raises `NoClaim` if there is none.
     """
-    return some_nouns(rng, pair, image)[0]
+    return draw_nouns(rng, pair, image)[0]
 
 
-def some_nouns(rng: random.Random, pair: Pair, *images: int | None) -> list[Noun]:
+def draw_nouns(rng: random.Random, pair: Pair, *images: int | None) -> list[Noun]:
     """Return a noun for a random thing of each image; None stands for both.
 
     Raises `NoClaim` if one of them holds nothing.
@@ -144,12 +144,12 @@ def some_nouns(rng: random.Random, pair: Pair, *images: int | None) -> list[Noun
     return nouns
 
 
-def two_nouns(rng: random.Random, pair: Pair) -> tuple[Noun, Noun]:
+def draw_noun_pair(rng: random.Random, pair: Pair) -> tuple[Noun, Noun]:
     """Return two nouns for different kinds, in an order that "and" can join.
 
     Raises `NoClaim` if there is no such order.
     """
-    first, second = some_nouns(rng, pair, None, None)
+    first, second = draw_nouns(rng, pair, None, None)
     if first.noun == second.noun or "shape" in (first.noun, second.noun):
         raise NoClaim
     if first.adjectives and second.adjectives:
@@ -158,11 +158,11 @@ def two_nouns(rng: random.Random, pair: Pair) -> tuple[Noun, Noun]:
     return (second, first) if first.adjectives else (first, second)
 
 
-def in_image(side: str, node: Call) -> Call:
+def limit_to_image(side: str, node: Call) -> Call:
     """Return the node limited to an image, such as ``left``."""
     return call(f"in-{side}-image", node)
 
 
-def seen(noun: Noun, pair: Pair, side: str) -> int:
+def count_in_image(noun: Noun, pair: Pair, side: str) -> int:
     """Return how many of the noun's things one image holds."""
-    return sum(SIDES[thing.image] == side for thing in noun.among(pair))
+    return sum(SIDES[thing.image] == side for thing in noun.select_fitting(pair))

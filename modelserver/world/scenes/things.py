@@ -67,7 +67,7 @@ class Thing:
         """Return True if an adjective fits: a size, a pattern or a colour."""
         return word in (self.size, self.pattern, self.colour)
 
-    def placed(self, points: Outline) -> Outline:
+    def transform_points(self, points: Outline) -> Outline:
         """Turn, scale and shift points of a unit thing to this one's position.
 
         The unit thing has radius 1 around the origin.
@@ -81,12 +81,12 @@ class Thing:
     @cached_property
     def outline(self) -> Outline:
         """Points along the outline [POINTS, 2]."""
-        return self.placed(unit_outline(self.kind if self.is_shape else BOX))
+        return self.transform_points(unit_outline(self.kind if self.is_shape else BOX))
 
     @cached_property
     def bounds(self) -> tuple[float, float, float, float]:
         """Return left, top, right, bottom of what is drawn, stroke included."""
-        drawn = self.placed(corners(self.kind if self.is_shape else BOX))
+        drawn = self.transform_points(corners(self.kind if self.is_shape else BOX))
         (left, top), (right, bottom) = drawn.min(axis=0), drawn.max(axis=0)
         half = STROKE / 2
         return float(left) - half, float(top) - half, float(right) + half, float(bottom) + half

@@ -7,7 +7,7 @@ from foundation.errors import NotFound
 from jobs.base_command import JobCommand, system_name
 from predictions.actions.predictions import cancel_run
 from predictions.management.dataset_option import add_dataset, dataset_of
-from predictions.queries.predictions import progress, running_runs
+from predictions.queries.predictions import list_running_runs, progress
 
 
 class Command(JobCommand):
@@ -22,7 +22,7 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         dataset, by = dataset_of(options)
-        running = running_runs(dataset, options["system"])
+        running = list_running_runs(dataset, options["system"])
         cancelled = [run for run in running if cancel_run(run_id=run.pk, by=by)]
         if not cancelled:
             raise NotFound(f"no run of {options['system']} on {dataset.name} is under way")

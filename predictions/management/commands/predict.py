@@ -15,10 +15,10 @@ from predictions.actions.predictions import start_served_run
 from predictions.actions.saliency import start_saliency
 from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.models import Dataset, PredictionRun
-from predictions.queries.language_models import Cost, counted_cost, expected_cost
+from predictions.queries.language_models import Cost, estimate_cost, sum_counted_cost
 from predictions.queries.predictions import progress
-from predictions.queries.saliency import without_weights
-from predictions.saliency import highlighting
+from predictions.queries.saliency import list_without_weights
+from predictions.saliency import build_highlight_options
 from predictions.tasks import SLICE, enqueue_missing, enqueue_weights, predict_slice, weigh_slice
 
 
@@ -76,12 +76,12 @@ class Command(JobCommand):
         self, run: PredictionRun, method: SaliencyMethod, size: int, by: User | None
     ) -> None:
         """Wait for the saliency of all predictions; RunFailed if none has any."""
-        run = start_saliency(run=run, options=highlighting(method), by=by)
+        run = start_saliency(run=run, options=build_highlight_options(method), by=by)
         total = run.predictions.count()
         job = Job(
             run_id=run.pk,
             task=weigh_slice,
-            count_done=lambda: total - without_weights(run).count(),
+            count_done=lambda: total - list_without_weights(run).count(),
             is_finished=lambda done: done >= total,
             enqueue=lambda: enqueue_weights(run, size=size),
         )
@@ -106,7 +106,7 @@ class Command(JobCommand):
         if model is None:
             self.stdout.write(f"{served.name} asks no language model: its predictions cost nothing")
             return
-        cost = expected_cost(dataset, served.name, served.revision, model)
+        cost = estimate_cost(dataset, served.name, served.revision, model)
         self.stdout.write(
             f"texts go to: {model.recipient or 'the model server alone'} ({model.model})\n"
             f"requests: {cost.requests}\ninput tokens, about: {cost.input_tokens}\n"
@@ -117,7 +117,7 @@ class Command(JobCommand):
     def _write_result(self, run: PredictionRun) -> None:
         counts = progress(run)
         if run.asked is not None:
-            cost = counted_cost(run, run.asked)
+            cost = sum_counted_cost(run, run.asked)
             self.stdout.write(
                 f"{run}: {cost.input_tokens} tokens sent, {cost.output_tokens} received, "
                 f"cost {_money(cost)}; "

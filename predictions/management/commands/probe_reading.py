@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from accounts.models import User
 from analysis.counterfactuals.drafts import NEAR_SYNONYM, STEPS, Drafts, draft
 from analysis.counterfactuals.instances import Instance, read_instances
-from analysis.counterfactuals.records import usable
+from analysis.counterfactuals.records import select_usable
 from analysis.counterfactuals.resolvers import read_resolutions
-from analysis.io.errors import InputError, first_problem
+from analysis.io.errors import InputError, find_first_problem
 from analysis.io.whole_files import replace_file
 from foundation.errors import BadFile, NotFound, RunFailed
 from foundation.imports.whole_files import require_folder
@@ -29,7 +29,7 @@ from modelserver.wire.schema import SaliencyMethod, SaliencyOptions
 from predictions.actions.reading import start_probe, store_instances
 from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.models import Dataset, ReadingProbe
-from predictions.queries.reading import done, question_rows, records_of
+from predictions.queries.reading import count_done, question_rows, records_of
 from predictions.tasks import SLICE, enqueue_records, read_slice
 
 NO_METHOD = "none"
@@ -127,7 +127,7 @@ class Command(JobCommand):
             )
         else:
             drafts = Drafts(_read(read_instances, options["instances"]) or [])
-        kept = usable(drafts.instances, near_synonyms=options["near_synonyms"])
+        kept = select_usable(drafts.instances, near_synonyms=options["near_synonyms"])
         if doubtful := sum(one.is_doubtful for one in drafts.instances if not options["near_synonyms"]):
             drafts.skipped["instances", "", NEAR_SYNONYM] += doubtful
         if left := len(drafts.instances) - len(kept) - doubtful:
@@ -189,7 +189,7 @@ def _saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:
     try:
         return SaliencyOptions.model_validate(values)
     except ValidationError as error:
-        raise CommandError(f"--integration-steps: {first_problem(error)[1]}", returncode=2) from error
+        raise CommandError(f"--integration-steps: {find_first_problem(error)[1]}", returncode=2) from error
 
 
 def _probed(
@@ -212,7 +212,7 @@ def _probed(
     job = Job(
         run_id=probe.pk,
         task=read_slice,
-        count_done=lambda: done(probe),
+        count_done=lambda: count_done(probe),
         is_finished=lambda now: now >= total,
         enqueue=lambda: enqueue_records(probe, size=size),
     )

@@ -19,8 +19,8 @@ from predictions import scoring
 from predictions.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
 from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.models import Dataset, PredictionRun, Score
-from predictions.queries.predictions import latest_run, latest_runs
-from predictions.queries.reductions import PendingReductions, answered, pending_reductions
+from predictions.queries.predictions import find_latest_run, list_latest_runs
+from predictions.queries.reductions import PendingReductions, count_answered_inputs, pending_reductions
 from predictions.score_document import scores_document
 from predictions.tasks import SLICE, SLICE_TOKENS, enqueue_reductions, reduce_slice
 
@@ -49,7 +49,7 @@ class Command(JobCommand):
         dataset, by = dataset_of(options)
         runs = _runs(dataset, list(dict.fromkeys(options["system"])))
         try:
-            scores = [_scored(run, options["slice"], by) for run in runs]
+            scores = [_compute_scores(run, options["slice"], by) for run in runs]
         except KeyboardInterrupt:
             self.stderr.write("Stopped. Answers that are there already are kept; run score again to go on.")
             sys.exit(130)
@@ -68,7 +68,11 @@ def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
     Raises:
         NotFound: A system has no finished predictions.
     """
-    runs = [run for name in names if (run := latest_run(dataset, name))] if names else latest_runs(dataset)
+    runs = (
+        [run for name in names if (run := find_latest_run(dataset, name))]
+        if names
+        else list_latest_runs(dataset)
+    )
     without = sorted(set(names) - {run.system.name for run in runs})
     if without or not runs:
         who = ", ".join(without) or "any system"
@@ -79,7 +83,7 @@ def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
     return runs
 
 
-def _scored(run: PredictionRun, size: int, by: User | None) -> Score:
+def _compute_scores(run: PredictionRun, size: int, by: User | None) -> Score:
     """Compute what FaRM needs, then all scores, and return them."""
     obstacle = farm_obstacle(run)
     if obstacle is None:
@@ -110,7 +114,7 @@ def _answer_reductions(run: PredictionRun, size: int) -> None:
     job = Job(
         run_id=run.pk,
         task=reduce_slice,
-        count_done=lambda: answered(run),
+        count_done=lambda: count_answered_inputs(run),
         is_finished=lambda done: done >= pending.total,
         enqueue=lambda: enqueue(_pending(run, size).slices),
     )

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from jobs.base_command import JobCommand, actor_of
 from studyapp.actions.privacy import apply_retention
-from studyapp.queries.privacy import overdue_versions
+from studyapp.queries.privacy import find_overdue_versions
 
 
 class Command(JobCommand):
@@ -25,7 +25,7 @@ class Command(JobCommand):
         today = timezone.now().date()
         if options["dry_run"]:
             counts: dict[str, int] = {}
-            for version, participants in overdue_versions(today):
+            for version, participants in find_overdue_versions(today):
                 slug = version.study.slug
                 counts[slug] = counts.get(slug, 0) + participants.count()
         else:

@@ -33,17 +33,19 @@ class Command(JobCommand):
     def _report(self, definition: StudyDefinition, plan: Design) -> None:
         self.stdout.write(f"{definition.study}: {definition.title}")
         for condition in plan.conditions:
-            self.stdout.write(f"condition {condition.definition.name}: {_shows(plan, condition)}")
+            self.stdout.write(
+                f"condition {condition.definition.name}: {_describe_condition(plan, condition)}"
+            )
         how = "named" if definition.items.ids else f"drawn with seed {definition.items.seed}"
         ids = " ".join(question.external_id for question in plan.questions)
         self.stdout.write(f"{len(plan.questions)} items of {plan.dataset}, {how}: {ids}")
-        for language, lacking in definition.missing_texts().items():
+        for language, lacking in definition.find_missing_texts().items():
             if lacking:
                 self.stderr.write(f"{language} is not offered; missing: {', '.join(lacking)}")
         self.stdout.write(f"next: .venv/bin/python manage.py launch_study {definition.study}")
 
 
-def _shows(plan: Design, condition: PlannedCondition) -> str:
+def _describe_condition(plan: Design, condition: PlannedCondition) -> str:
     if not condition.definition.advice:
         return "no answer (control condition)"
     shown = plan.content.condition(condition.definition.name).shown.values()

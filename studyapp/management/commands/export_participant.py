@@ -9,7 +9,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from jobs.base_command import JobCommand, check_right, slug
-from studyapp.queries.privacy import participant_named, stored_data
+from studyapp.queries.privacy import participant_named, read_stored_data
 from studyapp.queries.studies import study_named
 
 
@@ -25,4 +25,4 @@ class Command(JobCommand):
         by = check_right(options, Act.STUDY_PERSONAL, study)
         participant = participant_named(study, options["person"])
         record_reading(by=by, subject=study, page="participant_file")
-        self.stdout.write(json.dumps(stored_data(participant), cls=DjangoJSONEncoder, indent=2))
+        self.stdout.write(json.dumps(read_stored_data(participant), cls=DjangoJSONEncoder, indent=2))

@@ -7,7 +7,7 @@ from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from foundation.pages.spreadsheet import write_csv
 from jobs.base_command import JobCommand, check_right, slug
-from studyapp.exports.payments import ID_COLUMNS, external_id_rows
+from studyapp.exports.payments import ID_COLUMNS, build_external_id_rows
 from studyapp.queries.studies import study_named
 
 
@@ -21,4 +21,4 @@ class Command(JobCommand):
         study = study_named(options["slug"])
         by = check_right(options, Act.STUDY_PERSONAL, study)
         record_reading(by=by, subject=study, page="external_ids")
-        write_csv(self.stdout, ID_COLUMNS, external_id_rows(study))
+        write_csv(self.stdout, ID_COLUMNS, build_external_id_rows(study))

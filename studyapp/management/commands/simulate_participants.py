@@ -25,13 +25,13 @@ from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import NotAdmitted, check_admission
-from studyapp.queries.bots import conditions_of, plan_of, public_id_of, stored
-from studyapp.queries.studies import frozen, latest_version, study_named
+from studyapp.queries.bots import conditions_of, count_stored_rows, plan_of, public_id_of
+from studyapp.queries.studies import find_latest_version, load_frozen_study, study_named
 from studyapp.simulation import walk
 from studyapp.simulation.language_model import LLM, Respondent, open_respondent, run_respondents
 from studyapp.simulation.planted_effects import check_effects, parse_effect
 from studyapp.simulation.walk import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
-from studyapp.simulations import crowd_of, expected_usage
+from studyapp.simulations import crowd_of, estimate_usage
 
 
 class Command(SimulationCommand):
@@ -93,7 +93,7 @@ class Command(SimulationCommand):
     def _simulate(self, study: Study, by: User | None, options: Mapping[str, Any]) -> None:
         """Have bots of one or several behaviours take part."""
         plan = dataclasses.replace(plan_of(study), item_spread=options["spread"][1])
-        planted = _planted(study, options["effect"], options["behaviour"], plan)
+        planted = _build_planted_effects(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
         mix = ",".join(f"{name}={share:g}" for name, share in options["behaviour"].items())
         link, address = _link(study, options["url"], by, mix.removesuffix("=1"))
@@ -131,7 +131,7 @@ class Command(SimulationCommand):
                 version__study=study, link__behaviour=model.behaviour, link__label=label
             )
             crowd = crowd_of(options["n"], LLM, seed=options["seed"], came=came, url=options["url"])
-            spent = model.paid.store.spent()
+            spent = model.paid.store.read_usage()
             self._write_expected(study, len(crowd), model)
             if options["dry_run"] or not crowd:
                 return
@@ -147,10 +147,10 @@ class Command(SimulationCommand):
         self.require_success(sum(bool(bot.error) for bot in crowd), len(crowd))
 
     def _write_expected(self, study: Study, n: int, model: Respondent) -> None:
-        version = latest_version(study)
+        version = find_latest_version(study)
         if version is None:
             raise CommandError(f"{study} was never launched; launch it, or give --rehearse")
-        requests, usage = expected_usage(frozen(version), n, model)
+        requests, usage = estimate_usage(load_frozen_study(version), n, model)
         asked = model.language_model
         budgets = [f"{asked.budget_tokens} tokens"] if asked.budget_tokens else []
         budgets += [f"{asked.budget_money:g} {asked.currency}"] if asked.budget_money else []
@@ -163,7 +163,7 @@ class Command(SimulationCommand):
         )
 
     def _write_cost(self, model: Respondent, before: Usage) -> None:
-        after = model.paid.store.spent()
+        after = model.paid.store.read_usage()
         usage = Usage(**{name: getattr(after, name) - getattr(before, name) for name in Usage.model_fields})
         self.stdout.write(
             f"{usage.input_tokens} tokens sent, {usage.output_tokens} received, cost {_money(model, usage)}"
@@ -174,9 +174,9 @@ class Command(SimulationCommand):
 
         Bots are fast on the server's clock.
         """
-        version = latest_version(study)
+        version = find_latest_version(study)
         assert version is not None  # there is a plan
-        for rule in frozen(version).rules:
+        for rule in load_frozen_study(version).rules:
             if isinstance(rule, MinTime) and rule.clock == "server" and 500 * think < rule.milliseconds:
                 self.stderr.write(
                     f"The rule {rule.name} excludes what took under {rule.milliseconds / 1000:g} s on the "
@@ -199,7 +199,7 @@ class Command(SimulationCommand):
 
     def _compare(self, crowd: Sequence[Bot], link: EntryLink) -> None:
         """Require that the database holds exactly what the bots saw accepted."""
-        counts_by_name = stored(link)
+        counts_by_name = count_stored_rows(link)
         sent = {
             "participants": sum(bot.consented for bot in crowd),
             "stages": sum(bot.stages for bot in crowd),
@@ -234,7 +234,7 @@ def _money(model: Respondent, usage: Usage) -> str:
     return f"{prices.of(usage):.4f} {prices.currency}" if prices else "unknown: the file declares no prices"
 
 
-def _planted(
+def _build_planted_effects(
     study: Study, given: Sequence[tuple[str, Effect]], mix: Mapping[str, float], plan: StudyPlan
 ) -> Planted | None:
     """Return the effects to plant, checked against the study, or None.
@@ -246,10 +246,10 @@ def _planted(
     effects = dict(given)
     if len(effects) < len(given):
         raise CommandError("--effect: give all effects of a condition at once, NAME=NUMBER,NAME=NUMBER")
-    version = latest_version(study)
+    version = find_latest_version(study)
     assert version is not None  # there is a plan
     try:
-        content = frozen(version)
+        content = load_frozen_study(version)
         check_effects(effects, mix, plan, [condition.name for condition in content.conditions])
     except ValueError as error:
         raise CommandError(f"--effect: {error}") from error

@@ -8,8 +8,14 @@ import pytest
 from scipy.stats import ttest_ind
 
 from analysis.__main__ import main
-from analysis.commands.alignment import crossed_table
-from analysis.counterfactuals.alignment import Record, alignment_score, alignments, higher_p, judge
+from analysis.commands.alignment import tabulate_by_method
+from analysis.counterfactuals.alignment import (
+    Record,
+    alignment_score,
+    alignments,
+    compute_higher_mean_p,
+    judge,
+)
 
 
 def record(name="1", *, positive=(3.0, 4.0), negative=(1.0, 2.0, 1.5), answered=(True, True), **more):
@@ -32,22 +38,22 @@ def test_the_test_is_scipys(sizes):
     rng = np.random.default_rng(sum(sizes))
     first, second = (rng.gamma(1.0, size=size) for size in sizes)
     expected = ttest_ind(first, second, alternative="greater").pvalue
-    assert higher_p(list(first), list(second)) == pytest.approx(expected, rel=1e-9)
+    assert compute_higher_mean_p(list(first), list(second)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_scale_and_order_change_no_p():
     first, second = [0.3, 0.9, 0.5], [0.2, 0.1, 0.4, 0.35]
-    p = higher_p(first, second)
-    assert higher_p(first[::-1], second[::-1]) == pytest.approx(p)
-    assert higher_p([1e-9 * x for x in first], [1e-9 * x for x in second]) == pytest.approx(p)
+    p = compute_higher_mean_p(first, second)
+    assert compute_higher_mean_p(first[::-1], second[::-1]) == pytest.approx(p)
+    assert compute_higher_mean_p([1e-9 * x for x in first], [1e-9 * x for x in second]) == pytest.approx(p)
 
 
 def test_where_nothing_can_be_tested():
-    assert higher_p([], [1.0, 2.0, 3.0]) is None
-    assert higher_p([1.0], [2.0]) is None
-    assert higher_p([0.1] * 3, [0.1] * 4) == 1
-    assert higher_p([0.1 + 0.2] * 3, [0.3] * 7) == 1  # a last digit is no difference
-    assert higher_p([1.0], [0.0, 0.0]) == 0
+    assert compute_higher_mean_p([], [1.0, 2.0, 3.0]) is None
+    assert compute_higher_mean_p([1.0], [2.0]) is None
+    assert compute_higher_mean_p([0.1] * 3, [0.1] * 4) == 1
+    assert compute_higher_mean_p([0.1 + 0.2] * 3, [0.3] * 7) == 1  # a last digit is no difference
+    assert compute_higher_mean_p([1.0], [0.0, 0.0]) == 0
 
 
 def test_all_parts_of_the_definition_count():
@@ -104,7 +110,7 @@ def test_the_crossed_table_has_systems_by_steps_and_methods():
         for n in range(3)
     ]  # fmt: skip
     results = alignments(judge([Record(**one) for one in given], rng=np.random.default_rng(1)))
-    table = crossed_table(results)
+    table = tabulate_by_method(results)
     assert table.header == ["System", "comparison ig", "comparison occ", "coreference ig"]
     shown = [[cell.plain for cell in row] for row in table.rows]
     assert [row[0] for row in shown] == ["small", "large"], "nothing that all have in common"

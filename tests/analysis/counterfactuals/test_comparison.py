@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.counterfactuals.comparison import IN_DISTRIBUTION, OUT_OF_DISTRIBUTION, other_answer, swaps
-from analysis.counterfactuals.contexts import reduced
+from analysis.counterfactuals.comparison import IN_DISTRIBUTION, OUT_OF_DISTRIBUTION, find_other_answer, swaps
+from analysis.counterfactuals.contexts import reduce_question
 from tests.analysis.data import real_data
 
 SENTENCE = "Who was born {}, Ann Lee or Bob Ray?"
@@ -80,7 +80,7 @@ def test_words_inside_a_name_are_not_compared():
     ],
 )
 def test_the_other_answer(answer, entities, expected):
-    assert other_answer("Who is older, Anna Lee or Bob Ray?", answer, entities) == expected
+    assert find_other_answer("Who is older, Anna Lee or Bob Ray?", answer, entities) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_real_questions(name, taken, answered, outside):
         assert swap.edit.undo(swap.question) == one["question"]
         assert swap.answer is None or swap.answer in one["question"]
         for extent in ("facts", "paragraphs"):
-            less = reduced(one, extent)
+            less = reduce_question(one, extent)
             sentences = {(title, text) for title, texts in one["context"] for text in texts}
             kept = [(title, text) for title, texts in less["context"] for text in texts]
             assert set(kept) <= sentences

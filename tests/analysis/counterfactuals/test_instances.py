@@ -8,8 +8,14 @@ import pytest
 from analysis.__main__ import main
 from analysis.commands.counterfactuals import read_questions
 from analysis.counterfactuals.drafts import NEAR_SYNONYM, draft
-from analysis.counterfactuals.instances import Instance, context_text, instances_text, read_instances, starts
-from analysis.counterfactuals.records import usable
+from analysis.counterfactuals.instances import (
+    Instance,
+    context_text,
+    find_sentence_starts,
+    instances_text,
+    read_instances,
+)
+from analysis.counterfactuals.records import select_usable
 from analysis.io.errors import InputError
 from tests.analysis.data import real_data
 
@@ -85,7 +91,7 @@ def test_without_known_facts_the_whole_context_is_read():
 
 def test_tokens_of_the_context_are_found_by_article_and_sentence():
     context = OLDER["context"]
-    text, places = context_text(context), starts(context)
+    text, places = context_text(context), find_sentence_starts(context)
     for (article, index), start in places.items():
         sentence = context[article][1][index]
         assert text[start : start + len(sentence)] == sentence
@@ -181,9 +187,9 @@ def test_swaps_that_hardly_change_the_meaning_are_left_out_unless_they_are_wante
     assert [one.near_synonym for one in wanted.instances] == [False, True]
     assert not wanted.skipped
     doubtful = wanted.instances[1]
-    assert usable([doubtful]) == []
-    assert usable([doubtful], near_synonyms=True) == [doubtful]
-    assert len(usable([doubtful.model_copy(update={"verdict": "repaired"})])) == 1
+    assert select_usable([doubtful]) == []
+    assert select_usable([doubtful], near_synonyms=True) == [doubtful]
+    assert len(select_usable([doubtful.model_copy(update={"verdict": "repaired"})])) == 1
 
 
 @pytest.mark.parametrize(

@@ -156,11 +156,11 @@ def test_nodes_and_the_worst_of_them():
         (1, "filter", 0),
         (2, "find", 1),
     ]
-    first, second = scores.worst()
+    first, second = scores.list_worst()
     # Of the two filters the inner one executes first: the outer one had nothing to work on.
     assert (first.id, first.f1, first.node.index) == ("bad", 0.5, 1)
     assert (second.id, second.f1) == ("good", 1)
-    assert [one.id for one in scores.worst(1)] == ["bad"]
+    assert [one.id for one in scores.list_worst(1)] == ["bad"]
     assert scores.example_scores()[1, list(scores.modules).index("find"), 2] == 1
 
 
@@ -172,7 +172,7 @@ def test_an_example_without_scored_nodes_counts_only_for_the_reference():
     ]
     assert overall(gold, outputs) == (1, 0, 0)
     assert overall(gold, outputs, reference=True) == (1, 0.5, 0.5)
-    assert score_boxes(gold, outputs).worst(2)[1].node is None
+    assert score_boxes(gold, outputs).list_worst(2)[1].node is None
 
 
 def test_intervals_hold_the_value_and_shrink_with_examples():

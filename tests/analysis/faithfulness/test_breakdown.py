@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.faithfulness.boxes import score_boxes
-from analysis.faithfulness.breakdown import by_argument, by_module, by_size
+from analysis.faithfulness.breakdown import score_by_argument, score_by_module, score_by_size
 from analysis.faithfulness.examples import GoldExample, GoldModule, OutputExample, OutputModule
 from analysis.faithfulness.faithful_nmn import read_faithful_nmn
 from tests.analysis.data import real_data
@@ -26,7 +26,7 @@ def scored():
 
 
 def test_words_are_scored_apart_whatever_their_case():
-    dogs, pin = by_argument(*scored())
+    dogs, pin = score_by_argument(*scored())
     assert (dogs.argument, dogs.n, dogs.boxes, dogs.area) == ("dogs", 2, 2, 0.25)
     assert (dogs.f1, dogs.recall, dogs.upper_f1) == (0.5, 0.5, 1.0)
     assert (pin.argument, pin.f1, pin.upper_f1) == ("pin", 0.0, 0.0)
@@ -34,7 +34,7 @@ def test_words_are_scored_apart_whatever_their_case():
 
 
 def test_small_boxes_are_scored_apart():
-    small, large = by_size(scored()[1])
+    small, large = score_by_size(scored()[1])
     assert (small.least, small.below, small.n, small.f1) == (0.0, 0.01, 1, 0.0)
     assert (large.least, large.below, large.n, large.f1) == (0.2, None, 2, 0.5)
 
@@ -43,8 +43,8 @@ def test_nodes_without_gold_boxes_have_no_size_but_scores():
     gold = [GoldExample("e", (GoldModule(0, "find", (NONE, NONE), "cat"),))]
     outputs = [OutputExample("e", (LARGE, NONE), (OutputModule(0, "find", np.array([0.2])),))]
     scores = score_boxes(gold, outputs)
-    assert by_size(scores) == []
-    (cat,) = by_argument(gold, scores)
+    assert score_by_size(scores) == []
+    (cat,) = score_by_argument(gold, scores)
     assert (cat.area, cat.boxes, cat.f1) == (None, 0, 1.0)
 
 
@@ -61,8 +61,8 @@ def test_the_areas_of_the_released_boxes_are_those_that_the_paper_reports():
         )
         for one in reading.examples
     ]
-    areas = {part.module: part.area for part in by_module(score_boxes(reading.examples, outputs))}
+    areas = {part.module: part.area for part in score_by_module(score_boxes(reading.examples, outputs))}
     paper = {"find": 0.19, "filter": 0.19, "with-relation": 0.15, "project": 0.07}
     assert areas == {module: pytest.approx(area, abs=0.015) for module, area in paper.items()}
-    parts = by_argument(reading.examples, score_boxes(reading.examples, outputs))
+    parts = score_by_argument(reading.examples, score_boxes(reading.examples, outputs))
     assert next(part.argument for part in parts if part.module == "find") in ("dog", "dogs")

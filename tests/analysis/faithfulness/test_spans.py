@@ -168,7 +168,7 @@ def test_the_worst_questions_come_first_with_their_worst_node():
         told("c"),
     ]
     scores = score_spans(golds, {one.id: one for one in outputs})
-    first, second, last = scores.worst()
+    first, second, last = scores.list_worst()
     assert (first.id, first.place, first.module) == ("b", 1, "filter")
     assert first.module_loss == pytest.approx(2 * HALF)
     assert (second.id, second.module) == ("a", "find")

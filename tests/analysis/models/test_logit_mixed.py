@@ -71,8 +71,11 @@ def test_the_gradient_is_that_of_the_value(outcome, within):
     likelihood = Likelihood(ratings, exog, trials.participant, others, halves)
     at = likelihood.start() + rng.normal(0, 0.1, len(likelihood.start()))
     moves = 1e-5 * np.eye(len(at))
-    slopes = [(likelihood.minus_log(at + m)[0] - likelihood.minus_log(at - m)[0]) / 2e-5 for m in moves]
-    assert likelihood.minus_log(at)[1] == pytest.approx(slopes, abs=1e-5)
+    slopes = [
+        (likelihood.compute_negative_log(at + m)[0] - likelihood.compute_negative_log(at - m)[0]) / 2e-5
+        for m in moves
+    ]
+    assert likelihood.compute_negative_log(at)[1] == pytest.approx(slopes, abs=1e-5)
 
 
 def test_the_level_is_kept():

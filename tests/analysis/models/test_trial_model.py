@@ -11,7 +11,7 @@ from analysis.models.gee_logistic import gee_logistic
 from analysis.models.linear_mixed import mixed_log_time
 from analysis.models.logit_mixed import mixed_logit
 from analysis.models.ordinal_logit import ordinal_logit
-from analysis.models.trial_model import Trials, design, fitted_model, read_trials, unsupported
+from analysis.models.trial_model import Trials, build_model, design, explain_unsupported, read_trials
 from tests.analysis.trials import crossed_trials
 
 
@@ -56,7 +56,7 @@ def test_a_participant_in_two_conditions_is_seen():
 def test_what_cannot_be_modelled():
     def why(rows, outcome="seconds", conditions=("a", "b"), position=True):
         trials = read_trials(rows, outcome, conditions=conditions)
-        return unsupported(trials, position=position, least=2)
+        return explain_unsupported(trials, position=position, least=2)
 
     assert why(frame()) == ""
     assert "fewer than two conditions" in why(frame(), conditions=["a"])
@@ -93,7 +93,7 @@ def test_intervals_exclude_no_difference_exactly_if_p_is_small(outcome, fit):
 
 def test_fewer_participants_than_the_tests_need():
     def why(people):
-        return unsupported(
+        return explain_unsupported(
             read_trials(frame(people=people), "seconds", conditions=["a", "b"]), position=False
         )
 
@@ -111,7 +111,7 @@ def three_conditions():
 
 def test_contrasts_of_all_pairs():
     covariance = np.array([[4.0, 1.0], [1.0, 9.0]])
-    model = fitted_model(
+    model = build_model(
         three_conditions(), np.array([1.0, 3.0]), covariance,
         method="m", scale="s", freedom=9, level=0.95, position=False,
     )  # fmt: skip
@@ -132,19 +132,19 @@ def test_the_joint_test_of_an_estimated_covariance_is_that_of_hotelling():
     values = np.random.default_rng(1).normal(0.5, 1, (10, 2))
     mean, covariance = values.mean(axis=0), np.cov(values.T) / 10
     options = {"method": "m", "scale": "s", "level": 0.95, "position": False, "sandwich": True}
-    found = fitted_model(three_conditions(), mean, covariance, freedom=9, **options)
+    found = build_model(three_conditions(), mean, covariance, freedom=9, **options)
     reference = multivariate.test_mvmean(values, [0, 0])
     assert found.joint_p == pytest.approx(reference.pvalue)
-    few = fitted_model(three_conditions(), mean, covariance, freedom=1, **options)
+    few = build_model(three_conditions(), mean, covariance, freedom=1, **options)
     assert "too few participants for a joint test" in few.reason
 
 
 def test_p_is_never_zero_and_infinite_errors_are_refused():
     options = {"method": "m", "scale": "s", "freedom": 3000, "level": 0.95, "position": False}
-    model = fitted_model(three_conditions(), np.array([1e3, 2e3]), np.eye(2) * 1e-6, **options)
+    model = build_model(three_conditions(), np.array([1e3, 2e3]), np.eye(2) * 1e-6, **options)
     assert all(c.p > 0 for c in model.contrasts)
     assert model.joint_p > 0
     for covariance in (np.full((2, 2), np.nan), np.zeros((2, 2)), np.ones((2, 2))):
-        model = fitted_model(three_conditions(), np.ones(2), covariance, **options)
+        model = build_model(three_conditions(), np.ones(2), covariance, **options)
         assert model.contrasts == ()
         assert model.reason == "the fit gives no finite standard errors"

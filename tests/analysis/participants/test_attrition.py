@@ -13,7 +13,7 @@ from analysis.participants.attrition import (
     ConditionFlow,
     ParticipantFlow,
     completion_test,
-    excluded_shares,
+    compute_excluded_shares,
     exclusion_test,
     freeman_halton,
     participant_flow,
@@ -166,7 +166,7 @@ def test_the_permutation_p_against_scipy():
 def test_shares_of_excluded_trials():
     trials = pd.DataFrame({"participant_id": list("aabbc"), "condition": ["x", "x", "x", "x", "y"]})
     conditions = [Condition(name="y", label="Why"), Condition(name="x"), Condition(name="nobody")]
-    shares = excluded_shares(conditions, trials, [("r",), (), (), (), ("r", "s")])
+    shares = compute_excluded_shares(conditions, trials, [("r",), (), (), (), ("r", "s")])
     assert list(shares) == ["Why", "x", "nobody"]
     assert [values.tolist() for values in shares.values()] == [[1.0], [0.5, 0.0], []]
     assert exclusion_test(shares, rng=RNG(1)).counts == {"Why": (1, 1), "x": (1, 2), "nobody": (0, 0)}
@@ -177,7 +177,7 @@ def test_shares_of_excluded_trials():
 def test_the_released_study(tmp_path):
     """All of the 40 completed; the 43 drops are not spread unlike chance would over the people."""
     study = analyse(load_bundle(released_study(tmp_path / "study")), Options(resamples=2))
-    shares = excluded_shares(study.conditions, study.trials, study.exclusions.names)
+    shares = compute_excluded_shares(study.conditions, study.trials, study.exclusions.names)
     assert sum(values.sum() * 25 for values in shares.values()) == pytest.approx(43)
     found = exclusion_test(shares, rng=RNG(1))
     assert found.p is not None

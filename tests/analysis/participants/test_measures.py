@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.participants.estimates import estimate, over_participants
-from analysis.participants.measures import MEASURES, own_measures
+from analysis.participants.estimates import average_participants, estimate
+from analysis.participants.measures import MEASURES, build_own_measures
 from analysis.participants.study_version import Points, Question
 from analysis.participants.tasks import find_measure
-from analysis.participants.trial_grid import Summed, build_grids, pooled_sums
+from analysis.participants.trial_grid import Summed, build_grids, pool_sums
 
 KEYS = {measure.key: measure for measure in MEASURES}
 Z = NormalDist().inv_cdf
@@ -216,7 +216,7 @@ def test_weighted_sums_are_those_of_the_resampled_trials():
 
 def test_pooled_sums_are_sums_over_people():
     (grid,) = grids(person("p1", tp=3, fp=1) + person("p2", tn=2, fn=4))
-    assert KEYS["fraction_correct"].formula(pooled_sums(grid)) == pytest.approx(0.5)
+    assert KEYS["fraction_correct"].formula(pool_sums(grid)) == pytest.approx(0.5)
 
 
 def test_the_post_survey_counts_participants():
@@ -254,14 +254,14 @@ def test_a_condition_may_lack_correctness_that_another_has():
 def test_over_participants():
     values = np.array([[1.0, np.nan], [3.0, np.nan]])
     weights = np.array([[3.0, 1.0], [1.0, 1.0]])
-    assert over_participants(values, weights) == pytest.approx([1.5, np.nan], nan_ok=True)
-    geometric = over_participants(values, weights, geometric=True)
+    assert average_participants(values, weights) == pytest.approx([1.5, np.nan], nan_ok=True)
+    geometric = average_participants(values, weights, geometric=True)
     assert geometric == pytest.approx([3**0.25, np.nan], nan_ok=True)
 
 
 def test_own_questions_become_measures():
     question = Question(key="fun", text="It was fun.", scale=Points(points=7), role=None)
-    item, post = own_measures([question], [Question(key="age", text="Old?", scale="yes_no")])
+    item, post = build_own_measures([question], [Question(key="age", text="Old?", scale="yes_no")])
     assert (item.key, item.unit, item.wanted, post.unit) == ("fun", "points", None, "share")
     sums = {"fun": np.array([[9.0]]), "fun_n": np.array([[2.0]]), "age": np.array([[1.0]])}
     assert item.formula(sums) == 4.5

@@ -11,12 +11,12 @@ from analysis.participants.bundle import load_bundle
 from analysis.planning.power import (
     Assumed,
     _holm,
-    fitted,
+    compute_smallest_effect,
+    fit_normal_population,
     pilot,
     power,
     power_curve,
     smallest_design,
-    smallest_effect,
 )
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import released_study
@@ -153,7 +153,7 @@ def test_a_pilot_gives_back_its_spreads():
         )
         for name, shift in (("a", 60), ("b", 90))
     ]
-    found = fitted(pilot(grids, lambda grid: grid.seconds))
+    found = fit_normal_population(pilot(grids, lambda grid: grid.seconds))
     assert found.participant_sd == pytest.approx(2, rel=0.15)
     assert found.residual_sd == pytest.approx(5, rel=0.05)
 
@@ -172,7 +172,7 @@ def test_a_pilot_with_gaps():
 def test_the_released_study(tmp_path):
     """A 10-point difference of agreement: power .51 with 10 per condition; 19 reach .80."""
     source = released(tmp_path)
-    normal = fitted(source)
+    normal = fit_normal_population(source)
     for n, known in ((10, 0.51), (19, 0.80)):
         found = simulate(normal, participants=n, simulations=4000)
         assert found.all.value == pytest.approx(known, abs=3 * found.all.error)
@@ -251,13 +251,13 @@ def test_malformed_targets_are_named():
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
 def test_the_smallest_effect_is_that_of_statsmodels(n, alpha):
     solved = TTestIndPower().solve_power(nobs1=n, alpha=alpha, power=0.8, alternative="two-sided")
-    assert smallest_effect(np.sqrt(2 / n), 2 * n - 2, alpha=alpha) == pytest.approx(solved, rel=1e-4)
+    assert compute_smallest_effect(np.sqrt(2 / n), 2 * n - 2, alpha=alpha) == pytest.approx(solved, rel=1e-4)
 
 
 def test_a_simulated_study_finds_the_smallest_effect_with_its_power():
     population, n, items = Assumed(0.1, residual_sd=0.3), 12, 25
     error = np.sqrt(2 / n * (0.1**2 + 0.3**2 / items))
-    effect = smallest_effect(error, 2 * n - 2)
+    effect = compute_smallest_effect(error, 2 * n - 2)
     found = simulate(population, effects=[0, effect], participants=n, items=items)
     assert within(found.all, 0.8)
 
@@ -265,4 +265,4 @@ def test_a_simulated_study_finds_the_smallest_effect_with_its_power():
 @pytest.mark.parametrize(("target", "alpha"), [(0.04, 0.05), (1.0, 0.05), (0.8, 0.0)])
 def test_a_power_that_no_effect_has(target, alpha):
     with pytest.raises(ValueError, match="target must lie between alpha and 1"):
-        smallest_effect(1.0, 10, target=target, alpha=alpha)
+        compute_smallest_effect(1.0, 10, target=target, alpha=alpha)

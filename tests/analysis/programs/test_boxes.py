@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.programs import agrees, execute, parse, run
+from analysis.programs import execute, is_answer_consistent, parse, run
 
 LEFT_DOG = (0, (0.0, 0.0, 0.4, 0.4))
 LEFT_CAT = (0, (0.5, 0.5, 0.9, 0.9))
@@ -135,15 +135,15 @@ def test_many_nested_images_cost_no_more_than_their_number():
 def test_agreement_with_the_label():
     program = parse("exist(find)", kind="boxes")
     there, unknown = run(program, {1: [LEFT_DOG]}), run(program, {})
-    assert [agrees(program, there, answer) for answer in (True, "True", False, "false", None)] == [
-        True, True, False, False, None,
-    ]  # fmt: skip
-    assert agrees(program, unknown, True) is None
-    assert agrees(program, there, "perhaps") is None
+    answers = (True, "True", False, "false", None)
+    consistent = [is_answer_consistent(program, there, answer) for answer in answers]
+    assert consistent == [True, True, False, False, None]
+    assert is_answer_consistent(program, unknown, True) is None
+    assert is_answer_consistent(program, there, "perhaps") is None
 
 
 def test_a_label_cannot_be_compared_with_a_number():
     program = parse("count(find)", kind="boxes")
     execution = run(program, {1: [LEFT_DOG]})
-    assert agrees(program, execution, True) is None
-    assert agrees(program, execution, "one") is True
+    assert is_answer_consistent(program, execution, True) is None
+    assert is_answer_consistent(program, execution, "one") is True

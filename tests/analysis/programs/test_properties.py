@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.programs import MODULES, Program, ProgramError, parse, parse_lines, pretty, print_lines
+from analysis.programs import MODULES, Program, ProgramError, format_indented, parse, parse_lines, print_lines
 from analysis.programs.program import Part, build
 
 ARGUMENTS = st.text() | st.text(alphabet="[](),.\\ \n\r\tn\u2028\u00a0\x1c😀e\u0301ש", max_size=12)
@@ -58,7 +58,7 @@ def test_lines(program):
 @settings(max_examples=75, deadline=None)
 @given(programs(), st.integers(0, 120))
 def test_laid_out_text(program, width):
-    assert parse(pretty(program, width), kind=program.kind) == program
+    assert parse(format_indented(program, width), kind=program.kind) == program
 
 
 @settings(max_examples=100, deadline=None)

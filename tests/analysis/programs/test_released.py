@@ -12,7 +12,7 @@ import pytest
 from analysis.programs import (
     FoundSpan,
     ProgramError,
-    agrees,
+    is_answer_consistent,
     lists_of,
     parse,
     parse_lines,
@@ -140,7 +140,7 @@ def test_gold_executed_on_itself_contradicts_the_label(as_drawn, contradictions)
                 found["intersect"] += 1
                 continue
             execution = run(program, drawn(program, boxes(split)[identifier]), as_drawn=as_drawn)
-            found[agrees(program, execution, sentences()[identifier]["label"])] += 1
+            found[is_answer_consistent(program, execution, sentences()[identifier]["label"])] += 1
     assert found == {"intersect": 7, False: contradictions, True: 680 - contradictions}
 
 
@@ -182,5 +182,5 @@ def test_drop_gold_executed_on_itself():
             if not name.startswith("after-m")  # the largest and smallest are computed
         }
         answer = question["answer"]["number"] or " ".join(question["answer"]["spans"])
-        found[agrees(program, run(program, outputs), answer)] += 1
+        found[is_answer_consistent(program, run(program, outputs), answer)] += 1
     assert found == {"two events": 34, True: 172, False: 8, None: 1}

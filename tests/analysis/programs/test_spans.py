@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.programs import FoundSpan, agrees, execute, parse, run
+from analysis.programs import FoundSpan, execute, is_answer_consistent, parse, run
 
 
 def span(quote, start=0, value=None, of=()):
@@ -28,8 +28,8 @@ def test_it_works():
     execution = run(program, outputs)
     assert execution.values == (1, 48, None, 2)
     assert execution.objects[1] == (FORTY_EIGHT,)
-    assert agrees(program, execution, "Shayne Graham") is True
-    assert agrees(program, execution, "Nugent") is False
+    assert is_answer_consistent(program, execution, "Shayne Graham") is True
+    assert is_answer_consistent(program, execution, "Nugent") is False
 
 
 def test_plain_places_will_do():
@@ -113,10 +113,10 @@ def test_what_nobody_looked_at_is_unknown():
 )
 def test_numbers_agree_by_value(answer, expected):
     program = parse("find-num(find)", kind="spans")
-    assert agrees(program, run(program, {0: [FORTY_EIGHT]}), answer) is expected
+    assert is_answer_consistent(program, run(program, {0: [FORTY_EIGHT]}), answer) is expected
 
 
 def test_several_spans_may_be_one_answer():
     program = parse("find[kickers]", kind="spans")
     execution = run(program, {0: [span("Prater", 50), span("Brown", 0)]})
-    assert agrees(program, execution, "Brown Prater") is True
+    assert is_answer_consistent(program, execution, "Brown Prater") is True

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.programs import ProgramError, parse, pretty
+from analysis.programs import ProgramError, format_indented, parse
 
 
 def test_it_works():
@@ -62,10 +62,10 @@ def test_an_error_names_its_column(typed, column, message):
 
 def test_a_long_program_is_laid_out():
     program = parse("equal(count(find[dogs]), count(filter[black](find[dogs])))", kind="boxes")
-    assert pretty(program, 40).splitlines() == [
+    assert format_indented(program, 40).splitlines() == [
         "equal(",
         "  count(find[dogs]),",
         "  count(filter[black](find[dogs]))",
         ")",
     ]
-    assert parse(pretty(program, 10), kind="boxes") == program
+    assert parse(format_indented(program, 10), kind="boxes") == program

@@ -261,7 +261,7 @@ def test_rules_that_leave_nothing_leave_a_report_without_results(tmp_path):
     ]  # fmt: skip
     assert len(study.retained.trials) == 0
     assert study.exclusions.excluded == len(study.trials)
-    assert not study.retained.estimates.available("agreement")
+    assert not study.retained.estimates.has_value("agreement")
 
 
 def test_the_clock_is_that_of_the_rules_or_the_first_with_a_value(tmp_path):

@@ -13,7 +13,7 @@ from analysis.models.trial_model import read_trials
 from analysis.participants.bundle import load_bundle
 from analysis.participants.exclusion_rules import parse_rules
 from analysis.participants.study_version import Version
-from analysis.report.r_script import quoted, r_script
+from analysis.report.r_script import quote_text, r_script
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study
 
@@ -111,14 +111,14 @@ def load_version():
 
 
 def test_quoted():
-    assert quoted("plain") == '"plain"'
-    assert quoted("\U0001f600\t") == '"\\U0001f600\\u0009"'
+    assert quote_text("plain") == '"plain"'
+    assert quote_text("\U0001f600\t") == '"\\U0001f600\\u0009"'
 
 
 def test_it_parses(rscript, study, tmp_path):
     path = tmp_path / "refit.R"
     path.write_text(script_of(study), encoding="ascii")
-    done = rscript("-e", f"invisible(parse(file = {quoted(str(path))}))")
+    done = rscript("-e", f"invisible(parse(file = {quote_text(str(path))}))")
     assert done.returncode == 0, done.stderr
 
 

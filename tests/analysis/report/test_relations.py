@@ -8,13 +8,13 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.participants.measures import MEASURES
 from analysis.planning.declared_plan import Plan
-from analysis.planning.power import smallest_effect
+from analysis.planning.power import compute_smallest_effect
 from analysis.report.page import Data, Text
 from analysis.report.section_against_scores import verdict
 from analysis.report.section_correlations import OVER_PARTICIPANTS, correlations_section
 from analysis.report.section_not_found import read_comparison
 from analysis.report.section_not_found import verdict as verdict_on
-from analysis.report.section_systems import how_sure, percent, ranks_section
+from analysis.report.section_systems import describe_recurrence, percent, ranks_section
 from analysis.report.tables import Table
 from analysis.stats.equivalence import equivalence
 from analysis.stats.results import TARGETS, Finding
@@ -103,8 +103,10 @@ def test_shares_are_rounded_down():
 
 def test_how_sure_the_table_is():
     cells = list(relations(0.01, 3).pairs.values())
-    assert f"{sum(bool(cell.rank.sign) for cell in cells)} of 4 cells have a sign" in how_sure(cells, 0.9)
-    assert "None of them reaches 90" in how_sure(list(relations(1.0).pairs.values()), 0.9)
+    assert f"{sum(bool(cell.rank.sign) for cell in cells)} of 4 cells have a sign" in describe_recurrence(
+        cells, 0.9
+    )
+    assert "None of them reaches 90" in describe_recurrence(list(relations(1.0).pairs.values()), 0.9)
 
 
 def test_do_people_follow_the_score():
@@ -132,8 +134,8 @@ def test_the_smallest_effect_comes_from_the_interval():
     row = read_comparison(comparison(first, second), Plan(), 4)
     error = np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / 12)
     # Welch's degrees of freedom are somewhat fewer than the 22 that are read from the sizes.
-    assert row.smallest == pytest.approx(smallest_effect(error, 22), rel=0.03)
-    assert row.corrected == pytest.approx(smallest_effect(error, 22, alpha=0.05 / 4), rel=0.03)
+    assert row.smallest == pytest.approx(compute_smallest_effect(error, 22), rel=0.03)
+    assert row.corrected == pytest.approx(compute_smallest_effect(error, 22, alpha=0.05 / 4), rel=0.03)
     assert verdict_on(row).startswith("Open. Anything smaller than a difference of ")
 
 

@@ -21,7 +21,7 @@ def crossed():
         Column("value", cell=lambda record: f"{record.value}" if record else Cell("–", "missing")),
         Column("low high", "bounds"),
     ]
-    return Table.crossed(
+    return Table.from_records(
         "crossed", "A table", RECORDS, columns,
         rows=["a", "b"], heads=[Column("", str.upper, "Name")], across={1: "Monday", 2: "Tuesday"},
         keys=lambda record: (record.who, record.day),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.scores import hotpotqa
-from benchmarks.scores import generated, plainly
+from benchmarks.scores import generate_questions, score_plainly
 from tests.analysis.data import real_data
 
 GOLD = [
@@ -200,8 +200,8 @@ def test_real_predictions_agree_with_a_second_reading(system):
 
 
 def test_generated_predictions_agree_with_the_plain_loop_of_the_benchmark():
-    gold, predictions = generated(300)
+    gold, predictions = generate_questions(300)
     scores = hotpotqa.score(gold, predictions)
-    assert scores == pytest.approx(plainly(gold, predictions), abs=1e-12)
+    assert scores == pytest.approx(score_plainly(gold, predictions), abs=1e-12)
     assert scores == pytest.approx(second_reading(gold, predictions), abs=1e-12)
     assert 0 < scores["joint_em"] < scores["joint_f1"] < scores["f1"] < 1

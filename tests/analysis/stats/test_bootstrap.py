@@ -7,11 +7,11 @@ from scipy import stats
 from analysis.stats import bootstrap
 from analysis.stats.bootstrap import (
     bootstrap_interval,
-    few_units_level,
     leave_one_out_means,
     percentile_interval,
     resample,
     row_blocks,
+    widen_level,
 )
 
 
@@ -44,7 +44,7 @@ def test_memory_is_bounded_by_chunks(monkeypatch):
 def test_percentiles_make_up_for_few_units():
     """Normal samples of five: the widened percentiles of their mean hold the truth, the plain ones do not."""
     rng, studies = np.random.default_rng(3), 600
-    wide, held, plain = few_units_level(0.95, 5), 0, 0
+    wide, held, plain = widen_level(0.95, 5), 0, 0
     for _ in range(studies):
         values = rng.normal(size=5)
         means = values[rng.integers(0, 5, (1000, 5))].mean(axis=1)
@@ -56,13 +56,13 @@ def test_percentiles_make_up_for_few_units():
                 plain += low <= 0 <= high
     assert held >= stats.binom.ppf(0.005, studies, 0.93)
     assert plain <= stats.binom.ppf(0.995, studies, 0.86)
-    assert few_units_level(0.95, 2) < 1
+    assert widen_level(0.95, 2) < 1
 
 
 def test_percentiles_make_up_for_few_units_in_two_samples():
     """The difference of the means of two normal samples of four."""
     rng, studies = np.random.default_rng(4), 600
-    held = {few_units_level(0.95, 4, 4): 0, 0.95: 0}
+    held = {widen_level(0.95, 4, 4): 0, 0.95: 0}
     for _ in range(studies):
         first, second = rng.normal(size=(2, 4))
         differences = second[rng.integers(0, 4, (1000, 4))].mean(axis=1)

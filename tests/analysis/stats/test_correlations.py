@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.correlations import COEFFICIENTS, correlate, pearson, smallest_p
+from analysis.stats.correlations import COEFFICIENTS, compute_smallest_p, correlate, pearson
 
 REFERENCES = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
@@ -30,7 +30,7 @@ def test_no_p_below_six_systems_but_the_smallest_possible_one():
     found = correlate([1, 2, 3], [1, 2, 3], "spearman")
     assert (found.value, found.p, found.p_method) == (1, None, "")
     assert found.smallest_p == pytest.approx(1 / 3)
-    assert smallest_p(3, "pearson") == pytest.approx(1 / 6)
+    assert compute_smallest_p(3, "pearson") == pytest.approx(1 / 6)
     assert correlate(range(5), range(5), "pearson").p is None
 
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.permutation import permutation_test, smallest_p
+from analysis.stats.permutation import compute_smallest_p, permutation_test
 
 
 def test_it_works():
     found = permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1))
     assert found.p == pytest.approx(2 / 20)
-    assert found.p == smallest_p(3, 3)
+    assert found.p == compute_smallest_p(3, 3)
     assert found.estimate == 3
     assert found.method == "permutation of participants, all splits, Welch's t"
-    assert smallest_p(3, 4) == pytest.approx(1 / 35)
+    assert compute_smallest_p(3, 4) == pytest.approx(1 / 35)
 
 
 def test_all_splits_as_scipy_and_as_by_hand():

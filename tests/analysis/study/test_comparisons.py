@@ -13,7 +13,7 @@ from analysis.participants.estimates import estimate
 from analysis.participants.measures import MEASURES
 from analysis.stats.results import TARGETS
 from analysis.study.comparisons import compare, compare_family, holm, omnibus
-from analysis.study.contrasts import against_baseline, all_pairs
+from analysis.study.contrasts import all_pairs, pair_with_baseline
 from tests.analysis.participants.test_estimates import grid_of
 
 BY_KEY = {measure.key: measure for measure in MEASURES}
@@ -208,7 +208,7 @@ def test_a_comparison_depends_on_no_other():
     assert more.size == 2
     for target in TARGETS:
         assert more.comparisons[0].adjusted[target] >= alone.comparisons[0].adjusted[target]
-    assert against_baseline(["x"], "b", "abc") == [("x", "b", "a"), ("x", "b", "c")]
+    assert pair_with_baseline(["x"], "b", "abc") == [("x", "b", "a"), ("x", "b", "c")]
 
 
 def test_refusals():

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.io.errors import AnalysisError
 from analysis.planning.declared_plan import Plan
-from analysis.study.human_vs_model import Quantity, declared_scores, main_relation, relate
+from analysis.study.human_vs_model import Quantity, main_relation, relate, select_declared_scores
 
 RNG = np.random.default_rng(1)
 HUMAN = np.array([[1.0, 2, 3], [1, 2, 3], [1, 2, 3], [2, 1, 3]])
@@ -20,8 +20,8 @@ def related(score_draws=None, measure="fp", score="f1"):
 def test_the_share_counts_replicates_with_the_sign():
     relation = related()
     assert (relation.rank.sign, relation.desirable, relation.sign_share) == ("+", "undesirable", 0.75)
-    assert relation.recurs(0.75)
-    assert not relation.recurs(0.9)
+    assert relation.is_recurring(0.75)
+    assert not relation.is_recurring(0.9)
     assert not relation.is_score_drawn
     assert relation.correlations["pearson"].positive == 1
 
@@ -44,7 +44,7 @@ def test_without_replicates_nothing_recurs():
     people = Quantity("fp", "People", "lower", np.array([1.0, 2, 3]))
     model = Quantity("f1", "Score", "higher", np.array([0.1, 0.2, 0.3]))
     relation = relate(["a", "b", "c"], [people], [model], rng=RNG).get("fp", "f1")
-    assert (relation.shares, relation.sign_share, relation.recurs(0.0)) == (None, None, False)
+    assert (relation.shares, relation.sign_share, relation.is_recurring(0.0)) == (None, None, False)
 
 
 def test_declared_scores_and_what_the_report_shows_first():
@@ -60,7 +60,7 @@ def test_declared_scores_and_what_the_report_shows_first():
     declared = Plan(family=(("certainty", "x", "y"),), scores=("farm_2", "em"))
     first = main_relation(relations, declared)
     assert (first.measure.key, first.score.key) == ("certainty", "farm_2")
-    assert [score.key for score in declared_scores(relations, declared)] == ["farm_2", "em"]
-    assert [score.key for score in declared_scores(relations, Plan())] == ["em", "joint_f1", "loca"]
+    assert [score.key for score in select_declared_scores(relations, declared)] == ["farm_2", "em"]
+    assert [score.key for score in select_declared_scores(relations, Plan())] == ["em", "joint_f1", "loca"]
     with pytest.raises(AnalysisError, match="no score 'f2'; they have em, joint_f1, loca, farm_2"):
-        declared_scores(relations, Plan(scores=("f2",)))
+        select_declared_scores(relations, Plan(scores=("f2",)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks._crossed_studies import Size, missed, rows
+from benchmarks._crossed_studies import Size, is_bar_missed, rows
 from benchmarks._levels import DISAGREE, MOST_MIXED, levels
 from benchmarks._levels import STUDIES as KINDS
 from benchmarks.coverage import (
@@ -60,7 +60,7 @@ def test_the_simulation_can_fail():
     [rate] = cover(measures, SIZE, STUDIES, truth=wrong, resamples=100)
     assert rate.hits < stats.binom.ppf(0.001, rate.studies, 0.93)
     assert any("**" in line for line in rows([rate], interval=True))
-    assert missed(rate, interval=True)
+    assert is_bar_missed(rate, interval=True)
     low, high = rate.bounds
     assert 0 <= low <= rate.share <= high <= 1
     assert np.isfinite(rate.share)

@@ -173,7 +173,7 @@ def test_cells_that_would_be_coloured_recur_in_44_percent_of_replicates(study, p
     assert np.median(brute) == pytest.approx(0.44, abs=0.03)
     for cell, share in zip(cells, brute, strict=True):
         assert cell.sign_share == pytest.approx(share, abs=4 * error), (cell.measure.key, cell.score.key)
-        assert not cell.recurs(0.9)
+        assert not cell.is_recurring(0.9)
         assert not cell.is_score_drawn
     told = re.search(r"\((\d+).% in the 29 cells that would be coloured by their sign alone\)", page)
     assert int(told[1]) == int(100 * np.median([cell.sign_share for cell in cells]))

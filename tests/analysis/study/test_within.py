@@ -33,7 +33,7 @@ from analysis.study.analysis import Options, analyse
 from analysis.study.comparisons import compare
 from analysis.study.inference import infer
 from benchmarks._crossed_studies import Size
-from benchmarks.within import rates, rotated_trials
+from benchmarks.within import rates, simulate_rotated_trials
 from tests.analysis.bundles import planted_study
 from tests.analysis.within import within_study
 
@@ -89,7 +89,7 @@ class TestAllocation:
     def test_between(self, tmp_path):
         study = analyse(load_bundle(planted_study(tmp_path / "bundle")), Options(resamples=20))
         assert study.allocation.design == "between"
-        assert not study.allocation.together("one", "two")
+        assert not study.allocation.has_same_participants("one", "two")
 
     def test_conditions_of_two_groups_are_refused(self, tmp_path):
         folder = within_study(tmp_path / "bundle", groups=MIXED)
@@ -180,7 +180,7 @@ def test_levels():
 
 class TestModels:
     def frame(self):
-        return rotated_trials(
+        return simulate_rotated_trials(
             np.random.default_rng(7), people=10, items=18, conditions=("a", "b", "c"), effect=0.6,
             own_effect_sd=1.5,
         )  # fmt: skip
@@ -207,7 +207,7 @@ class TestModels:
     def test_what_differs_by_person_widens_the_difference(self):
         alike, unlike = (
             mixed_log_time(read_trials(
-                rotated_trials(np.random.default_rng(8), people=12, items=16, own_effect_sd=sd),
+                simulate_rotated_trials(np.random.default_rng(8), people=12, items=16, own_effect_sd=sd),
                 "seconds", conditions=["a", "b"],
             )).contrasts[0].standard_error
             for sd in (0.0, 2.0)

@@ -34,7 +34,7 @@ def run_out(annotation: Annotation) -> None:
 
 
 def again(member: Membership) -> Annotation:
-    return assignments.next_annotation(
+    return assignments.assign_next_annotation(
         member=Membership.objects.select_related("project", "user").get(pk=member.pk)
     )
 
@@ -42,7 +42,7 @@ def again(member: Membership) -> Annotation:
 def test_it_works() -> None:
     member = make_member()
     first, second = make_items(member.project, 2)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     assert annotation.item == first
     assert again(member) == annotation  # what is begun comes again
     finished(annotation)
@@ -52,10 +52,10 @@ def test_it_works() -> None:
 def test_two_annotators_share_an_item_and_a_third_gets_the_next() -> None:
     project = make_project(annotators_per_item=2)
     first, second = make_items(project, 2)
-    handed = [assignments.next_annotation(member=make_member(project)).item for _ in range(4)]
+    handed = [assignments.assign_next_annotation(member=make_member(project)).item for _ in range(4)]
     assert handed == [first, first, second, second]
     with pytest.raises(NothingLeft):
-        assignments.next_annotation(member=make_member(project))
+        assignments.assign_next_annotation(member=make_member(project))
 
 
 def test_the_database_refuses_one_annotator_too_many() -> None:
@@ -67,7 +67,7 @@ def test_the_database_refuses_one_annotator_too_many() -> None:
 def test_nobody_gets_an_item_twice() -> None:
     member = make_member(make_project(annotators_per_item=3))
     make_items(member.project)
-    finished(assignments.next_annotation(member=member))
+    finished(assignments.assign_next_annotation(member=member))
     with pytest.raises(NothingLeft):
         again(member)
 
@@ -79,7 +79,7 @@ def test_a_place_whose_time_ran_out_goes_to_somebody_else_and_the_work_is_kept()
     )
     run_out(annotation)
     other = make_member(annotation.project)
-    assert assignments.next_annotation(member=other).item == annotation.item
+    assert assignments.assign_next_annotation(member=other).item == annotation.item
     annotation.refresh_from_db()
     assert annotation.status == Annotation.Status.EXPIRED
     assert annotation.document["layers"]["3"]["objects"][0]["id"] == "a"
@@ -104,7 +104,7 @@ def test_an_expired_work_goes_on_where_its_place_is_still_free() -> None:
 def test_an_expired_work_is_handed_out_again_before_anything_new() -> None:
     member = make_member()
     make_items(member.project, 2)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     run_out(annotation)
     assert again(member) == annotation
 
@@ -112,7 +112,7 @@ def test_an_expired_work_is_handed_out_again_before_anything_new() -> None:
 def test_a_released_item_comes_last() -> None:
     member = make_member()
     _first, second = make_items(member.project, 2)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     assignments.release(annotation=annotation, by=member.user)
     following = again(member)
     assert following.item == second
@@ -124,8 +124,8 @@ def test_a_freed_place_is_found_by_those_who_are_past_it() -> None:
     project = make_project()
     first, _second, _third = make_items(project, 3)
     early, late = make_member(project), make_member(project)
-    annotation = assignments.next_annotation(member=early)
-    finished(assignments.next_annotation(member=late))
+    annotation = assignments.assign_next_annotation(member=early)
+    finished(assignments.assign_next_annotation(member=late))
     assignments.release(annotation=annotation, by=early.user)
     assert again(late).item == first
 
@@ -135,7 +135,7 @@ def test_a_closed_project_hands_nothing_out() -> None:
     make_items(member.project)
     member.project = review.change_project(project=member.project, act="close", by=member.user)
     with pytest.raises(NotAllowed, match="closed"):
-        assignments.next_annotation(member=member)
+        assignments.assign_next_annotation(member=member)
 
 
 def test_qualification_comes_first_and_every_nth_item_is_hidden_gold() -> None:
@@ -144,7 +144,7 @@ def test_qualification_comes_first_and_every_nth_item_is_hidden_gold() -> None:
     (trial,) = make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
     (hidden,) = make_items(project, 1, purpose=Item.Purpose.HIDDEN_GOLD)
     member = make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     assert annotation.item == trial
     finished(annotation)
     with pytest.raises(NothingLeft, match="will review them"):
@@ -164,7 +164,7 @@ def test_who_did_not_qualify_is_handed_nothing() -> None:
     make_items(member.project)
     qualification.decide(member=member, qualified=False, by=member.user)
     with pytest.raises(NotAllowed, match="qualification"):
-        assignments.next_annotation(member=member)
+        assignments.assign_next_annotation(member=member)
 
 
 def test_an_item_can_be_reserved_for_somebody() -> None:
@@ -183,7 +183,7 @@ def test_more_annotators_can_be_asked_for_and_fewer_never_undo_what_is_there() -
     first, second = make_items(project, 2)
     manager = make_member(project, Role.MANAGER)
     for _ in range(2):
-        assignments.next_annotation(member=make_member(project))
+        assignments.assign_next_annotation(member=make_member(project))
     assert set_annotators_per_item(project=project, annotators=1, by=manager.user) == 2
     first.refresh_from_db()
     second.refresh_from_db()
@@ -209,7 +209,7 @@ def test_a_work_starts_from_the_draft_of_its_item_with_all_fields() -> None:
     project = make_project()
     draft = {"layers": {"3": {"objects": [box("a")]}}}  # as a file may have it: without states and links
     import_items(records=[make_record("i1", extra={"draft": draft})], project=project)
-    annotation = assignments.next_annotation(member=make_member(project))
+    annotation = assignments.assign_next_annotation(member=make_member(project))
     layer = annotation.document["layers"]["3"]
     assert (layer["state"], layer["objects"][0]["links"]) == ("open", [])
 
@@ -220,7 +220,7 @@ def test_an_undone_qualification_item_comes_again(act: str) -> None:
     make_items(project, 1)
     make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
     member = make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     if act == "run out":
         run_out(annotation)
     else:

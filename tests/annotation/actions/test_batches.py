@@ -14,7 +14,7 @@ from annotation.actions.batches import BatchPlan, assign_batch, change_due_date,
 from annotation.actions.review import return_annotation
 from annotation.errors import AssignmentLost, Conflict, NothingLeft
 from annotation.models import Annotation, Batch, Item, Membership, Project
-from annotation.queries.batches import batches, overdue_batches, progress_of, unfinished_batches
+from annotation.queries.batches import batches, count_overdue_batches, list_unfinished_batches, progress_of
 from tests.annotation.factories import finished, make_items, make_member, make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -28,8 +28,12 @@ def fresh(member: Membership) -> Membership:
     return Membership.objects.select_related("project", "user").get(pk=member.pk)
 
 
+def annotate_next_item(member: Membership) -> str:
+    return finished(assignments.assign_next_annotation(member=fresh(member))).item.external_id
+
+
 def next_of(member: Membership) -> str:
-    return assignments.next_annotation(member=fresh(member)).item.external_id
+    return assignments.assign_next_annotation(member=fresh(member)).item.external_id
 
 
 def items_of(batch: Batch) -> list[str]:
@@ -50,13 +54,13 @@ def test_the_next_items_wait_for_the_person_and_do_not_expire() -> None:
     other = make_member(member.project)
     assert next_of(other) == "i3"
     for name in ("i1", "i2"):
-        annotation = assignments.next_annotation(member=fresh(member))
+        annotation = assignments.assign_next_annotation(member=fresh(member))
         assert (annotation.item.external_id, annotation.reserved_until) == (name, None)
         finished(annotation)
     assert next_of(member) == "i4"
     (progress,) = progress_of(batches(member.project))
     assert (progress.items, progress.finished) == (2, 2)
-    assert unfinished_batches(member) == []
+    assert list_unfinished_batches(member) == []
 
 
 def test_chosen_items_come_in_their_order_and_the_earliest_due_batch_first() -> None:
@@ -65,16 +69,14 @@ def test_chosen_items_come_in_their_order_and_the_earliest_due_batch_first() -> 
     chosen = [member.project.items.get(external_id=name) for name in ("i4", "i2")]
     assign(member, "later", items=chosen, due_on=date(2031, 1, 2))
     assign(member, "sooner", number=1, due_on=date(2031, 1, 1))
-    assert [finished(assignments.next_annotation(member=fresh(member))).item.external_id for _ in "123"] == [
-        "i1", "i4", "i2",
-    ]  # fmt: skip
+    assert [annotate_next_item(member) for _ in "123"] == ["i1", "i4", "i2"]
 
 
 def test_begun_and_returned_work_comes_before_the_rest_of_a_batch() -> None:
     member = make_member()
     make_items(member.project, 3)
     assign(member, number=3)
-    returned = finished(assignments.next_annotation(member=fresh(member)))
+    returned = finished(assignments.assign_next_annotation(member=fresh(member)))
     return_annotation(annotation=returned, revision=returned.revision, text="Look again.", by=member.user)
     assert next_of(member) == "i1"
 
@@ -82,10 +84,10 @@ def test_begun_and_returned_work_comes_before_the_rest_of_a_batch() -> None:
 def test_chosen_items_are_all_assigned_or_none() -> None:
     member = make_member()
     first, second = make_items(member.project, 2)
-    assignments.next_annotation(member=make_member(member.project))  # the only assignment of i1
+    assignments.assign_next_annotation(member=make_member(member.project))  # the only assignment of i1
     with pytest.raises(AssignmentLost, match="i1"), transaction.atomic():
         assign(member, items=[second, first])
-    assignments.next_annotation(member=fresh(member))
+    assignments.assign_next_annotation(member=fresh(member))
     with pytest.raises(Conflict, match="i2 already"), transaction.atomic():
         assign(member, items=[second])
     assert not Batch.objects.exists()
@@ -115,7 +117,7 @@ def test_hidden_gold_comes_as_often_as_without_batches() -> None:
     assert items_of(assign(member, number=4)) == ["i1", "i2", "i6", "i3", "i4"]
     assert fresh(member).handed_out == 5
     for _ in range(5):
-        finished(assignments.next_annotation(member=fresh(member)))
+        finished(assignments.assign_next_annotation(member=fresh(member)))
     assert next_of(member) == "i7"  # the sixth
 
 
@@ -123,13 +125,11 @@ def test_a_released_batch_frees_what_is_not_finished() -> None:
     member = make_member()
     make_items(member.project, 3)
     batch = assign(member, number=3)
-    finished(assignments.next_annotation(member=fresh(member)))
+    finished(assignments.assign_next_annotation(member=fresh(member)))
     assert release_batch(batch=batch, by=member.user) == 2
     assert items_of(batch) == ["i1"]
     other = make_member(member.project)
-    assert [finished(assignments.next_annotation(member=fresh(other))).item.external_id for _ in "12"] == [
-        "i2", "i3",
-    ]  # fmt: skip
+    assert [annotate_next_item(other) for _ in "12"] == ["i2", "i3"]
     with pytest.raises(NothingLeft):
         next_of(member)
 
@@ -139,7 +139,7 @@ def test_an_empty_batch_goes_and_its_items_expire_like_others_when_resumed() -> 
     (item,) = make_items(member.project, 1)
     release_batch(batch=assign(member, number=1), by=member.user)
     assert not Batch.objects.exists()
-    annotation = assignments.next_annotation(member=fresh(member))
+    annotation = assignments.assign_next_annotation(member=fresh(member))
     assert annotation.reserved_until is not None
     assignments.release(annotation=annotation, by=member.user)
     again = assign(member, items=[item])
@@ -154,10 +154,10 @@ def test_a_batch_is_overdue_from_the_day_after_its_date_while_work_is_left() -> 
     batch, today = assign(member, number=1), timezone.localdate()
     for due_on, late in ((None, 0), (today, 0), (today - timedelta(days=1), 1)):
         change_due_date(batch=batch, due_on=due_on, by=member.user)
-        assert overdue_batches(member.project) == late
-        assert [each.is_overdue for each in unfinished_batches(member)] == [bool(late)]
-    finished(assignments.next_annotation(member=fresh(member)))
-    assert overdue_batches(member.project) == 0
+        assert count_overdue_batches(member.project) == late
+        assert [each.is_overdue for each in list_unfinished_batches(member)] == [bool(late)]
+    finished(assignments.assign_next_annotation(member=fresh(member)))
+    assert count_overdue_batches(member.project) == 0
 
 
 def test_unqualified_people_qualify_before_their_batch() -> None:

@@ -61,7 +61,7 @@ def annotation() -> Annotation:
     given = {"external_id": "i", "kind": "spans", "program": task.text, "text": ""}
     record = ItemRecord.model_validate(given | {"passage": PASSAGE, "tokens": SPANS.tokens})
     import_items(records=[record], project=project)
-    made = assignments.next_annotation(member=make_member(project))
+    made = assignments.assign_next_annotation(member=make_member(project))
     SystemOutput.objects.create(item=made.item, system="s", revision="1", modules=[], marks=OUTPUT)
     save(made, (1, MARKS), (2, LINKS), (3, TONES))
     document = Annotation.objects.get(pk=made.pk).document

@@ -9,7 +9,7 @@ from annotation.actions.editing import save_operations, submit, take_back
 from annotation.actions.ordering import move_items, order_items
 from annotation.actions.review import return_annotation
 from annotation.models import Annotation, Membership, Order, Project, SystemOutput
-from annotation.queries.review import first_to_settle, next_to_settle
+from annotation.queries.review import find_next_to_settle, list_first_to_settle
 from tests.annotation.factories import finished, make_items, make_member, make_project, operation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -20,7 +20,7 @@ def handed(member: Membership, number: int) -> list[str]:
     names = []
     for _ in range(number):
         row = Membership.objects.select_related("project", "user").get(pk=member.pk)
-        names.append(finished(assignments.next_annotation(member=row)).item.external_id)
+        names.append(finished(assignments.assign_next_annotation(member=row)).item.external_id)
     return names
 
 
@@ -84,7 +84,7 @@ def test_a_released_item_is_found_again_by_its_rank() -> None:
     first, _second = make_items(project, 2)
     move_items(project=project, items=[first], order=Order.LAST, by=member.user)
     other = make_member(project)
-    held = assignments.next_annotation(member=other)
+    held = assignments.assign_next_annotation(member=other)
     assert handed(member, 1) == ["i1"]
     assignments.release(annotation=held, by=other.user)
     assert handed(member, 1) == ["i2"]
@@ -96,7 +96,7 @@ def test_items_on_which_people_disagree_come_first_and_those_in_agreement_last()
     make_items(project, 4)
     handed(one, 3)
     for apart in (False, True, False):
-        annotation = assignments.next_annotation(member=fresh(two))
+        annotation = assignments.assign_next_annotation(member=fresh(two))
         finished(annotation) if not apart else nothing_drawn(annotation)
     told = dict(project.items.values_list("external_id", "disagreement"))
     assert told == {"i1": 0.0, "i2": 1.0, "i3": 0.0, "i4": None}
@@ -109,8 +109,8 @@ def test_disagreement_follows_what_is_finished() -> None:
     project = make_project(annotators_per_item=2)
     one, two = make_member(project), make_member(project)
     (item,) = make_items(project, 1)
-    finished(assignments.next_annotation(member=one))
-    second = nothing_drawn(assignments.next_annotation(member=two))
+    finished(assignments.assign_next_annotation(member=one))
+    second = nothing_drawn(assignments.assign_next_annotation(member=two))
     item.refresh_from_db()
     assert item.disagreement == 1
     take_back(annotation=second.pk, by=two.user)
@@ -137,12 +137,12 @@ def test_the_queue_of_review_begins_with_the_most_disagreement() -> None:
     for name, value in (("i2", 0.4), ("i3", 0.9), ("i4", 0.4)):
         project.items.filter(external_id=name).update(disagreement=value)
     queue = ["i3", "i2", "i4", "i1"]
-    assert [item.external_id for item in first_to_settle(project, 9)] == queue
-    assert [item.external_id for item in first_to_settle(project, 2)] == queue[:2]
+    assert [item.external_id for item in list_first_to_settle(project, 9)] == queue
+    assert [item.external_id for item in list_first_to_settle(project, 2)] == queue[:2]
     after = {
         item.external_id: following.external_id
         for item in project.items.all()
-        if (following := next_to_settle(item)) is not None
+        if (following := find_next_to_settle(item)) is not None
     }
     assert after == {"i3": "i2", "i2": "i4", "i4": "i1", "i1": "i3"}
 

@@ -268,7 +268,7 @@ class TestSweep:
     def idle(self, monkeypatch, settings) -> None:
         settings.RUN_SWEEP_SECONDS = 0
         monkeypatch.setattr(sliced_runs, "workers", lambda: ["worker"])
-        monkeypatch.setattr(sliced_runs, "under_way", lambda *_: False)
+        monkeypatch.setattr(sliced_runs, "has_pending_slices", lambda *_: False)
 
     def test_a_run_that_stands_still_is_taken_up(self, server, eager) -> None:
         project = make_project()

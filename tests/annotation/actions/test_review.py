@@ -14,7 +14,7 @@ from annotation.labels import read_label_task
 from annotation.models import Annotation, AuditEvent, Comment, Gold, Item, Membership, Project, Role
 from annotation.parsed_items import document_of
 from annotation.queries.export import item_records
-from annotation.queries.progress import people
+from annotation.queries.progress import list_people_progress
 from annotation.queries.qualification import scores
 from annotation.queries.review import items_to_settle, review_counts
 from annotation.schemas import Document, ItemRecord
@@ -43,7 +43,9 @@ def two_annotations() -> tuple[Annotation, Annotation]:
     """One item, finished by two people in full agreement."""
     project = make_project(annotators_per_item=2)
     make_items(project)
-    first, second = (finished(assignments.next_annotation(member=make_member(project))) for _ in range(2))
+    first, second = (
+        finished(assignments.assign_next_annotation(member=make_member(project))) for _ in range(2)
+    )
     return first, second
 
 
@@ -257,7 +259,7 @@ def test_the_last_qualification_item_decides(dogs: int, expected: bool) -> None:
     project = make_project(qualification_score=0.9)
     (item,) = make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
     member = make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     gold = finished(make_annotation())
     review.set_gold(item=item, document=document_of(gold.document), method=Gold.Method.IMPORTED, by=None)
     if dogs == 2:
@@ -275,12 +277,12 @@ def test_gold_that_came_later_decides_before_the_next_item_and_once() -> None:
     (item,) = make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
     (ordinary,) = make_items(project, 1)
     member = make_member(project)
-    annotation = finished(assignments.next_annotation(member=member))
+    annotation = finished(assignments.assign_next_annotation(member=member))
     assert qualified(member) is None
     review.set_gold(
         item=item, document=document_of(annotation.document), method=Gold.Method.IMPORTED, by=None
     )
-    assert assignments.next_annotation(member=member).item == ordinary
+    assert assignments.assign_next_annotation(member=member).item == ordinary
     submit(annotation=annotation.pk, revision=annotation.revision, by=member.user)  # sent again
     assert qualified(member) is True
     assert AuditEvent.objects.filter(kind="qualification_judged").count() == 1
@@ -290,7 +292,7 @@ def test_without_gold_a_manager_decides() -> None:
     project = make_project(qualification_score=0.9)
     make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
     member = make_member(project)
-    finished(assignments.next_annotation(member=member))
+    finished(assignments.assign_next_annotation(member=member))
     assert qualified(member) is None
     qualification.decide(member=member, qualified=True, by=make_member(project, Role.MANAGER).user)
     assert qualified(member) is True
@@ -300,7 +302,7 @@ def failed(project: Project) -> tuple[Membership, Annotation]:
     """Return a member who missed a dog of the qualification item."""
     (item,) = make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
     member = make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     gold = document_of(finished(make_annotation()).document)
     review.set_gold(item=item, document=gold, method=Gold.Method.IMPORTED, by=None)
     edits = [operation(0, 3, put=[box("a")], state="done"), operation(0, 2, state="nothing")]
@@ -325,7 +327,7 @@ def test_a_manager_lifts_a_failed_qualification_for_good() -> None:
     submit(annotation=annotation.pk, revision=annotation.revision + 2, by=member.user)
     assert qualified(member) is True
     member.refresh_from_db()
-    assert assignments.next_annotation(member=member).item.purpose == Item.Purpose.ORDINARY
+    assert assignments.assign_next_annotation(member=member).item.purpose == Item.Purpose.ORDINARY
 
 
 def test_hidden_gold_reaches_the_score_of_its_annotator() -> None:
@@ -335,15 +337,15 @@ def test_hidden_gold_reaches_the_score_of_its_annotator() -> None:
     gold = document_of(finished(make_annotation()).document)
     review.set_gold(item=hidden, document=gold, method=Gold.Method.IMPORTED, by=None)
     member = make_member(project)
-    finished(assignments.next_annotation(member=member))
+    finished(assignments.assign_next_annotation(member=member))
     member.refresh_from_db()
-    second = assignments.next_annotation(member=member)
+    second = assignments.assign_next_annotation(member=member)
     assert second.item == hidden
     edits = [operation(0, 3, put=[box("a")], state="done"), operation(0, 2, state="nothing")]
     saved = save_operations(annotation=second.pk, operations=edits, by=member.user)
     submit(annotation=second.pk, revision=saved.annotation.revision, by=member.user)
     # One box of the two that are known, and none of the two chosen ones: 2 · 1 / (1 + 2 + 2).
-    [person] = [each for each in people(project) if each.name == member.user.username]
+    [person] = [each for each in list_people_progress(project) if each.name == member.user.username]
     assert person.known_items == 1
     assert person.known_f1 == pytest.approx(2 / 5)
     page = client_of(make_member(project, Role.MANAGER).user).get(f"/annotate/{project.slug}/members/")
@@ -374,7 +376,7 @@ def test_gold_and_exports_leave_out_answers_that_are_hidden_now() -> None:
     record = {"external_id": "i1", "kind": "spans", "text": "", "program": task.text, "passage": "Tea."}
     import_items(records=[ItemRecord.model_validate(record)], project=project)
     member = make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     document = conditional("none", "taste")
     edits = [
         {"node": node, "put": [each.model_dump() for each in layer.objects]}
@@ -397,7 +399,7 @@ def test_a_step_that_nobody_was_asked_for_is_no_disagreement() -> None:
     record = {"external_id": "i1", "kind": "spans", "text": "", "program": task.text, "passage": "Tea."}
     import_items(records=[ItemRecord.model_validate(record)], project=project)
     for _person in range(2):
-        annotation = assignments.next_annotation(member=make_member(project))
+        annotation = assignments.assign_next_annotation(member=make_member(project))
         answer = {"node": SENTIMENT, "put": [{"id": "s", "value": "none"}], "state": "done"}
         annotation = handed_in(annotation, answer)
     client = client_of(make_member(project, Role.ADJUDICATOR).user)
@@ -421,7 +423,7 @@ def test_ratings_and_choices_are_called_so_on_the_page_of_agreement() -> None:
     for member in [make_member(project) for _person in range(2)]:
         for rating, topic in ((2, "a"), (4, "b")):
             handed_in(
-                assignments.next_annotation(member=member),
+                assignments.assign_next_annotation(member=member),
                 {"node": 1, "put": [{"id": "q", "value": rating}], "state": "done"},
                 {"node": 2, "put": [{"id": "t", "value": topic}], "state": "done"},
             )
@@ -449,7 +451,7 @@ def test_relations_of_two_people_are_compared_on_the_pages() -> None:
     for number, related in enumerate(
         [[relation("r", "a", "b")], [relation("r", "a", "b"), relation("s", "b", "c")]]
     ):
-        annotation = assignments.next_annotation(member=make_member(project))
+        annotation = assignments.assign_next_annotation(member=make_member(project))
         marks = {"node": ENTITIES, "put": MARKS, "state": "done"}
         annotation = handed_in(annotation, marks, {"node": RELATIONS, "put": related, "state": "done"})
         assert annotation.status == "submitted", number

@@ -44,7 +44,9 @@ ANNOTATORS = 50
 
 
 def next_for(pk: int) -> Annotation:
-    return assignments.next_annotation(member=Membership.objects.select_related("project", "user").get(pk=pk))
+    return assignments.assign_next_annotation(
+        member=Membership.objects.select_related("project", "user").get(pk=pk)
+    )
 
 
 def at_once(project: Project, act) -> list:
@@ -180,7 +182,7 @@ def test_tabs_of_one_person_of_the_workspace_make_one_row_and_take_one_item() ->
 
     def claim(_tab: int) -> int:
         start.wait()
-        return closing(lambda: assignments.next_annotation(member=membership(user, project.slug)).pk)
+        return closing(lambda: assignments.assign_next_annotation(member=membership(user, project.slug)).pk)
 
     with ThreadPoolExecutor(tabs) as threads:
         handed = list(threads.map(claim, range(tabs)))

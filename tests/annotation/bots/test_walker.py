@@ -27,7 +27,7 @@ from annotation.bots.drawing import Sheet, draw, edits
 from annotation.models import Annotation, Item, Operation, Project
 from annotation.operations import Edit, apply, open_nodes
 from annotation.queries.annotations import program_tree
-from annotation.queries.bots import current_gold, stored_operations, submitted_annotations
+from annotation.queries.bots import count_stored_operations, find_submitted_annotations, read_current_gold
 from annotation.schemas import Document, Kind
 from foundation.behaviour_mix import parse_mix
 from tests.annotation.factories import (
@@ -182,16 +182,16 @@ def make_bot(project: Project, kind: str = "careful", seed: int = 1) -> Bot:
 
 def check_kept(project: Project, bot: Bot) -> None:
     """What the bot was told is stored, is stored: once, and nothing besides."""
-    stored = stored_operations(project, [bot.name])
+    stored = count_stored_operations(project, [bot.name])
     assert sorted(stored) == sorted(bot.saved)
     assert set(stored.values()) <= {1}
-    assert submitted_annotations(project, [bot.name]) == set(bot.submitted)
+    assert find_submitted_annotations(project, [bot.name]) == set(bot.submitted)
 
 
 @pytest.mark.parametrize("kind", list(BEHAVIOURS))
 def test_it_works(project: Project, kind: str) -> None:
     bot = make_bot(project, kind, seed=5)
-    drive(bot, Plan(project.slug, current_gold(project)))
+    drive(bot, Plan(project.slug, read_current_gold(project)))
     assert len(bot.submitted) == 6
     assert list(Item.objects.values_list("submitted", flat=True)) == [1] * 6
     check_kept(project, bot)
@@ -207,7 +207,9 @@ def test_a_bot_stops_after_as_many_items_as_it_was_asked_for(project: Project, k
 
 def test_the_fast_get_the_next_item_as_they_hand_one_in(project: Project) -> None:
     bot, acts = make_bot(project, "fast"), []
-    drive(bot, Plan(project.slug, current_gold(project), most=3), before=lambda ask: acts.append(ask.act))
+    drive(
+        bot, Plan(project.slug, read_current_gold(project), most=3), before=lambda ask: acts.append(ask.act)
+    )
     login = ["login", "login", "project"]
     assert acts == [*login, "next", "open", "save", "submit", "save", "submit", "save", "submit"]
     assert not Annotation.objects.filter(status=Annotation.Status.RESERVED).exists()
@@ -215,7 +217,7 @@ def test_the_fast_get_the_next_item_as_they_hand_one_in(project: Project) -> Non
 
 def test_offline_bots_meet_their_other_tab_and_send_twice(project: Project) -> None:
     bot = make_bot(project, "offline", seed=4)
-    drive(bot, Plan(project.slug, current_gold(project)))
+    drive(bot, Plan(project.slug, read_current_gold(project)))
     assert bot.conflicts > 0
     assert bot.repeated > 0
     assert Operation.objects.filter(edit__note="seen").count() == bot.conflicts
@@ -225,7 +227,7 @@ def test_offline_bots_meet_their_other_tab_and_send_twice(project: Project) -> N
 def test_what_is_given_back_is_taken_up_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BEHAVIOURS, "sloppy", BEHAVIOURS["sloppy"]._replace(gives_up=0.4))
     bot = make_bot(project, "sloppy")
-    drive(bot, Plan(project.slug, current_gold(project)))
+    drive(bot, Plan(project.slug, read_current_gold(project)))
     assert bot.released > 0
     assert len(bot.submitted) == 6
     check_kept(project, bot)
@@ -234,14 +236,14 @@ def test_what_is_given_back_is_taken_up_again(project: Project, monkeypatch: pyt
 def test_a_begun_work_is_cleared_and_drawn_anew(project: Project) -> None:
     bot = make_bot(project)
     member = make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     begun = [
         operation(0, 3, put=[box("old"), box("older")]),
         operation(1, 2, put=[{"id": "c", "ref": "old"}]),
     ]
     editing.save_operations(annotation=annotation.pk, operations=begun, by=member.user)
     Annotation.objects.filter(pk=annotation.pk).update(annotator=User.objects.get(username=bot.name))
-    drive(bot, Plan(project.slug, current_gold(project), most=1))
+    drive(bot, Plan(project.slug, read_current_gold(project), most=1))
     annotation.refresh_from_db()
     assert annotation.status == Annotation.Status.SUBMITTED
     ids = [one["id"] for layer in annotation.document["layers"].values() for one in layer["objects"]]
@@ -258,9 +260,9 @@ def test_a_lost_place_is_no_error(project: Project) -> None:
     def steal(ask: Ask) -> None:
         if ask.act == "save" and not taken:
             Annotation.objects.update(reserved_until="2000-01-01T00:00Z")
-            taken.append(assignments.next_annotation(member=other))
+            taken.append(assignments.assign_next_annotation(member=other))
 
-    drive(bot, Plan(project.slug, current_gold(project)), before=steal)
+    drive(bot, Plan(project.slug, read_current_gold(project)), before=steal)
     assert bot.lost == 1
     assert len(bot.submitted) == 5
     check_kept(project, bot)

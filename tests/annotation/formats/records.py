@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from annotation.formats.checks import check_record
-from annotation.formats.texts import span_of, tokenize, trimmed
+from annotation.formats.texts import span_of, tokenize, trim_stretch
 from annotation.schemas import ItemRecord, Span
 
 # Files are slow on a busy machine: how long an example takes says nothing here.
@@ -101,7 +101,7 @@ def span_item(external_id: str = "game-1", passage: str = PASSAGE, **fields: Any
 
 def _touching(passage: str, start: int, end: int) -> tuple[int, int]:
     """The stretch without white space around it, or the first token where it holds nothing else."""
-    first, last = trimmed(start, end, passage)
+    first, last = trim_stretch(start, end, passage)
     return (first, last) if first < last else tokenize(passage)[0]
 
 

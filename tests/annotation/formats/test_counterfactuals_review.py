@@ -51,7 +51,7 @@ def test_it_works(project: Project, tmp_path: Path):
     people = [set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None) for _ in range(2)]
     judge = set_member(project=project, user=make_user(), role=Role.ADJUDICATOR, by=None).user
     for place, member in enumerate(people):
-        annotation = assignments.next_annotation(member=member)
+        annotation = assignments.assign_next_annotation(member=member)
         assert annotation.document == Item.objects.get(pk=annotation.item_id).extra["draft"]
         done = checked(annotation, rejects=bool(place))
     first = Annotation.objects.get(item__position=1, annotator=people[0].user)
@@ -66,7 +66,7 @@ def test_it_works(project: Project, tmp_path: Path):
 
 def test_undo_goes_back_to_the_draft_and_no_further(project: Project):
     member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     node = nodes()[0]
     (name,) = (one.id for one in Document.model_validate(annotation.document).layers[node].objects)
     gone = save_operations(
@@ -80,7 +80,7 @@ def test_undo_goes_back_to_the_draft_and_no_further(project: Project):
 
 def test_the_page_shows_the_draft(project: Project, client):
     member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     client.force_login(member.user)
     text = client.get(f"/annotate/work/{annotation.pk}/").content.decode()
     assert "words that ought to count" in text

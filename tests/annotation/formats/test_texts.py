@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats.texts import code_point, span_of, tokenize, tokens_of, trimmed
+from annotation.formats.texts import code_point, span_of, tokenize, tokens_of, trim_stretch
 from tests.annotation.formats.records import passages, texts, unhurried
 
 
@@ -85,5 +85,5 @@ def test_a_span_between_tokens_is_refused_and_can_be_trimmed():
     passage = "a \u00a0b\r\n c"
     with pytest.raises(ValueError, match="between tokens"):
         span_of("s", 1, 4, passage, tokenize(passage))
-    assert trimmed(1, 6, passage) == (3, 4)
-    assert trimmed(1, 3, passage) == (3, 3)
+    assert trim_stretch(1, 6, passage) == (3, 4)
+    assert trim_stretch(1, 3, passage) == (3, 3)

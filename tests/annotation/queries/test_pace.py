@@ -26,7 +26,7 @@ def test_it_works() -> None:
     now = timezone.now()
     for member, times in ((ada, [(0, 4), (0, 5), (1, 30), (40, 9)]), (bo, [(1, 700)])):
         for back, seconds in times:
-            done = finished(assignments.next_annotation(member=member))
+            done = finished(assignments.assign_next_annotation(member=member))
             set_time(done, now - timedelta(days=back), seconds)
     measured = pace(project, 30)
     today = timezone.localdate()
@@ -51,7 +51,7 @@ def test_it_works() -> None:
 def test_work_that_is_not_submitted_does_not_count() -> None:
     member = make_member()
     make_items(member.project, 2)
-    assignments.next_annotation(member=member)
+    assignments.assign_next_annotation(member=member)
     measured = pace(member.project, 7)
     assert (measured.rows, measured.people, set(measured.classes)) == ([], [], {0})
     assert len(measured.days) == 7

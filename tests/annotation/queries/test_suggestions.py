@@ -71,7 +71,7 @@ def decided(member: Membership, key: str) -> Annotation:
     def taken(thing: dict[str, Any], place: str, *, changed: bool) -> dict[str, Any]:
         return thing | {"suggested": {"by": "reader@1", "id": f"{key}.{place}", "changed": changed}}
 
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     note_shown(annotation=annotation, outputs=["reader@1"], by=member.user)
     put = [taken(PERSON, "1.0", changed=False), taken(BO | {"label": "Place"}, "1.1", changed=True)]
     topic = taken({"id": "n2", "value": "sport"}, "2.0", changed=True)
@@ -86,7 +86,7 @@ def decided(member: Membership, key: str) -> Annotation:
 def alone(member: Membership) -> Annotation:
     """Mark two of the three without having seen any."""
     return handed_in(
-        assignments.next_annotation(member=member),
+        assignments.assign_next_annotation(member=member),
         {"node": ENTITIES, "put": [PERSON, BO], "state": "done"},
         {"node": TOPIC, "put": [{"id": "n2", "value": "politics"}], "state": "done"},
         QUALITY_ANSWER,
@@ -114,7 +114,7 @@ def test_an_accepted_mark_that_was_deleted_counts_as_undecided() -> None:
     add(project)
     suggest(project)
     member = make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     note_shown(annotation=annotation, outputs=["reader@1"], by=member.user)
     nothing = {"node": ENTITIES, "state": "nothing"}
     handed_in(annotation, nothing, {"node": TOPIC, "state": "unsure"}, QUALITY_ANSWER)
@@ -127,14 +127,14 @@ def test_people_who_work_blind_get_no_outputs() -> None:
     add(project)
     output = suggest(project, score=0.5)
     member, other = make_member(project), make_member(project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     (shown,) = editor_state(annotation)["predictions"]
     assert (shown["score"], [each["id"] for each in shown["suggestions"][ENTITIES]]) == (
         0.5, [f"s{output.pk}.1.{place}" for place in range(3)],
     )  # fmt: skip
     set_member(project=project, user=other.user, role=Role.ANNOTATOR, blind=True, by=None)
     other.refresh_from_db()
-    assert editor_state(assignments.next_annotation(member=other))["predictions"] is None
+    assert editor_state(assignments.assign_next_annotation(member=other))["predictions"] is None
     set_member(project=project, user=other.user, role=Role.ANNOTATOR, by=None)
     assert Membership.objects.get(pk=other.pk).blind  # who does not say it leaves it as it is
     state = client_of(other.user).get(f"/api/v1/annotations/{annotation.pk + 1}/editor/").json()
@@ -159,7 +159,7 @@ def test_relations_are_suggested_and_counted() -> None:
     output = suggest(project, marks={1: [PERSON, BO], 3: links})
     key = f"s{output.pk}"
     members = [make_member(project), make_member(project)]
-    first, second = [assignments.next_annotation(member=member) for member in members]
+    first, second = [assignments.assign_next_annotation(member=member) for member in members]
     (shown,) = editor_state(first)["predictions"]
     assert [each["ends"] for each in shown["suggestions"][3]] == [
         [f"{key}.1.0", f"{key}.1.1"], [f"{key}.1.1", f"{key}.1.0"],
@@ -267,7 +267,7 @@ def test_hidden_gold_of_answers_reaches_the_score_of_its_annotator() -> None:
     assert alone(member).item.external_id == "ordinary"
     answer = {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"}
     member.refresh_from_db()
-    second = assignments.next_annotation(member=member)
+    second = assignments.assign_next_annotation(member=member)
     assert second.item == hidden
     handed_in(second, {"node": ENTITIES, "state": "nothing"}, answer, QUALITY_ANSWER)
     # The topic is right, and the rating of 3 is two of four steps away from 1.

@@ -118,7 +118,7 @@ def test_a_place_that_is_lost_is_410_and_says_that_the_work_is_kept() -> None:
     client = client_of(annotation.annotator)
     post(client, annotation, "operations", sent(operation(0, 3, put=[box("a")])))
     assert post(client, annotation, "release", {}).status_code == 200
-    assignments.next_annotation(member=make_member(annotation.project))
+    assignments.assign_next_annotation(member=make_member(annotation.project))
     answer = post(client, annotation, "operations", sent(operation(1, 3, put=[box("b")])))
     assert answer.status_code == 410
     assert "kept" in answer.json()["detail"]
@@ -178,7 +178,7 @@ def test_going_on_to_the_next_item_asks_the_database_a_fixed_number_of_times(
     make_items(member.project, 3)
     client = client_of(member.user)
     for _time in range(2):
-        annotation = assignments.next_annotation(member=member)
+        annotation = assignments.assign_next_annotation(member=member)
         problem = operation(0, 0, problem={"kind": "other"})
         revision = save_operations(
             annotation=annotation.pk, operations=[problem], by=member.user
@@ -191,7 +191,7 @@ def test_going_on_to_the_next_item_asks_the_database_a_fixed_number_of_times(
 def test_after_the_last_item_the_project_says_that_none_is_left() -> None:
     member = make_member(make_project(kind="spans"))
     make_items(member.project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     problem = operation(0, 0, problem={"kind": "other"})
     revision = save_operations(
         annotation=annotation.pk, operations=[problem], by=member.user
@@ -205,7 +205,7 @@ def test_after_the_last_item_the_project_says_that_none_is_left() -> None:
 def test_spans_go_the_same_way() -> None:
     member = make_member(make_project(kind="spans"))
     make_items(member.project)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     answer = post(
         client_of(member.user), annotation, "operations", sent(operation(0, 2, put=[span("a", 3, 5)]))
     )

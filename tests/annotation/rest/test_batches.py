@@ -48,7 +48,7 @@ def test_it_works(manager: Membership) -> None:
     site, name = client_of(manager).projects, annotator.user.username
     batch = site.assign_batch(project.slug, "pilot", annotator=name, number=2, due_on="2020-01-31")
     assert (batch["items"], batch["finished"], batch["overdue"]) == (2, 0, True)
-    finished(assignments.next_annotation(member=annotator))
+    finished(assignments.assign_next_annotation(member=annotator))
     assert [each["finished"] for each in client_of(annotator).projects.batches(project.slug)] == [1]
     assert site.change_due_date(project.slug, batch["id"], None)["overdue"] is False
     (row,) = site.pace(project.slug)

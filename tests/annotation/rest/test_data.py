@@ -334,7 +334,7 @@ def test_lists_cost_the_same_number_of_queries_however_long(
     items = make_items(member.project, 12)
     annotator = make_member(member.project)
     for item in items:
-        finished(assignments.next_annotation(member=annotator))
+        finished(assignments.assign_next_annotation(member=annotator))
         script.post(f"items/{item.pk}/gold/", {"document": GOLD})
     script.post("outputs/?system=nmn&revision=1", [output(item.external_id, 0.9, 0.1) for item in items])
     with django_assert_max_num_queries(4):  # the token, the membership, the rows and what they name
@@ -355,7 +355,7 @@ def test_the_status_of_items_is_not_told_to_annotators() -> None:
     project = manager().project
     make_items(project, 2)
     member = make_member(project)
-    assignments.next_annotation(member=member)
+    assignments.assign_next_annotation(member=member)
     assert Script(member).get("items/", 403, status="gold")["detail"]
 
 
@@ -392,7 +392,7 @@ def test_a_label_of_hundreds_of_digits_is_compared() -> None:
     member = manager()
     record = make_record("x", program="count(find[dogs])", answer=10**400)
     Script(member).post("items/", lines(record), media="application/x-ndjson")
-    annotation = assignments.next_annotation(member=make_member(member.project))
+    annotation = assignments.assign_next_annotation(member=make_member(member.project))
     edit = operation(0, 1, put=[box("a")])
     saved = save_operations(annotation=annotation.pk, operations=[edit], by=annotation.annotator)
     assert outcome(saved.annotation, saved.document)["values"][0] == 1

@@ -12,7 +12,7 @@ import pytest
 
 from jobs.webhooks.signatures import signature
 from tests.annotation.factories import make_record
-from tests.site import Site, running_site
+from tests.site import Site, run_site
 
 ITEMS = 3000  # about a megabyte: several blocks of a body
 
@@ -53,7 +53,7 @@ def told() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
 
 @pytest.fixture
 def served() -> Iterator[Site]:
-    with running_site(extra={"WEBHOOK_ALLOW_PRIVATE": "true", "WEBHOOK_SECONDS": "1"}) as site:
+    with run_site(extra={"WEBHOOK_ALLOW_PRIVATE": "true", "WEBHOOK_SECONDS": "1"}) as site:
         yield site
 
 

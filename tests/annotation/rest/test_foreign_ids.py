@@ -127,7 +127,7 @@ def theirs() -> Theirs:
     project = make_project(annotators_per_item=2)
     (item,) = make_items(project)
     manager = make_member(project, Role.MANAGER)
-    annotation = finished(assignments.next_annotation(member=make_member(project)))
+    annotation = finished(assignments.assign_next_annotation(member=make_member(project)))
     batch = Batch.objects.create(
         project=project, name="b", annotator=annotation.annotator, created_by=manager.user
     )

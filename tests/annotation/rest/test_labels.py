@@ -49,7 +49,7 @@ def test_a_label_is_added_and_the_next_edit_may_use_it() -> None:
     manager = make_member(labelled(), Role.MANAGER)
     annotator = make_member(manager.project)
     item = add(manager.project)
-    annotation = assignments.next_annotation(member=annotator)
+    annotation = assignments.assign_next_annotation(member=annotator)
     layers = ask(manager, "get")["layers"]
     layers[TOPIC - 1]["labels"].append(
         {"name": "History", "color": "#123456", "key": "h", "hint": "Before 2000"}

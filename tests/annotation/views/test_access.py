@@ -65,7 +65,7 @@ def test_no_row_is_made_for_a_person_who_gets_no_item() -> None:
     member = membership(user, project.slug)
     assert member is not None
     with pytest.raises(NothingLeft):
-        assignments.next_annotation(member=member)
+        assignments.assign_next_annotation(member=member)
     assert not Membership.objects.exists()
 
 
@@ -163,7 +163,7 @@ def test_a_share_that_ends_keeps_the_work_and_one_given_again_goes_on() -> None:
     assert client.get(address).status_code == 404
     assert client.get(f"/annotate/work/{annotation.pk}/").status_code == 404
     with pytest.raises(NotAllowed):
-        assignments.next_annotation(member=Membership.objects.get())
+        assignments.assign_next_annotation(member=Membership.objects.get())
     give(member.user, Role.ANNOTATOR)
     assert client.get(address).status_code == 200
     set_member(project=member.project, user=member.user, role=ProjectRole.ADJUDICATOR, by=None)
@@ -227,7 +227,7 @@ def test_projects_are_listed_by_share_and_by_workspace(django_assert_max_num_que
 def test_the_list_counts_ones_own_annotations_alone() -> None:
     project, user = make_project(annotators_per_item=3), give(make_user(), Role.ANNOTATOR)
     make_items(project)
-    finished(assignments.next_annotation(member=make_member(project)))
+    finished(assignments.assign_next_annotation(member=make_member(project)))
     client = client_of(user)
     client.post(f"/annotate/{project.slug}/next/")
     finished(project.annotations.get(annotator=user))
@@ -246,7 +246,7 @@ def test_only_who_manages_somewhere_is_offered_a_new_project() -> None:
 def test_a_share_costs_an_edit_no_query_for_workspace_roles() -> None:
     member = make_member()
     make_items(member.project, 2)
-    annotation = assignments.next_annotation(member=member)
+    annotation = assignments.assign_next_annotation(member=member)
     problem = sent(operation(0, 0, problem={"kind": "other"}))
     client = client_of(member.user)
     client.get(f"/annotate/work/{annotation.pk}/")  # the frame around the editor asks for workspaces

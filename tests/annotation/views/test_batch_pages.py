@@ -49,7 +49,7 @@ def test_a_manager_assigns_changes_and_releases_a_batch(manager: Membership) -> 
     due = f"/annotate/{project.slug}/batches/{batch.pk}/due/"
     assert "Enter the due date" in client.post(due, {"due_on": "soon"}, follow=True).content.decode()
     assert "Overdue" not in client.post(due, {"due_on": ""}, follow=True).content.decode()
-    finished(assignments.next_annotation(member=annotator))
+    finished(assignments.assign_next_annotation(member=annotator))
     text = client.post(f"/annotate/{project.slug}/batches/{batch.pk}/release/", follow=True).content.decode()
     assert "Released 1 item of batch Pilot." in text
     assert "Finished</span>" in text
@@ -87,7 +87,7 @@ def test_annotators_see_their_batch_and_due_dates_and_no_page_of_managers(manage
     assert "2020-01-31" in text
     assert text.count("Overdue") == 1  # the project, not the batch
     assert "Overdue" in client.get("/annotate/").content.decode()
-    annotation = assignments.next_annotation(member=annotator)
+    annotation = assignments.assign_next_annotation(member=annotator)
     text = client.get(f"/annotate/work/{annotation.pk}/").content.decode()
     assert "Pilot: 0 of 2 items finished, due 2031-01-31" in text
     batch = Batch.objects.get()
@@ -104,7 +104,7 @@ def test_the_page_of_pace_has_charts_and_a_file(manager: Membership) -> None:
     project, client = manager.project, client_of(manager.user)
     assert "Nothing was submitted" in page(client, project, "pace/")
     annotator = make_member(project)
-    finished(assignments.next_annotation(member=annotator))
+    finished(assignments.assign_next_annotation(member=annotator))
     text = page(client, project, "pace/?days=7")
     today = timezone.localdate().isoformat()
     assert f'aria-label="{today}: 1' in text

@@ -15,7 +15,7 @@ def complete(project: Project, number: int) -> list[Item]:
     """Items that an annotator has finished."""
     items, member = make_items(project, number), make_member(project)
     for _item in items:
-        finished(assignments.next_annotation(member=member))
+        finished(assignments.assign_next_annotation(member=member))
     return items
 
 

@@ -176,7 +176,7 @@ def test_roles_states_and_problems_are_said_in_german() -> None:
     project = make_project(annotators_per_item=2)
     make_items(project, 1)
     annotation, other = [
-        finished(assignments.next_annotation(member=make_member(project))) for _number in range(2)
+        finished(assignments.assign_next_annotation(member=make_member(project))) for _number in range(2)
     ]
     other.document["problem"] = {"kind": "wrong structure", "node": None, "note": ""}
     other.save(update_fields=["document"])

@@ -18,9 +18,9 @@ import pytest
 from scripts import servers
 from scripts.commands import Commands
 from scripts.example import load_example, new_link
-from scripts.site import prepare_sqlite, prepared_postgres
+from scripts.site import prepare_postgres, prepare_sqlite
 from scripts.walkers import Tally, crowd
-from tests.site import Site, postgres_or_sqlite, running_site
+from tests.site import Site, postgres_or_sqlite, run_site
 from tests.waiting import eventually
 
 __all__ = ["postgres_or_sqlite"]
@@ -59,7 +59,7 @@ def said_by(commands: Commands, *arguments: str, status: int = 0) -> str:
 @pytest.fixture(scope="module")
 def worked_on(postgres_or_sqlite: str | None) -> Iterator[Site]:
     """A site with a study that some people finished."""
-    with running_site(postgres=postgres_or_sqlite, worker=False, extra={"LOG_LEVEL": "WARNING"}) as site:
+    with run_site(postgres=postgres_or_sqlite, worker=False, extra={"LOG_LEVEL": "WARNING"}) as site:
         load_example(site, items=ITEMS)
         asyncio.run(crowd(new_link(site), Tally(), users=4, think=0.0, patience=60.0))
         for name, content in (
@@ -93,7 +93,7 @@ def made(folder: Folder, server: str | None, *, migrated: bool) -> Iterator[Fold
         stack.callback(shutil.rmtree, folder.var)
         if server:
             name = folder.env["DATABASE_URL"].rpartition("/")[2]
-            template = prepared_postgres(server) if migrated else "template1"
+            template = prepare_postgres(server) if migrated else "template1"
             stack.enter_context(servers.postgres_database(server, template=template, name=name))
         elif migrated:
             prepare_sqlite(folder.var)

@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from prometheus_client.parser import text_string_to_metric_families
 
 from config.observability.metrics import may_read
-from scripts.site import Site, running_site
+from scripts.site import Site, run_site
 from tests.functional.pages import ADD_OWNER
 from tests.studyapp.questions import entries, write_json
 from tests.waiting import eventually
@@ -31,7 +31,7 @@ print(create_token(name="test", scope=Scope.MANAGE, days=1, by=user).key)
 @pytest.fixture(scope="module")
 def observed() -> Iterator[Site]:
     extra = {"METRICS_TOKEN": TOKEN, "LOG_FORMAT": "json", "LOG_REQUESTS": "true"}
-    with running_site(extra=extra, as_deployed=True) as site:
+    with run_site(extra=extra, as_deployed=True) as site:
         yield site
 
 

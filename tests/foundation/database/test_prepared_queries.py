@@ -20,7 +20,7 @@ from foundation.database.prepared_queries import (
     _AS_THEY_ARE,
     Prepared,
     PreparedUpdate,
-    _for_driver,
+    _convert_for_driver,
     insert,
     slot,
 )
@@ -80,11 +80,11 @@ def test_values_reach_the_driver_as_fields_prepare_them() -> None:
         for value in (7, "seven", True):
             if type(field) in _AS_THEY_ARE[type(value)]:
                 prepared = field.get_db_prep_save(value, connection)
-                assert _for_driver(field, value, connection) == prepared, field
+                assert _convert_for_driver(field, value, connection) == prepared, field
                 compared += 1
     assert compared > 100
-    assert _for_driver(_Upper(), "seven", connection) == "SEVEN"
-    assert _for_driver(IntegerField(), "7", connection) == 7
+    assert _convert_for_driver(_Upper(), "seven", connection) == "SEVEN"
+    assert _convert_for_driver(IntegerField(), "7", connection) == 7
 
 
 def test_a_query_is_built_once_and_then_only_run(django_assert_num_queries: Any) -> None:

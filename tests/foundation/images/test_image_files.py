@@ -15,7 +15,7 @@ from PIL import PngImagePlugin
 
 from foundation.errors import BadFile
 from foundation.images.image_cleaning import clean_image
-from foundation.images.image_files import image_response, signed_image, store_image
+from foundation.images.image_files import image_response, serve_signed_image, store_image
 from foundation.images.image_storage import image_folder
 
 SECRETS = (b"Secret camera", b"GPS", b"secret comment", b"<x:xmpmeta", b"alert(1)")
@@ -176,11 +176,11 @@ def test_user_content_has_an_origin_of_its_own(settings: Any, tmp_path: Path):
     assert response.status_code == 302
     assert address.startswith("https://content.example.org/content/")
     token = address.partition("/content/")[2]
-    image = closed(signed_image(token))
+    image = closed(serve_signed_image(token))
     assert image.headers["Content-Type"] == "image/gif"
     for wrong in (token[:-1], f"x{token}", path):
         with pytest.raises(Http404):
-            signed_image(wrong)
+            serve_signed_image(wrong)
 
 
 @pytest.mark.parametrize("side", [10_000, 60_000])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.io.spreadsheet import csv_text, original_text, plain_cell
+from analysis.io.spreadsheet import csv_text, escape_formula, unescape_formula
 from analysis.io.tabular_files import Column as TextColumn
 from analysis.io.tabular_files import read_table
 from foundation.pages.spreadsheet import write_csv
@@ -18,7 +18,7 @@ from studyapp.exports.columns import Column
 from studyapp.exports.loader import load
 from studyapp.exports.writers import write_table
 
-# Each takes the apostrophes of `plain_cell`: tables for people, bundles, reports, and faithful-nmn's files.
+# Each takes the apostrophes of `escape_formula`: tables for people, bundles, reports, faithful-nmn's files.
 WRITERS = {
     "foundation/pages/spreadsheet.py",
     "studyapp/exports/writers.py",
@@ -40,19 +40,19 @@ FORMULA = '=HYPERLINK("http://example.org";"x")'
 
 @pytest.mark.parametrize("text", ["=1+1", "+49 30", "-cmd", "@SUM(A1)", "\tx", "\r=1", "\n=1", "＝1", "'=1"])
 def test_texts_that_look_like_formulas_get_an_apostrophe(text):
-    assert plain_cell(text) == f"'{text}"
+    assert escape_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize(
     "value", ["Kolwen", "a=b", "", " =1", "-0.5", "+3", "don't", -0.5, -3, 0, True, None]
 )
 def test_all_else_stays(value):
-    assert plain_cell(value) == value
+    assert escape_formula(value) == value
 
 
 @given(st.text(alphabet="'=+-@\t\n1.e a＝"))
 def test_every_text_comes_back(text):
-    assert original_text(plain_cell(text)) == text
+    assert unescape_formula(escape_formula(text)) == text
 
 
 def test_a_file_of_header_and_rows():
@@ -66,7 +66,7 @@ def test_nothing_else_writes_csv():
     writes = re.compile(r"csv\.(writer|DictWriter)\(|\.to_csv\(")
     found = {str(path.relative_to(ROOT)) for path in files if writes.search(path.read_text())}
     assert found == WRITERS
-    assert all("plain_cell" in (ROOT / name).read_text() for name in found)
+    assert all("escape_formula" in (ROOT / name).read_text() for name in found)
 
 
 def test_a_participants_formula_is_a_text_in_a_bundle(tmp_path: Path):

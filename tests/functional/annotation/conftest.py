@@ -82,7 +82,7 @@ class Editor:
         data.import_items(records=[record], project=member.project, image_folder=self.pictures)
         for module, text in (guidelines or {}).items():
             projects.write_guideline(project=member.project, module=module, text=text, by=member.user)
-        annotation = assignments.next_annotation(member=member)
+        annotation = assignments.assign_next_annotation(member=member)
         for output in predictions or []:
             SystemOutput.objects.create(item=annotation.item, **output)
         for node, name, text in comments or []:

@@ -57,7 +57,7 @@ def make(editor: Editor, task: str = TASK, kind: str = "spans", people: int = 1)
     members = [
         factories.make_member(project, Role.ADJUDICATOR if n else Role.ANNOTATOR) for n in range(people)
     ]
-    return [assignments.next_annotation(member=member).pk for member in members]
+    return [assignments.assign_next_annotation(member=member).pk for member in members]
 
 
 def look(page: Page, name: str) -> None:

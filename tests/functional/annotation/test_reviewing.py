@@ -25,7 +25,7 @@ def disagreement() -> tuple[Project, Any]:
     project = factories.make_project(annotators_per_item=2)
     factories.make_items(project)
     for chosen in ("ab", "a"):
-        annotation = assignments.next_annotation(member=factories.make_member(project))
+        annotation = assignments.assign_next_annotation(member=factories.make_member(project))
         edits = [
             factories.operation(0, 3, put=[factories.box("a"), factories.box("b", at=0.5)], state="done"),
             factories.operation(1, 2, put=[{"id": f"c{name}", "ref": name} for name in chosen], state="done"),

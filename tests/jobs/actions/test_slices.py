@@ -50,7 +50,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def active(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, ...]]:
     """What workers say that they do."""
     calls: set[tuple[Any, ...]] = set()
-    monkeypatch.setattr(slices, "active_calls", lambda: calls)
+    monkeypatch.setattr(slices, "list_active_calls", lambda: calls)
     return calls
 
 

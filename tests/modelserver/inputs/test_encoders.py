@@ -18,7 +18,7 @@ from modelserver.inputs.encoders import (
     PART,
     digest,
     find_folder,
-    longest_window,
+    find_longest_window,
     new_encoder,
     open_encoder,
     open_model,
@@ -92,7 +92,7 @@ class TestNewEncoder:
         save(tmp_path, model, tokenizer, {})
         opened, _ = open_encoder(tmp_path, CPU)
         assert opened.config.model_type == "roformer"
-        assert longest_window(opened, tokenizer) == 512
+        assert find_longest_window(opened, tokenizer) == 512
         assert {part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)} == {0.0}
 
     def test_heads_that_do_not_divide_the_hidden_size(self, gold):
@@ -183,17 +183,17 @@ def test_a_training_of_tied_weights_is_taken_up(tmp_path):
 
 def test_the_longest_window(bert_folder, roberta_folder):
     model, tokenizer = open_encoder(bert_folder, CPU)
-    assert longest_window(model, tokenizer) == 512
+    assert find_longest_window(model, tokenizer) == 512
     tokenizer.model_max_length = 100
-    assert longest_window(model, tokenizer) == 100
+    assert find_longest_window(model, tokenizer) == 100
     model, tokenizer = open_encoder(roberta_folder, CPU)
     tokenizer.model_max_length = int(1e30)
-    assert longest_window(model, tokenizer) == 96  # of 98 positions, two come before the first
+    assert find_longest_window(model, tokenizer) == 96  # of 98 positions, two come before the first
     ids = torch.full((1, 96), 7)
     assert model(input_ids=ids).start_logits.shape == (1, 96)
     with pytest.raises((IndexError, RuntimeError)):
         model(input_ids=torch.full((1, 97), 7))
-    assert longest_window(torch.nn.Linear(1, 1), tokenizer) == 1_000_000
+    assert find_longest_window(torch.nn.Linear(1, 1), tokenizer) == 1_000_000
 
 
 def test_a_tokenizer_file_that_the_library_made_up_is_not_taken(folder):

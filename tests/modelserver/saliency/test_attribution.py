@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from modelserver.saliency import attribution
-from modelserver.saliency.attribution import explain, summarised
+from modelserver.saliency.attribution import explain, summarise_by_unit
 from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import SaliencyOptions
 from tests.modelserver.saliency.toys import ITEM, Toy
@@ -121,12 +121,12 @@ class TestSummaries:
     def test_of_rows_and_of_words(self):
         attributed = torch.tensor([[3.0, -4.0], [1.0, 2.0], [0.0, -2.0]])
         alone, joined = np.arange(3), np.array([0, 0, 1])
-        assert summarised(attributed, alone, "l1") == pytest.approx([7, 3, 2])
-        assert summarised(attributed, alone, "l2") == pytest.approx([5, 5**0.5, 2])
-        assert summarised(attributed, alone, "dot") == pytest.approx([-1, 3, -2])
-        assert summarised(attributed, joined, "l1") == pytest.approx([10, 2])
-        assert summarised(attributed, joined, "l2") == pytest.approx([30**0.5, 2])
-        assert summarised(attributed, joined, "dot") == pytest.approx([2, -2])
+        assert summarise_by_unit(attributed, alone, "l1") == pytest.approx([7, 3, 2])
+        assert summarise_by_unit(attributed, alone, "l2") == pytest.approx([5, 5**0.5, 2])
+        assert summarise_by_unit(attributed, alone, "dot") == pytest.approx([-1, 3, -2])
+        assert summarise_by_unit(attributed, joined, "l1") == pytest.approx([10, 2])
+        assert summarise_by_unit(attributed, joined, "l2") == pytest.approx([30**0.5, 2])
+        assert summarise_by_unit(attributed, joined, "dot") == pytest.approx([2, -2])
 
     def test_a_word_has_the_places_of_all_its_tokens(self):
         found = run(Toy(linear, ROWS), summary="dot", level="word")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from modelserver.inputs.encoders import open_model, open_tokenizer, without_head
+from modelserver.inputs.encoders import extract_encoder, open_model, open_tokenizer
 from modelserver.inputs.features import Vocabulary, tokenise
 from modelserver.saliency import attribution
 from modelserver.systems import extractive
@@ -43,7 +43,7 @@ def recurrent(structure, items, folder=None, **sizes):
     vocabulary = Vocabulary.build(texts, at_least=2)
     embed = None
     if folder is not None:
-        encoder = without_head(open_model(folder, CPU, trained=False), folder)
+        encoder = extract_encoder(open_model(folder, CPU, trained=False), folder)
         embed = Contextual(encoder, open_tokenizer(folder), config)
     model = build(config, len(vocabulary), embed)
     if structure == "select-and-forget":
@@ -152,12 +152,12 @@ def test_it_leaves_the_model_as_it_was_also_after_a_failure(system, items, monke
     wanted = [parameter.requires_grad for parameter in model.parameters()]
     calls = []
 
-    def failing(*args, original=attribution.summarised):
+    def failing(*args, original=attribution.summarise_by_unit):
         calls.append(args)
         raise RuntimeError("broken")
 
     system.explain(items[:1], SaliencyOptions(steps=2))
-    monkeypatch.setattr(attribution, "summarised", failing)
+    monkeypatch.setattr(attribution, "summarise_by_unit", failing)
     with pytest.raises(RuntimeError, match="broken"):
         system.explain(items[:1], SaliencyOptions(steps=2))
     assert calls

@@ -150,7 +150,7 @@ class TestBatcher:
             request = submit(batcher, FakeSystem(), item("a"), item("b"))
             await request.done
             assert [outcome.id for outcome in request.outcomes()] == ["a", "b"]
-            await batcher.drained()
+            await batcher.wait_until_drained()
             assert batcher.waiting == 0
 
         batching(scenario)
@@ -209,7 +209,7 @@ class TestBatcher:
                 submit(batcher, system, *(item(str(n)) for n in range(4)))
             system.gate.set()
             await last.done
-            await batcher.drained()
+            await batcher.wait_until_drained()
 
         batching(scenario, BatchLimits(queue=3))
 
@@ -233,7 +233,7 @@ class TestBatcher:
             busy = await occupied(batcher, system)
             batcher.withdraw(busy)
             system.gate.set()
-            await batcher.drained()
+            await batcher.wait_until_drained()
             assert [one.id for one in busy.outcomes()] == ["busy"]
 
         batching(scenario)
@@ -283,7 +283,7 @@ class TestBatcher:
                 await submit(batcher, quick, item(str(n))).done
             assert not held.done.done()
             assert batcher.waiting == 0
-            drained = asyncio.ensure_future(batcher.drained())
+            drained = asyncio.ensure_future(batcher.wait_until_drained())
             await asyncio.sleep(0.01)
             assert not drained.done()
             slow.gate.set()
@@ -314,7 +314,7 @@ class TestBatcher:
 
         async def scenario(batcher):
             await submit(batcher, FakeSystem("s"), item("a"), item("b", question=FAILS)).done
-            await batcher.drained()
+            await batcher.wait_until_drained()
 
         batching(scenario, report=reports.append)
         assert [(one.system, one.items, one.failed) for one in reports] == [("s", 2, 1)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import modelserver
-from benchmarks.predictions import questions, running
+from benchmarks.predictions import questions, run_server
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.client import ModelClient
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
@@ -25,7 +25,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[ModelClient]:
     if not WEIGHTS.is_dir():
         pytest.skip("no trained weights are shipped, so there is no real system to serve")
     command = ("modelserver", "serve", "--port", "0", "--processes", "1")
-    with running(*command) as process, ModelClient(process.url) as client:
+    with run_server(*command) as process, ModelClient(process.url) as client:
         yield client
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.predictions import ROOT, running
+from benchmarks.predictions import ROOT, run_server
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import LoadFailed, Unavailable, UnreadableWeights
 from modelserver.wire.schema import ItemError, QAPrediction
@@ -70,7 +70,7 @@ def served(tmp_path_factory) -> Iterator[Served]:
     )
     options = ("--port", "0", "--load", "first-use", "--max-memory", "2M", "--processes", "1")
     with (
-        running("modelserver", "serve", "--systems", systems, *options) as process,
+        run_server("modelserver", "serve", "--systems", systems, *options) as process,
         ModelClient(process.url, retry=NO_RETRY) as client,
     ):
         yield Served(client, folder)
@@ -151,7 +151,7 @@ class TestKilledInMidBatch:
     def mortal(self, tmp_path):
         (tmp_path / "mortal_server.py").write_text(MORTAL)
         path = f"{tmp_path}{os.pathsep}{ROOT}"
-        return lambda port: running("mortal_server", str(port), str(tmp_path / "killed"), PYTHONPATH=path)
+        return lambda port: run_server("mortal_server", str(port), str(tmp_path / "killed"), PYTHONPATH=path)
 
     def test_when_it_stays_away_every_caller_gets_unavailable(self, mortal):
         with mortal(0) as server, ModelClient(server.url, retry=Retry(total=0.3)) as client:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.predictions import running
+from benchmarks.predictions import run_server
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.client import ModelClient
 from modelserver.wire.errors import Unavailable
@@ -101,7 +101,7 @@ class TestFakeModelServer:
         server.close()
 
     def test_as_a_process(self):
-        with running("modelserver.serving.fake_server", "--port", "0", "--systems", "a,b") as server:
+        with run_server("modelserver.serving.fake_server", "--port", "0", "--systems", "a,b") as server:
             with ModelClient(server.url) as client:
                 assert client.predict("b", [item("x")]).predictions[0].id == "x"
             server.process.send_signal(signal.SIGTERM)

@@ -406,7 +406,7 @@ class TestService:
             service = Service({"slow": slow}, preload=False, limits=ServerLimits(batch=BatchLimits(queue=2)))
             working = asyncio.create_task(service.work())
             await service.load()
-            loading = asyncio.create_task(service.loaded("slow"))
+            loading = asyncio.create_task(service.load_and_describe("slow"))
             await asyncio.sleep(0.05)
             assert service.waiting == 1
             more = PredictRequest(system="slow", items=[item("a"), item("b")])

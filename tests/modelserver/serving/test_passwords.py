@@ -16,10 +16,10 @@ from modelserver.systems.remote import RemoteSystem
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.load_balancing import Servers
-from modelserver.wire.redaction import redacted
+from modelserver.wire.redaction import redact_logins
 from modelserver.wire.schema import QAItem
 from scripts.processes import Part, Supervisor, answers, free_port
-from studyapp.web.log_redaction import redacted as redacted_line
+from studyapp.web.log_redaction import redact_log_text as redacted_line
 
 LOGIN = "user:s3cr:t@"
 QUESTION = QAItem(id="1", question="Who?", context=[("A", ["B."])])
@@ -34,7 +34,7 @@ QUESTION = QAItem(id="1", question="Who?", context=[("A", ["B."])])
     ],
 )
 def test_logins_are_left_out(text: str, shown: str):
-    assert redacted(text) == shown
+    assert redact_logins(text) == shown
     assert redacted_line(text) == shown
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.predictions import running
+from benchmarks.predictions import run_server
 from modelserver.registry import load_system
 from modelserver.serving import worker_pool as module
 from modelserver.serving.batching import ModelThreads, check_each
@@ -362,7 +362,7 @@ class TestEnds:
     def test_behind_a_server_nobody_notices_that_one_was_killed_in_mid_batch(self, file):
         serve = ("modelserver", "serve", "--port", "0", "--processes", "1", "--threads", "2", "--systems")
         with (
-            running(*serve, f"place={file}:Place") as server,
+            run_server(*serve, f"place={file}:Place") as server,
             ModelClient(server.url, retry=Retry(total=0)) as client,
         ):
             found = client.predict("place", [item("a"), item("b", question="once?"), item("c")])
@@ -387,7 +387,7 @@ class TestEnds:
     def test_an_item_that_is_looked_at_does_not_keep_the_server_from_ending(self, file):
         serve = ("modelserver", "serve", "--port", "0", "--processes", "1", "--drain-seconds", "1")
         with (
-            running(*serve, "--systems", f"place={file}:Place") as server,
+            run_server(*serve, "--systems", f"place={file}:Place") as server,
             ModelClient(server.url, retry=Retry(total=0)) as client,
         ):
             with pytest.raises(DeadlineExceeded):

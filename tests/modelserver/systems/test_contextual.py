@@ -14,14 +14,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from modelserver.inputs.encoders import open_model, open_tokenizer, without_head
+from modelserver.inputs.encoders import extract_encoder, open_model, open_tokenizer
 from modelserver.inputs.features import Vocabulary, featurise, tokenise
 from modelserver.inputs.packing import OF_WINDOWS
 from modelserver.registry import load_system
-from modelserver.serving.loading import expected_bytes
+from modelserver.serving.loading import estimate_bytes
 from modelserver.systems.base import WARM_UP, weight_bytes
 from modelserver.systems.batches import collate
-from modelserver.systems.contextual import NO_PIECE, Contextual, Encoder, first_pieces
+from modelserver.systems.contextual import NO_PIECE, Contextual, Encoder, find_first_pieces
 from modelserver.systems.reader import RecurrentSystem, save
 from modelserver.systems.recurrent import Config, Embedder, build
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights
@@ -46,7 +46,7 @@ def items(gold):
 
 
 def encoder_of(folder):
-    return Encoder(without_head(open_model(folder, CPU, trained=False), folder), open_tokenizer(folder))
+    return Encoder(extract_encoder(open_model(folder, CPU, trained=False), folder), open_tokenizer(folder))
 
 
 def _system(name, folder, *, window=WINDOW, seed=5):
@@ -94,14 +94,14 @@ def test_the_first_piece_that_touches_a_word_is_its():
         (1, -1, 0, 4),
         (1, 0, 3, 9),
     ]
-    found = first_pieces(np.array(words), np.array(pieces))
+    found = find_first_pieces(np.array(words), np.array(pieces))
     assert found.tolist() == [0, 2, NO_PIECE, 3, 3, NO_PIECE, 5]
 
 
 @pytest.mark.parametrize("words, pieces, found", [(0, 2, []), (2, 0, [NO_PIECE] * 2)])
 def test_no_word_or_no_piece_is_no_fault(words, pieces, found):
     rows = np.array([(0, 0, 0, 1), (0, 0, 1, 2)])
-    assert first_pieces(rows[:words], rows[:pieces]).tolist() == found
+    assert find_first_pieces(rows[:words], rows[:pieces]).tolist() == found
 
 
 def test_pieces_of_words_spell_them(encoder_folder):
@@ -441,7 +441,7 @@ def test_the_memory_of_an_encoder_is_counted(folder):
     system: Any = load_system("select-and-forget", weights=folder)
     encoder = sum(4 * p.numel() for p in system.model.embed.encoder.parameters())
     assert weight_bytes(system) > encoder
-    assert expected_bytes(folder) == pytest.approx(weight_bytes(system), rel=0.05)
+    assert estimate_bytes(folder) == pytest.approx(weight_bytes(system), rel=0.05)
 
 
 def test_half_precision_answers_alike(folder, items):

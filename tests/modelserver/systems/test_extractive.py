@@ -23,7 +23,7 @@ from modelserver.inputs.windows import WindowSettings
 from modelserver.registry import load_system
 from modelserver.serving.devices import Hardware
 from modelserver.serving.loading import sources
-from modelserver.serving.system_spec import computed, parse
+from modelserver.serving.system_spec import parse, select_local_specs
 from modelserver.systems.extractive import ExtractiveSystem, answer, load, merge, relevance
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.wire.schema import QAItem, QAPrediction
@@ -296,7 +296,7 @@ class TestFolder:
                 alike(QAPrediction.model_validate(p), q)
 
     def test_under_a_name_of_one_s_own(self, bert_folder, items):
-        found = sources(computed(parse(f"bert=extractive-qa:{bert_folder}")), Hardware())
+        found = sources(select_local_specs(parse(f"bert=extractive-qa:{bert_folder}")), Hardware())
         served = found["bert"].load()
         assert served.name == "bert"
         assert served.predict(items[:1]) == opened(bert_folder).predict(items[:1])

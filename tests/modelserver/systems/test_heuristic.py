@@ -14,10 +14,10 @@ from modelserver.inputs.hotpot import parse_gold
 from modelserver.inputs.mentions import mentions, type_of
 from modelserver.registry import WEIGHTS, load_system
 from modelserver.systems import heuristic
-from modelserver.systems.base import completed
-from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice, common_subsequence
+from modelserver.systems.base import complete_prediction
+from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice, measure_common_subsequence
 from modelserver.systems.predict_each import predict_each
-from modelserver.training.heuristic import Labelled, Recipe, Trainer, accuracy, labelled
+from modelserver.training.heuristic import Labelled, Recipe, Trainer, accuracy, label_questions
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
@@ -95,19 +95,19 @@ def test_common_subsequence_against_its_definition():
             rest = iter(second)
             if all(word in rest for word in picked):
                 best = max(best, len(picked))
-        assert common_subsequence(first, second) == best
+        assert measure_common_subsequence(first, second) == best
 
 
 @pytest.mark.parametrize("selector, fact", [("overlap", 2), ("lcs", 2), ("position", 0)])
 def test_selectors(folder, selector, fact):
     system = load(folder, Choice(selector, "words"))
     sentences = [text for _, texts in ITEM.context for text in texts]
-    assert system.closest(ITEM.question, sentences) == fact
+    assert system.choose_sentence(ITEM.question, sentences) == fact
 
 
 def test_the_encoder_finds_the_question_itself(folder):
     system = load(folder, Choice("encoder", "words"))
-    assert system.closest(ITEM.question, ["A mill.", ITEM.question, "It has 4,500 people."]) == 1
+    assert system.choose_sentence(ITEM.question, ["A mill.", ITEM.question, "It has 4,500 people."]) == 1
 
 
 @pytest.mark.parametrize("selector", SELECTORS)
@@ -120,7 +120,7 @@ def test_every_choice_answers_alone_as_beside_others(folder, selector, predictor
         (alone,) = system.predict([item])
         assert found.answer_logprob == pytest.approx(alone.answer_logprob, abs=1e-5)
         assert found == alone.model_copy(update={"answer_logprob": found.answer_logprob})
-        assert completed(item, found) == found  # facts and places are there
+        assert complete_prediction(item, found) == found  # facts and places are there
         if found.location:
             texts = {(t, n): text for t, sentences in item.context for n, text in enumerate(sentences)}
             text = texts[found.location.first]
@@ -171,7 +171,7 @@ def test_the_convolution_learns_what_is_in_the_words():
 
 
 def test_labels_come_from_supporting_facts(questions):
-    found = list(labelled(questions))
+    found = list(label_questions(questions))
     assert 0.5 * len(questions) < len(found) < len(questions)  # yes and no are no mentions
     assert {one.type for one in found} == {"person", "place", "organisation", "date", "number"}
 
@@ -206,7 +206,7 @@ def test_revisions_tell_choices_apart(folder):
 def test_the_shipped_weights_are_usable_and_no_reader():
     system: Any = load_system("heuristic")
     gold = parse_gold(generate("test", 200, 1), "world")
-    dev = list(labelled(gold))
+    dev = list(label_questions(gold))
     assert accuracy(system.words, dev)["accuracy"] > 0.9
     assert accuracy(system.encoder, dev)["accuracy"] > 0.9
     right = sum(

@@ -8,7 +8,7 @@ import pytest
 
 from modelserver.serving.fake_server import FakeModelServer
 from modelserver.systems import own
-from modelserver.systems.base import completed
+from modelserver.systems.base import complete_prediction
 from modelserver.wire.errors import InvalidRequest, UnusableSystem
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from tests.modelserver.gates import item
@@ -239,11 +239,11 @@ def test_facts_of_articles_with_one_title_are_told_once_each():
     asked = QAItem(id="a", question="Who sang?", context=band)
     told = [{"title": "Band", "index": index, "probability": 0.5} for index in range(3)]
     place = {"first": ["Band", 0], "last": ["Band", 0], "start": 18, "end": 23}
-    found = completed(asked, {"answer": "coast", "fact_probabilities": told, "location": place})
+    found = complete_prediction(asked, {"answer": "coast", "fact_probabilities": told, "location": place})
     assert found.location is not None
     assert found.location.end == 23
     assert found.fact_probabilities is not None
-    completed(asked, {"answer": "coast", "fact_probabilities": [*told[:2], *told]})
+    complete_prediction(asked, {"answer": "coast", "fact_probabilities": [*told[:2], *told]})
 
 
 @pytest.mark.parametrize(

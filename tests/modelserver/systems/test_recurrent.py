@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from modelserver.inputs.decoding import LONGEST, best_span, prediction
+from modelserver.inputs.decoding import LONGEST, find_best_span, prediction
 from modelserver.inputs.features import Vocabulary, featurise
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import SYSTEMS, load_system
@@ -301,13 +301,13 @@ def test_the_best_span_is_the_best_of_all_allowed_pairs():
             )
             return same and seen[s : e + 1].all()
 
-        assert best_span(start, end, seen, features) == _best_by_hand(start, end, allowed)
+        assert find_best_span(start, end, seen, features) == _best_by_hand(start, end, allowed)
 
 
 def test_nothing_seen_gives_no_span():
     features = _features([("A", ["b c."])])
     logits = np.zeros(len(features.word))
-    assert best_span(logits, logits, np.zeros(len(logits), dtype=bool), features) is None
+    assert find_best_span(logits, logits, np.zeros(len(logits), dtype=bool), features) is None
 
 
 def test_equal_probabilities_put_the_later_listed_fact_first():

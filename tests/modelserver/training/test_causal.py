@@ -24,10 +24,10 @@ from modelserver.training.causal import (
     cut,
     encode,
     new_trainer,
-    written,
+    write_example,
 )
 from modelserver.training.loop import STATE, train
-from modelserver.training.muon import Muon, orthogonalised
+from modelserver.training.muon import Muon, orthogonalise
 from modelserver.world import generate
 
 CPU = torch.device("cpu")
@@ -49,7 +49,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("order", ["explain-first", "answer-first"])
 def test_the_text_to_learn_is_the_gold_answer_in_the_form(order: Order, examples: list[GoldExample]):
     for gold in examples:
-        prompt, pieces = written(gold, order)
+        prompt, pieces = write_example(gold, order)
         answer = parse_answer("".join(piece.text for piece in pieces).removesuffix(END))
         facts = number_sentences(gold.context).facts
         assert answer.answer == gold.answer
@@ -89,7 +89,7 @@ def test_a_batch_follows_from_seed_step_and_stage_and_keeps_its_bound(examples: 
 
 def test_only_what_the_model_writes_counts(examples: list[GoldExample]):
     tokenizer = new_trainer(examples, RECIPE, CPU).tokenizer
-    prompt, _ = written(examples[0], "explain-first")
+    prompt, _ = write_example(examples[0], "explain-first")
     tokens, weights = encode(tokenizer, examples[0], "explain-first")
     length = len(tokenizer.encode(prompt, add_special_tokens=False))
     assert tokenizer.decode(tokens[:length]) == prompt
@@ -135,7 +135,7 @@ def test_what_it_saves_can_be_served(examples: list[GoldExample], tmp_path: Path
 def test_muon_makes_updates_orthogonal_and_finds_a_minimum():
     torch.manual_seed(1)
     for shape in ((3, 8, 4), (2, 4, 8)):
-        values = torch.linalg.svdvals(orthogonalised(torch.randn(shape)))
+        values = torch.linalg.svdvals(orthogonalise(torch.randn(shape)))
         assert values.min() > 0.3
         assert values.max() < 1.3
     wanted = torch.randn(6, 4)

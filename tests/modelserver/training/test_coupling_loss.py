@@ -12,7 +12,7 @@ from modelserver.systems.recurrent import Config, build
 from modelserver.training.coupling_loss import (
     Coupling,
     answer_probability,
-    coupling_cost,
+    compute_coupling_cost,
     explanation_probability,
 )
 from modelserver.training.recurrent_loss import label, loss
@@ -43,16 +43,16 @@ def _facts(*relevant):
     ],
 )
 def test_cost_of_a_question(answer, explanation, cost):
-    assert coupling_cost(torch.tensor([answer]), torch.tensor([explanation]), COSTS).item() == pytest.approx(
-        cost
-    )
+    assert compute_coupling_cost(
+        torch.tensor([answer]), torch.tensor([explanation]), COSTS
+    ).item() == pytest.approx(cost)
 
 
 def test_the_docstring_s_expansion_is_the_formula():
     answer, explanation = torch.rand(2, 50, generator=torch.Generator().manual_seed(1)).double()
     c1, c2, c3 = COSTS.c1, COSTS.c2, COSTS.c3
     expanded = c3 - (c3 - c1) * answer - (c3 - c2) * explanation - (c1 + c2 - c3) * answer * explanation
-    torch.testing.assert_close(coupling_cost(answer, explanation, COSTS), expanded)
+    torch.testing.assert_close(compute_coupling_cost(answer, explanation, COSTS), expanded)
 
 
 @pytest.mark.parametrize("form, expected", [("sum", [0.9 + 0.5, 0.2]), ("product", [0.9 * 0.5, 0.2])])
@@ -111,7 +111,7 @@ def test_gradients_of_the_whole_term(form):
     def term(start, end, kind, facts):
         answer = answer_probability(start, end, kind, first=first, last=last, types=types)
         explanation = explanation_probability(facts, gold, example, 3, form)
-        return coupling_cost(answer, explanation, Coupling(1.5, 0.5, 2.5, form)).mean()
+        return compute_coupling_cost(answer, explanation, Coupling(1.5, 0.5, 2.5, form)).mean()
 
     logits = [torch.randn(size, dtype=torch.float64, requires_grad=True) for size in ((3, 4), (3, 4), (3, 3))]
     facts = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
@@ -122,7 +122,7 @@ def test_the_default_costs_draw_gold_facts_up():
     facts = _facts(0.3, 0.3).requires_grad_()
     gold, example = torch.tensor([True, False]), torch.tensor([0, 0])
     explanation = explanation_probability(facts, gold, example, 1, Coupling().form)
-    coupling_cost(torch.tensor([0.7]), explanation, Coupling()).mean().backward()
+    compute_coupling_cost(torch.tensor([0.7]), explanation, Coupling()).mean().backward()
     assert facts.grad[0, 1] < 0  # a step down the gradient makes the gold fact more relevant
     assert facts.grad[1].tolist() == [0.0, 0.0]  # and says nothing of the others
 

@@ -20,7 +20,15 @@ from modelserver.inputs.windows import Window, WindowSettings
 from modelserver.systems.extractive import load, window_reader
 from modelserver.training.extractive import FineTuner, Recipe, dev_scores, pace
 from modelserver.training.loop import STATE, Row, checkpoint, train
-from modelserver.training.span_loss import Labelled, groups, label, learnable, loss, readable, token_span
+from modelserver.training.span_loss import (
+    Labelled,
+    groups,
+    is_readable,
+    label,
+    loss,
+    select_learnable,
+    token_span,
+)
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import QAPrediction
 from modelserver.world import write_split
@@ -49,7 +57,7 @@ def tuner(examples, *, steps=4, seed=1, **changed):
     recipe = Recipe(
         **{"steps": steps, "batch": 4, "windows": 2, "rate": 3e-3, "check_every": 2, "seed": seed} | changed
     )
-    return FineTuner(model, tokenizer, reader, recipe, learnable(examples, reader))
+    return FineTuner(model, tokenizer, reader, recipe, select_learnable(examples, reader))
 
 
 def without_dropout(model):
@@ -108,7 +116,7 @@ class TestLabels:
         kept = example("a b", at(0, 1))
         without, long = example("a b"), example("a b", at(0, 1), question="a " * 9)
         whole = example(" ".join("a" * 20), at(0, 39))  # longer than any window
-        assert learnable([without, kept, long, whole], reader) == [kept]
+        assert select_learnable([without, kept, long, whole], reader) == [kept]
 
 
 class TestLoss:
@@ -304,7 +312,7 @@ class TestTraining:
         train(one, one.examples[:2], tmp_path)
         system = load(tmp_path, CPU, name="extractive-qa", description="")
         items = read_items(real_data("hotpot/hotpot_sample.json"))[:40]
-        usable = [given for given in items if readable(ReadingExample(given, (), ()), system.reader)]
+        usable = [given for given in items if is_readable(ReadingExample(given, (), ()), system.reader)]
         assert len(usable) >= 30  # some questions are longer than half of these short windows
         for given, p in zip(usable, system.predict(usable), strict=True):
             texts = {t: (t, *sentences) for t, sentences in given.context}

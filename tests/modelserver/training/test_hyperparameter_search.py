@@ -10,7 +10,7 @@ from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import load_system
 from modelserver.systems.recurrent import Config
 from modelserver.training import hyperparameter_search as module
-from modelserver.training.hyperparameter_search import Space, best, search
+from modelserver.training.hyperparameter_search import Space, find_best_run, search
 from modelserver.training.recurrent import Recipe, Work
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import generate
@@ -69,8 +69,8 @@ def test_draws_lie_in_their_ranges_and_depend_on_seed_and_number_alone():
 
 def test_the_share_inside_decides_and_none_is_the_least():
     runs = [{"run": n, "scores": {"loca_inside": share}} for n, share in enumerate((None, 0.4, 0.9, 0.9))]
-    assert best(runs)["run"] == 2
-    assert best(runs[:1])["run"] == 0
+    assert find_best_run(runs)["run"] == 2
+    assert find_best_run(runs[:1])["run"] == 0
 
 
 def test_a_search_that_was_killed_goes_on(work, tmp_path, monkeypatch):
@@ -98,7 +98,7 @@ def test_a_search_that_was_killed_goes_on(work, tmp_path, monkeypatch):
     assert _unclocked(_rows(again)) == _unclocked(_rows(whole))
     best_weights = [(folder / "best" / "model.safetensors").read_bytes() for folder in (whole, again)]
     assert best_weights[0] == best_weights[1]
-    assert found["run"] == best(_rows(whole))["run"]
+    assert found["run"] == find_best_run(_rows(whole))["run"]
 
 
 def test_a_search_is_replaced_with_overwrite_alone(work, tmp_path):

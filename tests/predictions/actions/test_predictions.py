@@ -17,10 +17,10 @@ from predictions.actions import predictions
 from predictions.actions.predictions import RUNS, cancel_run, compute_slice, fail_run, finish_run, start_run
 from predictions.models import Dataset, Event, Prediction, PredictionRun
 from predictions.queries.predictions import (
-    latest_run,
-    latest_runs,
-    missing,
-    missing_sizes,
+    estimate_missing_sizes,
+    find_latest_run,
+    list_latest_runs,
+    list_missing_questions,
     progress,
 )
 from predictions.tasks import enqueue_missing
@@ -69,7 +69,7 @@ def test_a_slice_run_twice_stores_nothing_twice(model_server: FakeModelServer):
 
 def test_only_what_is_missing_in_the_range_is_computed(model_server: FakeModelServer):
     run = started(made_dataset("films", entries(6)))
-    keys = list(missing(run).order_by("pk").values_list("pk", flat=True))
+    keys = list(list_missing_questions(run).order_by("pk").values_list("pk", flat=True))
     assert compute_slice(run_id=run.pk, first=keys[1], last=keys[2]) == 2
     assert compute_slice(run_id=run.pk, first=keys[0], last=keys[3]) == 2
     run.refresh_from_db()
@@ -146,7 +146,7 @@ def test_a_new_start_tries_failures_again(model_server: FakeModelServer):
     again = started(run.dataset)
     assert again.pk == run.pk
     assert again.status == "running"
-    assert [question.external_id for question in missing(again)] == ["q1"]
+    assert [question.external_id for question in list_missing_questions(again)] == ["q1"]
 
 
 def test_a_complete_run_stays_as_it_is(model_server: FakeModelServer):
@@ -162,7 +162,7 @@ def test_a_grown_dataset_is_taken_up_again(model_server: FakeModelServer):
     made_dataset("films", entries(5))
     again = started(run.dataset)
     assert again.status == "running"
-    assert missing(again).count() == 3
+    assert list_missing_questions(again).count() == 3
 
 
 def test_a_server_that_is_away_leaves_the_run_as_it_is(
@@ -199,7 +199,7 @@ def test_another_revision_fails_the_run_and_mixes_nothing_in(
         new = started(run.dataset)
         assert new.pk != run.pk
         assert compute_slice(**whole(new)) == 3
-    assert latest_run(run.dataset, "fake") == new
+    assert find_latest_run(run.dataset, "fake") == new
 
 
 def test_a_failed_run_can_be_taken_up_again(model_server: FakeModelServer):
@@ -267,7 +267,7 @@ def test_a_run_left_complete_by_a_crash_is_finished(model_server: FakeModelServe
 def test_an_incomplete_run_is_not_finished(model_server: FakeModelServer):
     run = started(made_dataset("films", entries(3)))
     assert not finish_run(run_id=run.pk)
-    assert not latest_runs(run.dataset)
+    assert not list_latest_runs(run.dataset)
 
 
 def test_slices_cover_every_key_once():
@@ -289,14 +289,14 @@ def test_slices_hold_as_many_tokens_as_fit():
 def test_sizes_are_estimated_from_the_characters():
     rows = [entry(0), entry(1, context=[["Österreich 🏔", ["word " * 4_000]]]), entry(2)]
     run = start_run(dataset=made_dataset("films", rows), system="fake", revision="1")
-    (first, short), (second, long), (third, _) = missing_sizes(run)
-    assert [first, second, third] == list(missing(run).values_list("pk", flat=True))
+    (first, short), (second, long), (third, _) = estimate_missing_sizes(run)
+    assert [first, second, third] == list(list_missing_questions(run).values_list("pk", flat=True))
     characters = len(rows[0]["question"]) + sum(
         len(title) + sum(map(len, sentences)) for title, sentences in rows[0]["context"]
     )
     assert characters / 4 <= short <= 1.5 * characters / 4  # brackets and quotes count too
     assert 5_000 <= long <= 5_050
-    parts = cut_slices(missing_sizes(run), most_tokens=4_000, most=9)
+    parts = cut_slices(estimate_missing_sizes(run), most_tokens=4_000, most=9)
     assert parts == [(first, first), (second, second), (third, third)]
 
 
@@ -322,7 +322,7 @@ def test_a_cancelled_run_keeps_what_it_has_and_goes_on_later(model_server: FakeM
     assert compute_slice(**whole(run)) == 0
     run.refresh_from_db()
     assert (run.status, run.predictions.count()) == ("cancelled", 2)
-    assert latest_run(run.dataset, "fake") is None
+    assert find_latest_run(run.dataset, "fake") is None
     assert started(run.dataset).pk == run.pk
     assert compute_slice(**whole(run)) == 2
     run.refresh_from_db()
@@ -363,7 +363,7 @@ def test_a_run_goes_on_with_the_servers_that_are_left(settings: Settings):
         settings.MODEL_SERVER_URL = f"{gone.url},{server.url}"
         run = started(made_dataset("films", entries(8)))
         gone.close()
-        for first, last in cut_slices(missing_sizes(run), most_tokens=10_000, most=2):
+        for first, last in cut_slices(estimate_missing_sizes(run), most_tokens=10_000, most=2):
             compute_slice(run_id=run.pk, first=first, last=last)
     run.refresh_from_db()
     assert (run.status, run.predictions.count()) == ("done", 8)

@@ -15,7 +15,7 @@ from predictions import tasks
 from predictions.actions.saliency import compute_weights
 from predictions.models import Prediction, PredictionRun
 from predictions.saliency import has_sign, method_name, question_weights, weights
-from studyapp.queries.studies import frozen as frozen_study
+from studyapp.queries.studies import load_frozen_study as frozen_study
 from studyapp.web.stimulus_html import stimulus_html
 from tests.modelserver.saliency.planted import Planted, rule, systems
 from tests.predictions.management.commands.test_probe_reading import ROWS

@@ -178,7 +178,7 @@ def test_hover_as_joined_with_its_articles():
     records = list(read_claims(path))
     assert len(records) == 63
     assert {record.kind for record in records} == {"2-hop", "3-hop"}
-    assert all(record.answer in record.labels and not record.stray_facts() for record in records)
+    assert all(record.answer in record.labels and not record.find_stray_facts() for record in records)
 
 
 def test_hover_as_released_names_what_it_lacks():

@@ -7,7 +7,7 @@ import pytest
 
 from foundation.errors import BadFile
 from foundation.imports.findings import MOST_EXAMPLES, MOST_REFUSALS, Findings
-from foundation.imports.zip_files import emptied, unpack_file
+from foundation.imports.zip_files import delete_before_and_after, unpack_file
 from predictions.formats.hotpot import read_hotpot
 from predictions.formats.predictions import read_predictions
 from predictions.formats.squad import read_quoref, read_squad
@@ -45,10 +45,10 @@ def test_reading_ends_where_a_file_is_broken(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(entry(0)) + '\n{"_id": ', encoding="utf-8")
     findings = Findings(collect=True, roots=[path.parent])
-    assert len(list(findings.until_unreadable(read_hotpot(path, findings=findings)))) == 1
+    assert len(list(findings.read_until_broken(read_hotpot(path, findings=findings)))) == 1
     assert findings.refused[0].line == 2
     with pytest.raises(BadFile):
-        list(Findings().until_unreadable(read_hotpot(path)))
+        list(Findings().read_until_broken(read_hotpot(path)))
 
 
 def test_left_out_questions_are_counted_with_examples(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_broken_archives_are_refused(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with (
         pytest.raises(BadFile, match=r"a\.gz: is a broken (zip|gzip) file"),
-        emptied(tmp_path / "out"),
+        delete_before_and_after(tmp_path / "out"),
     ):
         unpack_file(path, tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["a.gz"]

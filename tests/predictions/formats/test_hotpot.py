@@ -125,7 +125,7 @@ def test_gold_facts_without_a_sentence_are_kept_and_named(tmp_path: Path):
     facts = [["Oslo", 0], ["Oslo", 1], ["Bergen", 0]]
     (record,) = read_hotpot(write_json(tmp_path / "file.json", [entry(supporting_facts=facts)]))
     assert record.columns()["supporting_facts"] == facts
-    assert record.stray_facts() == [("Oslo", 1), ("Bergen", 0)]
+    assert record.find_stray_facts() == [("Oslo", 1), ("Bergen", 0)]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.scores.hotpotqa import KEYS, plain_facts, score
+from analysis.scores.hotpotqa import KEYS, normalise_facts, score
 from foundation.errors import BadFile
 from foundation.imports.findings import MOST_EXAMPLES, Findings
 from predictions.formats.predictions import read_predictions
@@ -40,13 +40,13 @@ def official(facts: list[Any], gold: list[Any]) -> tuple[float, ...]:
 def test_a_malformed_fact_scores_as_in_the_official_script(malformed: Any):
     gold = [["A", 0], ["A", 1]]
     for facts in ([malformed], [["A", 0], malformed], [malformed, ["A", 0], malformed, ["A"]]):
-        plain, _ = plain_facts(facts)
+        plain, _ = normalise_facts(facts)
         assert official([list(fact) for fact in plain], gold) == official(facts, gold)
 
 
 @pytest.mark.parametrize("facts", [None, 3, [None], [3], [["A", ["B"]]], {"A": 0}, "abc"])
 def test_no_shape_fails(facts: Any):
-    plain, places = plain_facts(facts)
+    plain, places = normalise_facts(facts)
     assert len(plain) == len(places) > 0
     assert not any(title == "A" for title, _ in plain)
 

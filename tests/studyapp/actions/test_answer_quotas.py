@@ -9,7 +9,7 @@ from studyapp.actions.privacy import withdraw
 from studyapp.definition.checks import ScreeningQuestion
 from studyapp.models import EntryLink, Participant
 from studyapp.queries.answer_quotas import answer_quotas
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 from tests.studyapp.actions.test_participants_at_once import at_once
@@ -27,7 +27,7 @@ GENDER = {
 def answer(link, gender):
     """A participant who consented and answered the screening."""
     participant = consent(link=EntryLink.objects.select_related("study").get(pk=link.pk))
-    page = current_page(participant).stage
+    page = find_current_page(participant).stage
     show_stage(page=page)
     assert submit_stage(page=page, answers={"gender": gender}, changes={}, timing=PageTiming())
     participant.refresh_from_db()

@@ -9,12 +9,12 @@ from benchmarks._large_data import recount_times
 from studyapp.actions import conduct
 from studyapp.actions.pages import note_honeypot, show_trial, submit_trial
 from studyapp.actions.privacy import anonymise_participant, delete_participant, withdraw
-from studyapp.exports.responses import all_responses, response_data
+from studyapp.exports.responses import read_responses, response_data
 from studyapp.models import ItemTime, Participant, Study, Trial
-from studyapp.queries.excluded import excluded_counts
+from studyapp.queries.excluded import count_excluded_trials
 from studyapp.queries.flags import flag_counts, participant_flags
 from studyapp.queries.responses import ResponseFilter
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 
@@ -29,7 +29,7 @@ RULES = [
 
 def answer(participant: Participant, certainty: int, *, seconds: float, hidden: int = 0) -> None:
     """Submit the current item, which was shown some seconds ago."""
-    trial = current_page(participant).trial
+    trial = find_current_page(participant).trial
     assert trial is not None
     show_trial(trial=trial)
     assert trial.shown_at is not None
@@ -50,9 +50,11 @@ def assert_same(study: Study) -> None:
     counts = {flag: number for flag, _meaning, number in flag_counts(study)}
     assert counts == {flag: sum(flag in own for own in flags.values()) for flag in counts}
     rows = [
-        row for batch in all_responses(response_data(study, for_file=True), ResponseFilter()) for row in batch
+        row
+        for batch in read_responses(response_data(study, for_file=True), ResponseFilter())
+        for row in batch
     ]
-    assert excluded_counts(study) == (len(rows), sum(bool(row["excluded_by"]) for row in rows))
+    assert count_excluded_trials(study) == (len(rows), sum(bool(row["excluded_by"]) for row in rows))
 
 
 def test_it_is_right_after_each_response():
@@ -94,7 +96,7 @@ def test_failed_checks_flag_from_the_page_that_failed():
     study = factories.make_everything()
     careless = factories.make_participant(study=study)
     factories.go_through_stages(careless)
-    while (page := current_page(careless)).trial is not None and page.trial.item.kind != "attention":
+    while (page := find_current_page(careless)).trial is not None and page.trial.item.kind != "attention":
         factories.answer_item(careless)
     factories.answer_item(careless, rated_correct=True)
     assert_same(study)

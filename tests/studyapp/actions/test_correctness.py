@@ -22,18 +22,18 @@ from studyapp.models import Event, JudgedAnswer, Judgement, ProposedVerdict, Sti
 from studyapp.models.studies import FrozenRow
 from studyapp.queries.correctness import (
     correctness_of_design,
-    counts_of,
+    count_queue,
     disagreements,
+    find_later_decisions,
+    find_missed_answers,
+    find_next_answer,
     judge_agreement,
-    later_decisions,
-    missed_answers,
-    next_answer,
     queue,
     queue_counts,
 )
 from studyapp.queries.designs import design
 from studyapp.queries.drafts import definition_of
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests import workspaces
 from tests.studyapp import factories
@@ -60,7 +60,7 @@ def judges():
 
 
 def queued(run, by):
-    queue_answers(answers=missed_answers(run), by=by)
+    queue_answers(answers=find_missed_answers(run), by=by)
     return list(queue(run).order_by("question__external_id"))
 
 
@@ -90,11 +90,11 @@ def test_it_works(study, run, judges):
 
 def test_the_same_answer_is_queued_once_whoever_gave_it(study, run, judges):
     again = factories.make_run(dataset=run.dataset)
-    assert queue_answers(answers=missed_answers(run), by=judges[0]) == 3
-    assert queue_answers(answers=missed_answers(again), by=judges[0]) == 0
+    assert queue_answers(answers=find_missed_answers(run), by=judges[0]) == 3
+    assert queue_answers(answers=find_missed_answers(again), by=judges[0]) == 0
     assert set(queue(run)) == set(queue(again))
-    assert queue_counts() == {run.pk: counts_of(run), again.pk: counts_of(run)}
-    assert counts_of(run).unjudged == 3
+    assert queue_counts() == {run.pk: count_queue(run), again.pk: count_queue(run)}
+    assert count_queue(run).unjudged == 3
 
 
 def test_nobody_judges_twice_and_no_third_judges(run, judges):
@@ -134,14 +134,14 @@ def test_a_judgement_is_never_changed(run, judges):
 def test_what_needs_this_judge_comes_next(run, judges):
     answers = queued(run, judges[0])
     seen = []
-    while (answer := next_answer(run, judges[0])) is not None:
+    while (answer := find_next_answer(run, judges[0])) is not None:
         judge(judged=answer, is_correct=True, by=judges[0])
         seen.append(answer)
     assert set(seen) == set(answers)
     last = seen[-1]
     judge(judged=last, is_correct=True, by=judges[1])
-    assert next_answer(run, judges[1]) in set(seen) - {last}
-    assert next_answer(run, judges[2]) in set(seen) - {last}
+    assert find_next_answer(run, judges[1]) in set(seen) - {last}
+    assert find_next_answer(run, judges[2]) in set(seen) - {last}
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ def test_later_decisions_are_taken_over_on_demand(study, run, judges):
     assert apply_decisions(version=version, by=judges[0]) == 1
     stimulus.refresh_from_db()
     assert (stimulus.system_correct, stimulus.judged_by, stimulus.decision) == (True, "two judges", answer)
-    assert later_decisions(version) == []
+    assert find_later_decisions(version) == []
     assert Event.objects.get(kind="decisions_applied").data["changed"] == [
         {"condition": stimulus.condition.name, "item": answer.question.external_id, "is_correct": True}
     ]
@@ -273,7 +273,7 @@ def test_a_judge_goes_through_the_queue(staff, study, run, judges):
     page = staff.post(f"/staff/studies/{study.slug}/correctness/queue/", follow=True).content.decode()
     assert "Queued 3 new answers" in page
     for left in (3, 2, 1):
-        assert counts_of(run).unjudged == left
+        assert count_queue(run).unjudged == left
         page = staff.get(f"/staff/correctness/{run.pk}/judge/").content.decode()
         assert "Elsewhere" in page
         assert "Kolwen" in page
@@ -284,12 +284,12 @@ def test_a_judge_goes_through_the_queue(staff, study, run, judges):
     page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True).content.decode()
     assert "You have judged all answers" in page
     assert f'href="/staff/studies/{study.slug}/correctness/"' in page
-    assert counts_of(run).judged_once == 3
+    assert count_queue(run).judged_once == 3
 
 
 def test_answers_of_people_and_systems_are_queued_with_one_message(staff, judges):
     study = factories.make_advice(conditions=[{"system": "helper"}], items={"ids": ["q1"]})
-    trial = current_page(factories.make_participant(link=factories.make_link(study=study))).trial
+    trial = find_current_page(factories.make_participant(link=factories.make_link(study=study))).trial
     show_trial(trial=trial)
     answers = {"initial_answer": "The town of Kolwen"}
     assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming())
@@ -303,7 +303,7 @@ def test_a_judge_goes_on_with_the_next_queue(staff, run, judges):
     changed.answer = "Yet elsewhere"
     changed.save()
     for each in (run, other):
-        queue_answers(answers=missed_answers(each), by=judges[0])
+        queue_answers(answers=find_missed_answers(each), by=judges[0])
     for answer in queue(run):
         judge(judged=answer, is_correct=False, by=judges[0])
     page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True)
@@ -375,7 +375,7 @@ def test_a_proposal_is_shown_and_decides_nothing(staff, run, judges):
     assert "Imported 3 new proposals" in sent(staff, run, proposed(*rows)).content.decode()
     assert "Imported 0 new proposals" in sent(staff, run, proposed(*rows)).content.decode()
     assert "Proposed by a model: correct" in staff.get(f"/staff/correctness/{run.pk}/judge/").content.decode()
-    counts = counts_of(run)
+    counts = count_queue(run)
     assert (counts.unjudged, counts.judged_once, counts.proposed) == (3, 0, 3)
     assert not Judgement.objects.exists()
     assert not JudgedAnswer.objects.filter(is_correct__isnull=False).exists()

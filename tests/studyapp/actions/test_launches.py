@@ -21,8 +21,8 @@ from studyapp.exports.registration import draft_preregistration, preregistration
 from studyapp.models import Event, LaunchDecision, Participant, Stimulus, Study
 from studyapp.policies import NotAdmitted
 from studyapp.queries.access import studies_of
-from studyapp.queries.correctness import missed_answers, queue
-from studyapp.queries.drafts import edited
+from studyapp.queries.correctness import find_missed_answers, queue
+from studyapp.queries.drafts import read_current_draft
 from studyapp.queries.launches import NeedsDecision, checklist
 from studyapp.queries.results import data_state
 from tests.studyapp import factories
@@ -46,7 +46,7 @@ def states(study: Study) -> dict[str, str]:
 
 
 def changed(study: Study, **changes: object) -> None:
-    now = edited(study)
+    now = read_current_draft(study)
     save_draft(study=study, base=now.number, draft={**now.draft, **changes}, changed="texts", by=None)
     study.refresh_from_db()
 
@@ -147,7 +147,7 @@ class TestJudging:
     def queued(self, draft):
         prediction = Prediction.objects.get(answer="in Kolwen 2")
         judges = [factories.make_user(), factories.make_user()]
-        queue_answers(answers=missed_answers(prediction.run), by=judges[0])
+        queue_answers(answers=find_missed_answers(prediction.run), by=judges[0])
         return queue(prediction.run).get(answer=prediction.answer), judges
 
 
@@ -229,7 +229,7 @@ def places(study: Study) -> str:
 
 
 def test_the_number_of_participants_is_that_of_all_limits(draft):
-    first = edited(draft).draft["conditions"][0]
+    first = read_current_draft(draft).draft["conditions"][0]
     assert "without a limit" in places(draft)
     system = {**first, "name": "a"}
     changed(draft, conditions=[{**system, "quota": 10}, {**system, "name": "b"}])

@@ -13,7 +13,7 @@ from studyapp.actions.studies import close_study
 from studyapp.link_tokens import read_participant, sign_participant
 from studyapp.models import Condition, EntryLink, Event, Participant, Trial
 from studyapp.policies import NotAdmitted
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules import assignment
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
@@ -38,7 +38,7 @@ def make_participant(**options):
 
 
 def page_of(participant):
-    return current_page(participant)
+    return find_current_page(participant)
 
 
 def submit(trial, **answers):
@@ -90,7 +90,7 @@ class TestConsent:
             names = [condition.name for condition in version.conditions.order_by("position")]
             again = assignment.choose(names, participant.assignment_counts, {}, seed=seed)
             assert participant.condition.name == again
-            order = assignment.shuffled(len(items), seed=seed)
+            order = assignment.draw_permutation(len(items), seed=seed)
             assert [trial.item for trial in participant.trials.all()] == [items[index] for index in order]
 
     def test_a_seed_of_somebody_deleted_is_given_to_nobody_else(self):

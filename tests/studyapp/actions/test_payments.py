@@ -21,7 +21,7 @@ from studyapp.models import Event, Outcome, Participant, Payment, Study
 from studyapp.models.payments import SENDING
 from studyapp.payments import settle_payments
 from studyapp.queries.payments import group_counts, plan_payments, state_counts
-from studyapp.queries.privacy import stored_data
+from studyapp.queries.privacy import read_stored_data
 from studyapp.web import prolific_api
 from studyapp.web.prolific_api import BadKey, Prolific, RefusedByProlific
 from tests.studyapp import factories
@@ -278,7 +278,7 @@ def test_people_whose_ids_were_deleted_are_not_paid(study: Study, api: ProlificA
 def test_payments_go_with_the_participant(study: Study, api: ProlificApi) -> None:
     pay(study)
     for participant in Participant.objects.filter(version__study=study):
-        assert stored_data(participant)["studyapp.Payment"][0]["state"] == "confirmed"
+        assert read_stored_data(participant)["studyapp.Payment"][0]["state"] == "confirmed"
         delete_participant(participant=participant, by=None, reason="asked")
     assert not Payment.objects.exists()
 

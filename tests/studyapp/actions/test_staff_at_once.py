@@ -12,7 +12,7 @@ from accounts.models import Role
 from predictions.models import PredictionRun
 from studyapp.actions.correctness import CannotJudge, judge, queue_answers, settle
 from studyapp.models import Event, JudgedAnswer, Judgement, Study, StudyVersion
-from studyapp.queries.correctness import missed_answers, queue
+from studyapp.queries.correctness import find_missed_answers, queue
 from tests.studyapp import factories
 from tests.studyapp.actions.test_participants_at_once import at_once
 from tests.workspaces import give
@@ -50,7 +50,7 @@ def queued() -> tuple[JudgedAnswer, list[Any]]:
     draft()
     people = [factories.make_user() for _ in range(4)]
     run = PredictionRun.objects.get()
-    queue_answers(answers=missed_answers(run), by=people[0])
+    queue_answers(answers=find_missed_answers(run), by=people[0])
     answer = queue(run).first()
     assert answer is not None
     return answer, people

@@ -16,7 +16,7 @@ from studyapp.errors import StudyRefused
 from studyapp.models import Event, Item, Stimulus, Study, StudyVersion
 from studyapp.models.studies import FrozenRow
 from studyapp.queries.designs import design, draw
-from studyapp.queries.studies import AlteredVersion, frozen, latest_version, verify_version
+from studyapp.queries.studies import AlteredVersion, find_latest_version, load_frozen_study, verify_version
 from studyapp.rules.states import ForbiddenTransition
 from tests import workspaces
 from tests.studyapp import factories
@@ -89,9 +89,9 @@ class TestDraft:
         create_study(workspace=workspaces.main(), definition=edited(definition, title="New"), by=None)
         study.refresh_from_db()
         assert study.status == "open"
-        version = latest_version(study)
+        version = find_latest_version(study)
         assert version is not None
-        assert frozen(version).title == definition.title
+        assert load_frozen_study(version).title == definition.title
 
 
 @pytest.mark.django_db

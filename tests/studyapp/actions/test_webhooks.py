@@ -14,7 +14,7 @@ from studyapp.actions.running import set_condition
 from studyapp.models import Condition, Event, Participant, Study, StudyDelivery, StudyWebhook
 from studyapp.queries.bots import plan_of
 from studyapp.queries.flags import participant_flags
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 from tests.studyapp.actions.test_answer_quotas import GENDER, answer
@@ -153,7 +153,7 @@ class TestFlags:
         study = factories.make_everything()
         hook = listen(study, "participant_flagged")
         person = factories.make_participant(study=study)
-        while (page := current_page(person).stage) is not None and page.stage != "comprehension":
+        while (page := find_current_page(person).stage) is not None and page.stage != "comprehension":
             pass_stage(person, page)
         assert page is not None
         show_stage(page=page)
@@ -161,7 +161,7 @@ class TestFlags:
         assert flags_told(hook, person) == [["failed_comprehension"]]
         factories.go_through_stages(person)
         trial = person.trials.filter(item__kind="attention").earliest("position")
-        while current_page(person).trial != trial:
+        while find_current_page(person).trial != trial:
             factories.answer_item(person)
         factories.answer_item(person, certainty=1, rated_correct=False, helpfulness=1)
         trial.refresh_from_db()

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from analysis.participants.bundle import load_bundle
-from analysis.planning.declared_plan import frozen_plan
+from analysis.planning.declared_plan import read_frozen_plan
 from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.report.page import render
 from analysis.study.analysis import Options, analyse
@@ -45,7 +45,7 @@ def test_a_launched_plan_is_the_one_of_the_report(tmp_path):
     text = preregistration(frozen)
     assert "Gold answers are over-estimated less." in text
     analysed = analyse(load_bundle(tmp_path / "out"), Options(resamples=2))
-    plan = frozen_plan(analysed.version)
+    plan = read_frozen_plan(analysed.version)
     assert plan is not None
     first, second = (row.name for row in definition.conditions)
     assert plan.family == (("over_estimation", first, second),)

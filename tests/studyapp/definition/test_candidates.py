@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.scores.hotpotqa import normalise_answer
-from studyapp.definition.candidates import candidates, shuffled
+from studyapp.definition.candidates import candidates, shuffle_texts
 
 CONTEXT = [
     ("Ada Brenn", ["Ada Brenn was born in Kolwen in 1950.", " She worked in Tolm with Ben Corr."]),
@@ -54,5 +54,5 @@ def test_an_article_without_mentions_leaves_what_is_known():
 
 
 def test_one_text_more_leaves_the_order_of_the_others():
-    before = shuffled(["a", "b", "c"], 1)
-    assert [one for one in shuffled(["a", "b", "c", "d"], 1) if one != "d"] == before
+    before = shuffle_texts(["a", "b", "c"], 1)
+    assert [one for one in shuffle_texts(["a", "b", "c", "d"], 1) if one != "d"] == before

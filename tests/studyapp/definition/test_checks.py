@@ -149,7 +149,7 @@ def test_attention_passes_where_all_is_as_expected():
         id="a", kind="instructed", position=1, text="Choose.", item=None, answer=None, gold_answer=None,
         context=None, facts=None, expected={"rated_correct": False, "certainty": 4},
     )  # fmt: skip
-    assert row.passes({"rated_correct": False, "certainty": 4, "helpfulness": 1})
-    assert not row.passes({"rated_correct": False, "certainty": 5})
-    assert not row.passes({"rated_correct": False})
-    assert not row.passes({"rated_correct": 0, "certainty": 4})
+    assert row.is_passed_by({"rated_correct": False, "certainty": 4, "helpfulness": 1})
+    assert not row.is_passed_by({"rated_correct": False, "certainty": 5})
+    assert not row.is_passed_by({"rated_correct": False})
+    assert not row.is_passed_by({"rated_correct": 0, "certainty": 4})

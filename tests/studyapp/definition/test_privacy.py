@@ -29,9 +29,9 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.queries.own_answers import missed_answers_of_people
+from studyapp.queries.own_answers import find_missed_answers_of_people
 from studyapp.queries.privacy import participant_with_code
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.tasks import keep_promises
 from tests.studyapp import factories
@@ -101,7 +101,7 @@ def advised(study, *, initial, final="the sea"):
     """One who typed two answers to the only item of a study of advice."""
     person = factories.make_participant(study=study)
     for answers in ({"initial_answer": initial}, {"final_answer": final}):
-        trial = current_page(person).trial
+        trial = find_current_page(person).trial
         show_trial(trial=trial)
         assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming())
     person.refresh_from_db()
@@ -110,7 +110,7 @@ def advised(study, *, initial, final="the sea"):
 
 def queued_for_judges(study) -> set[str]:
     """The answers in the queue, after those that people gave were queued."""
-    missed = missed_answers_of_people(study)
+    missed = find_missed_answers_of_people(study)
     queue_answers(answers=missed, by=None, study=study, from_people=True)
     return set(JudgedAnswer.objects.values_list("answer", flat=True))
 

@@ -3,7 +3,13 @@
 import pytest
 from pydantic import ValidationError
 
-from studyapp.definition.question_flow import Viewer, next_page, pages_for, present, visible
+from studyapp.definition.question_flow import (
+    Viewer,
+    find_next_page,
+    pages_for,
+    select_open_questions,
+    select_visible_questions,
+)
 from studyapp.definition.questionnaires import TEMPLATES, Question, Questionnaire
 from studyapp.definition.schema import StudyDefinition
 
@@ -109,7 +115,7 @@ class TestEarlierAnswers:
         ],
     )
     def test_it_works(self, answers, left):
-        assert [question.key for question in visible(self.QUESTIONS, answers)] == left
+        assert [question.key for question in select_visible_questions(self.QUESTIONS, answers)] == left
 
     @pytest.mark.parametrize(
         ("scale", "shown", "answer", "opens"),
@@ -125,7 +131,7 @@ class TestEarlierAnswers:
     )
     def test_every_kind_of_answer(self, scale, shown, answer, opens):
         made = survey(asked("first", scale=scale), asked("then", show_if={"question": "first", **shown}))
-        assert (len(visible(made.post_survey, {"first": answer})) == 2) is opens
+        assert (len(select_visible_questions(made.post_survey, {"first": answer})) == 2) is opens
 
     @pytest.mark.parametrize(
         ("shown", "message"),
@@ -166,9 +172,9 @@ class TestPages:
 
     def test_a_page_without_a_question_is_passed_over(self):
         pages = pages_for(survey(*self.ENTRIES).post_survey, PLAIN)
-        assert next_page(pages, 2, {"a": False}) == 3
-        assert next_page(pages, 2, {"a": True}) == 2
-        assert next_page(pages, 4, {}) is None
+        assert find_next_page(pages, 2, {"a": False}) == 3
+        assert find_next_page(pages, 2, {"a": True}) == 2
+        assert find_next_page(pages, 4, {}) is None
 
     def test_a_heading_stays_over_its_section_if_its_first_question_is_hidden(self):
         made = survey(
@@ -178,7 +184,7 @@ class TestPages:
             asked("b", show_if={"question": "a", "is": True}),
             asked("c"),
         )
-        [question] = present(pages_for(made.post_survey, FACTS)[1], {"a": False})
+        [question] = select_open_questions(pages_for(made.post_survey, FACTS)[1], {"a": False})
         assert (question.key, question.heading) == ("c", "Why")
 
     @pytest.mark.parametrize("part", ["item", "comprehension"])

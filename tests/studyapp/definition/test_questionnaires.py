@@ -160,7 +160,7 @@ class TestKinds:
         assert errors == {}
         assert answers == {"sure": stored}
         assert type(answers["sure"]) is type(stored)
-        assert asked.takes(stored)
+        assert asked.is_valid_answer(stored)
 
     @pytest.mark.parametrize(
         ("scale", "sent", "words"),

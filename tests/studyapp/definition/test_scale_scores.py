@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from studyapp.definition.questionnaires import Question
-from studyapp.definition.scale_scores import PUBLISHED, ScaleKey, check_scales, listed, scores_of
+from studyapp.definition.scale_scores import PUBLISHED, ScaleKey, check_scales, list_scale_keys, scores_of
 from studyapp.definition.scales import SCALES, expand
 
 ITEMS = {"trust-xai": 8, "explanation-satisfaction": 7}
@@ -100,7 +100,7 @@ def test_an_own_scale_over_rows_of_a_matrix_and_a_slider():
         ),
     ]
     key = {"items": ["load_mind", "load_calm", "effort"], "reverse": ["load_calm"], "range": [0, 100]}
-    own = [ScaleKey.model_validate(each) for each in listed({"load": key})]
+    own = [ScaleKey.model_validate(each) for each in list_scale_keys({"load": key})]
     check_scales(own, {"item": questions})
     [found] = scores_of(questions, own)
     assert found.value({"load_mind": 5, "load_calm": 1, "effort": 4}) == pytest.approx((100 + 100 + 40) / 3)

@@ -3,7 +3,7 @@
 import pytest
 
 from studyapp.definition.questionnaires import Question, Questionnaire
-from studyapp.definition.scales import SCALES, expand, positions_as_written, quietly
+from studyapp.definition.scales import SCALES, expand, expand_if_possible, positions_as_written
 
 
 def questions(*entries):
@@ -59,7 +59,7 @@ def test_only_some_and_not_required():
 def test_wrong_uses(entry, words):
     with pytest.raises(ValueError, match=words):
         expand([entry])
-    assert quietly([entry]) == [entry]
+    assert expand_if_possible([entry]) == [entry]
 
 
 def test_the_place_as_written():

@@ -14,8 +14,8 @@ from studyapp.definition.suspicion_flags import FLAGS, MEANINGS
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, Participant, Trial
 from studyapp.queries.bots import plan_of
-from studyapp.queries.flags import flag_counts, flagged_participants, participant_flags
-from studyapp.queries.studies import current_page
+from studyapp.queries.flags import flag_counts, list_flagged_participants, participant_flags
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 
@@ -109,7 +109,7 @@ def test_flags_are_exported_and_exclude_by_the_rules_of_the_study_only(study, tm
     assert participant_flags(Participant.objects.all()) == {
         one.pk: ["identical_pattern"], other.pk: ["identical_pattern"], lining.pk: ["straight_lining"],
     }  # fmt: skip
-    assert [row.public_id for row in flagged_participants(study)] == [
+    assert [row.public_id for row in list_flagged_participants(study)] == [
         one.public_id, other.public_id, lining.public_id,
     ]  # fmt: skip
     counts = {flag: n for flag, _meaning, n in flag_counts(study)}
@@ -166,7 +166,7 @@ def test_failed_checks_are_flags_that_a_registered_rule_may_read(db, tmp_path):
     ]
     study = factories.make_everything(exclusions=checks)
     careless, careful = (factories.make_participant(study=study) for _number in range(2))
-    while (page := current_page(careless).stage) is not None and page.stage != "comprehension":
+    while (page := find_current_page(careless).stage) is not None and page.stage != "comprehension":
         show_stage(page=page)
         passing = plan_of(study).heeded.get(page.stage, {})
         submit_stage(page=page, answers=passing, changes={}, timing=PageTiming(9_000))

@@ -6,7 +6,14 @@ from studyapp.definition.builtin_translations import WORDINGS
 from studyapp.definition.questionnaires import TEMPLATES, Question
 from studyapp.definition.scales import SCALES, expand
 from studyapp.definition.schema import StudyDefinition, load_definition, read_definition
-from studyapp.definition.translations import Translation, filled, labels_of, missing, translate, unknown
+from studyapp.definition.translations import (
+    Translation,
+    fill_translation,
+    find_missing_fields,
+    find_unknown_texts,
+    labels_of,
+    translate,
+)
 from tests.studyapp.factories import EVERYTHING
 
 XQA = {"item": TEMPLATES["xqa-2020"].item, "post_survey": TEMPLATES["xqa-2020"].post_survey}
@@ -23,23 +30,25 @@ def own_language(more: str, language: str = "de") -> StudyDefinition:
 
 
 def test_it_works():
-    words = filled(Translation(**DONE), "de", XQA)
+    words = fill_translation(Translation(**DONE), "de", XQA)
     assert words.item["rated_correct"] == "Halten Sie die Antwort des Systems für richtig?"
     assert words.labels["Agree"] == "Stimme zu"
-    assert missing(words, XQA, instructions=[]) == []
-    assert missing(words, XQA, instructions=["Read."]) == ["instructions"]
+    assert find_missing_fields(words, XQA, instructions=[]) == []
+    assert find_missing_fields(words, XQA, instructions=["Read."]) == ["instructions"]
 
 
 def test_what_is_given_goes_before_what_is_known():
-    words = filled(Translation(**DONE, item={"certainty": "Sicher?"}, labels={"Agree": "Ja"}), "de", XQA)
+    words = fill_translation(
+        Translation(**DONE, item={"certainty": "Sicher?"}, labels={"Agree": "Ja"}), "de", XQA
+    )
     assert words.item["certainty"] == "Sicher?"
     assert words.labels["Agree"] == "Ja"
     assert "Disagree" in words.labels
 
 
 def test_what_is_missing_is_named():
-    words = filled(Translation(), "fr", XQA)
-    lacking = missing(words, XQA, instructions=["Read."], attention=["check"])
+    words = fill_translation(Translation(), "fr", XQA)
+    lacking = find_missing_fields(words, XQA, instructions=["Read."], attention=["check"])
     assert lacking[:4] == ["title", "consent", "instructions", "item.rated_correct"]
     assert "post_survey.trust" in lacking
     assert "attention.check" in lacking
@@ -49,7 +58,7 @@ def test_what_is_missing_is_named():
 
 def test_what_belongs_to_nothing_is_found():
     words = Translation(item={"mood": "?"}, attention={"x": "?"}, labels={"Agreee": "?"})
-    assert unknown(words, XQA, []) == [("item", "mood"), ("attention", "x"), ("labels", "Agreee")]
+    assert find_unknown_texts(words, XQA, []) == [("item", "mood"), ("attention", "x"), ("labels", "Agreee")]
 
 
 @pytest.mark.parametrize("name", [name for name, scale in SCALES.items() if scale.items])
@@ -102,16 +111,16 @@ def test_own_texts_stay_in_a_german_study():
 
 def test_a_german_study_is_known_in_english():
     german = own_language("translations: {en: {title: Study, consent: I agree.}}\n")
-    assert german.missing_texts() == {"en": []}
-    words = german.filled_translations()["en"]
+    assert german.find_missing_texts() == {"en": []}
+    words = german.fill_translations()["en"]
     assert words.item["certainty"] == "I am confident that my choice is correct."
     assert words.labels["Stimme zu"] == "Agree"
 
 
 def test_the_example_is_complete_in_german():
     definition = load_definition(EVERYTHING)
-    assert definition.missing_texts() == {"de": []}
+    assert definition.find_missing_texts() == {"de": []}
     without = definition.model_copy(
         update={"translations": {"de": definition.translations["de"].model_copy(update={"title": None})}}
     )
-    assert without.missing_texts() == {"de": ["title"]}
+    assert without.find_missing_texts() == {"de": ["title"]}

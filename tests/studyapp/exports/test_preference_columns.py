@@ -10,9 +10,9 @@ from analysis.participants.bundle import load_bundle
 from analysis.study.analysis import Options, analyse
 from analysis.study.preferences import preferences
 from studyapp.exports.bundle import write_bundle
-from studyapp.exports.estimates import running_estimates
+from studyapp.exports.estimates import compute_running_estimates
 from studyapp.exports.responses import default_columns, response_data, response_page
-from studyapp.queries.bots import stored
+from studyapp.queries.bots import count_stored_rows
 from studyapp.queries.responses import ResponseFilter
 from studyapp.simulation.behaviours import BEHAVIOURS
 from tests.studyapp import factories
@@ -31,7 +31,7 @@ def test_it_works(tmp_path):
     )  # fmt: skip
     link, bots = walked(study, kinds=[*BEHAVIOURS])
     assert [bot.error for bot in bots] == [""] * 6
-    assert stored(link)["completed"] == 5
+    assert count_stored_rows(link)["completed"] == 5
     rows = bundle(study, tmp_path / "b")
     done = [row for row in rows if row["submitted_at"]]
     for row in done:
@@ -71,7 +71,7 @@ def test_planted_strengths_are_those_of_the_report(tmp_path):
     assert strengths["s2"] - strengths["s3"] == pytest.approx(-2.0, abs=1.8)
     assert found.left.value == pytest.approx(0.5, abs=0.25)
     assert 0 < (found.tied.value or math.nan) < 0.4
-    estimates = running_estimates(study, mode="bot")
+    estimates = compute_running_estimates(study, mode="bot")
     cells = {measure.key: found for measure, found in estimates.table}["win_rate_overall"]
     rates = {cell.condition: cell.value or 0.0 for cell in cells}
     assert rates["s1"] > rates["s3"] > rates["s2"] > 0

@@ -5,9 +5,9 @@ import pytest
 from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.privacy import withdraw
 from studyapp.exports.responses import (
-    all_responses,
     cells,
     default_columns,
+    read_responses,
     response_columns,
     response_data,
     response_page,
@@ -77,7 +77,7 @@ def test_the_columns_are_those_of_the_bundle(study):
     names = [column.name for column in columns]
     assert {"rated_correct", "certainty", "excluded_by"} < set(default_columns(data)) < set(names)
     assert "changes_certainty" not in default_columns(data)
-    [batch] = all_responses(response_data(study, for_file=True), ResponseFilter())
+    [batch] = read_responses(response_data(study, for_file=True), ResponseFilter())
     row = dict(zip(names, cells(columns, batch[0]), strict=True))
     assert (row["certainty"], row["rated_correct"], row["excluded_by"]) == (4, "true", "")
     assert row["shown_at"].endswith("Z")

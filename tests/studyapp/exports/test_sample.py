@@ -13,9 +13,9 @@ from analysis.report.section_scales import scales_section
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.exports.bundle import write_bundle
-from studyapp.exports.estimates import running_estimates
+from studyapp.exports.estimates import compute_running_estimates
 from studyapp.models import Participant, Payment
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 
@@ -28,7 +28,7 @@ UMUX = {"template": "xqa-2020", "pre_survey": [{"template": "umux-lite"}]}
 def took_part(study, capabilities=6, ease=4, **clocks):
     """A participant who completed, with a survey before the items."""
     participant = factories.make_participant(study=study)
-    page = current_page(participant).stage
+    page = find_current_page(participant).stage
     show_stage(page=page)
     answers = {"umux_capabilities": capabilities, "umux_ease": ease}
     assert submit_stage(page=page, answers=answers, changes={}, timing=PageTiming(**clocks))
@@ -93,7 +93,7 @@ def test_scores_before_the_items_are_described_and_not_compared(bundle):
 
 
 def test_the_page_of_estimates_has_them(client, study):
-    labels = {measure.label: cells for measure, cells in running_estimates(study).table}
+    labels = {measure.label: cells for measure, cells in compute_running_estimates(study).table}
     values = [cell.value for cell in labels["UMUX-Lite, before the items"]]
     assert sum(values) / len(values) == pytest.approx(100 * (5 + 7 + 8 + 9) / 12 / 4)
     client.force_login(factories.make_user())

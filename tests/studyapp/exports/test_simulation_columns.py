@@ -8,8 +8,8 @@ import pytest
 
 from analysis.participants.bundle import load_bundle
 from analysis.study.analysis import Options, analyse
-from studyapp.exports.estimates import running_estimates
-from studyapp.queries.bots import stored
+from studyapp.exports.estimates import compute_running_estimates
+from studyapp.queries.bots import count_stored_rows
 from studyapp.simulation.behaviours import BEHAVIOURS
 from tests.studyapp import factories
 from tests.studyapp.exports.test_task_columns import bundle, walked
@@ -25,7 +25,7 @@ def test_it_works(tmp_path):
     )  # fmt: skip
     link, bots = walked(study, kinds=[*BEHAVIOURS])
     assert [bot.error for bot in bots] == [""] * 6
-    assert stored(link)["completed"] == 5
+    assert count_stored_rows(link)["completed"] == 5
     rows = bundle(study, tmp_path / "b")
     done = [row for row in rows if row["submitted_at"]]
     assert Counter(row["block"] for row in rows) == {"before": 12, "learning": 12, "after": 12}
@@ -76,5 +76,5 @@ def test_a_planted_effect_is_recovered(tmp_path):
     alone = found.get("simulation_effect", "helper (no explanation)").value
     assert alone is not None
     assert alone < 1.0
-    running = running_estimates(study, mode="bot")
+    running = compute_running_estimates(study, mode="bot")
     assert {"simulation_effect", "after_accuracy"} <= {measure.key for measure, _cells in running.table}

@@ -11,14 +11,14 @@ import pytest
 from studyapp.actions.correctness import judge, queue_answers, settle
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.exports.bundle import write_bundle
-from studyapp.exports.estimates import running_estimates
-from studyapp.exports.task_columns import Judged, agrees
+from studyapp.exports.estimates import compute_running_estimates
+from studyapp.exports.task_columns import Judged, is_in_agreement
 from studyapp.models import Condition, JudgedAnswer
-from studyapp.queries.bots import plan_of, stored
-from studyapp.queries.correctness import counts_of, queue, queue_counts
-from studyapp.queries.own_answers import missed_answers_of_people
+from studyapp.queries.bots import count_stored_rows, plan_of
+from studyapp.queries.correctness import count_queue, queue, queue_counts
+from studyapp.queries.own_answers import find_missed_answers_of_people
 from studyapp.queries.results import data_state
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS
 from studyapp.simulation.walk import Bot
@@ -51,7 +51,7 @@ def test_it_works(tmp_path):
     )  # fmt: skip
     link, bots = walked(study, kinds=[*BEHAVIOURS] * 2)
     assert [bot.error for bot in bots] == [""] * 12
-    assert stored(link)["completed"] == 10
+    assert count_stored_rows(link)["completed"] == 10
     rows = bundle(study, tmp_path / "b")
     done = [row for row in rows if row["submitted_at"]]
     assert {row["condition"] for row in done} == {"no advice", "helper (no explanation)", "helper"}
@@ -78,7 +78,7 @@ def test_it_works(tmp_path):
 def test_estimates_of_a_running_study_are_those_of_its_task():
     study = factories.make_advice()
     walked(study)
-    found = running_estimates(study, mode="bot")
+    found = compute_running_estimates(study, mode="bot")
     shown = {measure.key: {cell.condition: cell.value for cell in cells} for measure, cells in found.table}
     assert "fraction_correct" not in shown
     assert set(shown["final_accuracy"]) == {"no advice", "helper (no explanation)", "helper"}
@@ -109,14 +109,14 @@ def test_what_judges_decided_about_peoples_answers_counts(tmp_path):
     link = factories.make_link(study=study)
     person = factories.make_participant(link=link)
     for answers in ({"initial_answer": "The town of Kolwen"}, {"final_answer": "Kolwen 1"}):
-        trial = current_page(person).trial
+        trial = find_current_page(person).trial
         show_trial(trial=trial)
         assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming())
     assert bundle(study, tmp_path / "a")[0]["initial_correct"] == "false"
-    missed = missed_answers_of_people(study)
+    missed = find_missed_answers_of_people(study)
     assert queue_answers(answers=missed, by=None, study=study, from_people=True) == 1
     run = Condition.objects.get(version__study=study).run
-    assert counts_of(run).answers == queue_counts()[run.pk].answers == 1
+    assert count_queue(run).answers == queue_counts()[run.pk].answers == 1
     answer = queue(run).get()
     assert answer.answer == "The town of Kolwen"
     for _judge in range(2):
@@ -129,16 +129,16 @@ def test_each_decision_of_judges_changes_estimates_and_the_state_of_the_data():
     study = factories.make_advice(conditions=[{"system": "helper"}], items={"ids": ["q1"]})
     person = factories.make_participant(study=study)
     for answers in ({"initial_answer": "Elsewhere"}, {"final_answer": "Elsewhere"}):
-        trial = current_page(person).trial
+        trial = find_current_page(person).trial
         show_trial(trial=trial)
         assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming(20_000))
 
     def now() -> tuple[Any, Any]:
-        shown = {measure.key: cells[0].value for measure, cells in running_estimates(study).table}
+        shown = {measure.key: cells[0].value for measure, cells in compute_running_estimates(study).table}
         return data_state(study, "live"), shown["final_accuracy"]
 
     states = [now()]
-    queue_answers(answers=missed_answers_of_people(study), by=None, study=study, from_people=True)
+    queue_answers(answers=find_missed_answers_of_people(study), by=None, study=study, from_people=True)
     assert now() == states[0]
     answer = JudgedAnswer.objects.get()
     for is_correct in (True, False):
@@ -160,10 +160,10 @@ def test_decisions_that_are_not_applied_leave_the_data_of_other_tasks():
 
 
 def test_answers_that_are_both_correct_agree():
-    assert agrees("the Sea", "sea", are_correct=False) is True
-    assert agrees("by the water", "sea", are_correct=True) is True
-    assert agrees("by the water", "sea", are_correct=False) is False
-    assert agrees(None, "sea", are_correct=False) is None
+    assert is_in_agreement("the Sea", "sea", are_correct=False) is True
+    assert is_in_agreement("by the water", "sea", are_correct=True) is True
+    assert is_in_agreement("by the water", "sea", are_correct=False) is False
+    assert is_in_agreement(None, "sea", are_correct=False) is None
     assert Judged(None, None, {}).is_correct("sea") is None
 
 
@@ -176,7 +176,7 @@ def test_predictions_are_told_with_what_the_system_did(tmp_path):
     )  # fmt: skip
     link, bots = walked(study, kinds=[*BEHAVIOURS] * 2)
     assert [bot.error for bot in bots] == [""] * 12
-    assert stored(link)["completed"] == 10
+    assert count_stored_rows(link)["completed"] == 10
     rows = bundle(study, tmp_path / "b")
     done = [row for row in rows if row["submitted_at"]]
     assert {row["cannot_tell"] for row in done} == {"true", "false"}

@@ -7,7 +7,7 @@ from predictions.models import Question
 from studyapp.errors import StudyRefused
 from studyapp.models import Stimulus
 from studyapp.queries.designs import design
-from studyapp.queries.studies import AlteredVersion, frozen, verify_version
+from studyapp.queries.studies import AlteredVersion, load_frozen_study, verify_version
 from tests import workspaces
 from tests.studyapp import factories
 
@@ -267,5 +267,5 @@ class TestLaunch:
     def test_the_same_again_is_the_same_version(self):
         study = factories.make_everything()
         version = study.versions.get()
-        assert frozen(version).hash() == version.hash
-        assert frozen(version).canonical() == version.frozen
+        assert load_frozen_study(version).hash() == version.hash
+        assert load_frozen_study(version).canonical() == version.frozen

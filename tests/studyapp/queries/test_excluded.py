@@ -12,11 +12,11 @@ from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
 from studyapp.definition.questionnaires import TEMPLATES, Answer
 from studyapp.exports.bundle import write_bundle
-from studyapp.exports.responses import all_responses, response_data, response_page
+from studyapp.exports.responses import read_responses, response_data, response_page
 from studyapp.models import StageResponse, Trial
-from studyapp.queries.excluded import excluded_counts, excluded_people, with_exclusion
+from studyapp.queries.excluded import annotate_exclusion, count_excluded_trials, find_excluded_people
 from studyapp.queries.responses import ResponseFilter
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 
@@ -74,7 +74,7 @@ def test_rules_on_questions_that_are_named_like_lookups(key):
     )
     participant = factories.make_participant(study=study)
     for answers in ({key: True}, {f"x__{key}": 2.0}, {key: False, f"x__{key}": 3.0}, {}):
-        trial = current_page(participant).trial
+        trial = find_current_page(participant).trial
         show_trial(trial=trial)
         sent = {key: False, f"{key}2": 5.0, f"x__{key}": 5.0, f"y__{key}": trial.position} | answers
         assert submit_trial(trial=trial, answers=sent, changes={}, timing=PageTiming())
@@ -83,10 +83,10 @@ def test_rules_on_questions_that_are_named_like_lookups(key):
     assert list(hits) == [True, True, False, False]
     recount(study.versions.get().participants.all())
     assert list(hits.all()) == [True, True, False, False]
-    assert not excluded_people(study).exists()
+    assert not find_excluded_people(study).exists()
     answers = Trial.objects.get(position=1).answers or {}
     Trial.objects.filter(position=2).update(answers={**answers, f"x__{key}": 2.0})
-    assert excluded_people(study).get() == participant
+    assert find_excluded_people(study).get() == participant
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["name"])
@@ -111,23 +111,23 @@ def test_both_exclude_the_same_trials(rule):
     recount(study.versions.get().participants.all())
     expected = {
         row["item_id"]
-        for batch in all_responses(response_data(study, for_file=True), ResponseFilter())
+        for batch in read_responses(response_data(study, for_file=True), ResponseFilter())
         for row in batch
         if row["excluded_by"]
     }
-    rows = with_exclusion(study, Trial.objects.filter(participant=participant, answers__isnull=False))
+    rows = annotate_exclusion(study, Trial.objects.filter(participant=participant, answers__isnull=False))
     assert {row.item.external_id for row in rows.filter(is_excluded=True)} == expected
     assert rows.filter(is_excluded=False).count() == 7 - len(expected)
-    assert excluded_counts(study) == (7, len(expected))
+    assert count_excluded_trials(study) == (7, len(expected))
     assert expected or rule["name"] == "trapped"
 
 
 def test_exclusions_by_hand_hit_every_trial():
     study = make_study()
     participant = factories.make_participant(study=study, items=2)
-    assert excluded_counts(study) == (2, 0)
+    assert count_excluded_trials(study) == (2, 0)
     exclude_participant(participant=participant, reason="took part twice", by=None)
-    assert excluded_counts(study) == (2, 2)
+    assert count_excluded_trials(study) == (2, 2)
 
 
 PERSON_RULES = [
@@ -146,7 +146,7 @@ def take_part(study, *, certainties=(4,), remark=None, tries=1, known=0, heeds=F
     participant = factories.make_participant(study=study)
     factories.go_through_stages(participant)
     pages = 0
-    while (trial := current_page(participant).trial) is not None:
+    while (trial := find_current_page(participant).trial) is not None:
         kind, pages = trial.item.kind, pages + (trial.item.kind == "item")
         answers = {"certainty": certainties[pages % len(certainties)], "known_before": 0 < pages <= known}
         if kind == "attention" and heeds:
@@ -177,7 +177,7 @@ def test_live_pages_export_and_analysis_exclude_the_same_people(rule, expected, 
         "honest": take_part(study, certainties=(4, 3, 2, 1), heeds=True, known=1, remark="No."),
     }
     hit = {people[name].public_id for name in expected}
-    assert set(excluded_people(study).values_list("public_id", flat=True)) == hit
+    assert set(find_excluded_people(study).values_list("public_id", flat=True)) == hit
     write_bundle(study, tmp_path / "out")
     analysed = analyse(load_bundle(tmp_path / "out"), Options(resamples=0))
     assert {who for who, names in analysed.exclusions.people.items() if names == ("of-people",)} == hit
@@ -189,4 +189,4 @@ def test_live_pages_export_and_analysis_exclude_the_same_people(rule, expected, 
     data = response_data(study)
     shown = [row for row in response_page(data, ResponseFilter()).rows if row["excluded_by"]]
     assert {row["participant_id"] for row in shown if "of-people" in row["excluded_by"]} == hit
-    assert excluded_counts(study) == (analysed.exclusions.total, analysed.exclusions.excluded)
+    assert count_excluded_trials(study) == (analysed.exclusions.total, analysed.exclusions.excluded)

@@ -12,7 +12,7 @@ from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.studies import pause_study
 from studyapp.models import Condition, JudgedAnswer, Participant, Report, Study
 from studyapp.queries import overview
-from studyapp.queries.correctness import count_waiting, missed_answers
+from studyapp.queries.correctness import count_waiting, find_missed_answers
 from studyapp.queries.progress import study_progress
 from studyapp.queries.results import data_state
 from tests.studyapp import factories
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.django_db
 
 
 def next_acts(study: Study, user: User) -> list[overview.NextAct]:
-    flagged = overview.flagged_live(study)
-    return overview.next_acts(study, study_progress(study)[0], flagged=flagged, user=user)
+    flagged = overview.count_flagged_participants(study)
+    return overview.list_next_acts(study, study_progress(study)[0], flagged=flagged, user=user)
 
 
 def kinds(study: Study) -> list[str]:
@@ -93,7 +93,7 @@ def test_answers_that_wait_for_judges():
     study = factories.make_study()
     run = Condition.objects.get(version__study=study, run__isnull=False).run
     bea, cem, dan = (factories.make_user() for _ in range(3))
-    queue_answers(answers=missed_answers(run), by=bea)
+    queue_answers(answers=find_missed_answers(run), by=bea)
     acts = next_acts(study, cem)
     shown = study.versions.get().items.values("question")
     assert [act.count for act in acts if act.kind == "judge"] == [

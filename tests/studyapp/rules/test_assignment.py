@@ -13,9 +13,9 @@ from studyapp.rules.assignment import (
     choose_cell,
     condition_orders,
     derive_seed,
+    draw_permutation,
     interleave,
     lay_out,
-    shuffled,
 )
 
 NAMES = ["a", "b", "c", "d"]
@@ -110,14 +110,14 @@ class TestSeeds:
         """A stored seed must give the same order for ever; these were noted when the rule was written."""
         assert derive_seed(7, 1) == 5089607546748643924
         assert derive_seed(7, "0123456789abcdef0123") == 6722788092405616243
-        assert shuffled(5, seed=12345) == [4, 2, 3, 0, 1]
+        assert draw_permutation(5, seed=12345) == [4, 2, 3, 0, 1]
 
     @given(st.integers(0, 60), st.integers(0, 2**63))
     def test_a_permutation(self, length, seed):
-        assert sorted(shuffled(length, seed=seed)) == list(range(length))
+        assert sorted(draw_permutation(length, seed=seed)) == list(range(length))
 
     def test_every_place_is_as_likely(self):
-        first = Counter(shuffled(4, seed=derive_seed(1, place))[0] for place in range(4000))
+        first = Counter(draw_permutation(4, seed=derive_seed(1, place))[0] for place in range(4000))
         assert sum((first[item] - 1000) ** 2 / 1000 for item in range(4)) < 16.3
 
 
@@ -173,13 +173,15 @@ class TestSeveralConditions:
         row = condition_orders(3)[4]
         trials = lay_out(12, 3, 4, 1, blocked=True, seed=9)
         assert [condition for condition, _ in groupby(trials, key=lambda trial: trial[1])] == row
-        own = shuffled(12, seed=9)
+        own = draw_permutation(12, seed=9)
         for condition in range(3):
             items = [item for item, shown in trials if shown == condition]
             assert items == [item for item in own if item in items]
 
     def test_one_condition_is_the_order_of_before(self):
-        assert lay_out(5, 1, 0, 0, blocked=True, seed=3) == [(item, 0) for item in shuffled(5, seed=3)]
+        assert lay_out(5, 1, 0, 0, blocked=True, seed=3) == [
+            (item, 0) for item in draw_permutation(5, seed=3)
+        ]
 
     @given(st.integers(0, 10), st.integers(0, 4), st.randoms(use_true_random=False))
     def test_extra_pages_come_at_their_positions(self, pages, checks, rng):

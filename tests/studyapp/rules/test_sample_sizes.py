@@ -16,7 +16,7 @@ from studyapp import tasks
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeSettings, simulate
-from studyapp.simulation.behaviours import BEHAVIOURS, own_chance, prediction
+from studyapp.simulation.behaviours import BEHAVIOURS, compute_own_chance, prediction
 from studyapp.views import staff_sizes
 from tests import workspaces
 from tests.studyapp import factories
@@ -67,7 +67,7 @@ def test_the_effect_of_bots_is_found_as_often_as_the_power_says():
     sized = simulate(
         settings(
             measure="change", effects=[*planted.values()], items=items, participant_sd=0, residual_sd=None,
-            mean=own_chance(behaviour),
+            mean=compute_own_chance(behaviour),
         )
     ).participants  # fmt: skip
     assert sized is not None
@@ -206,7 +206,7 @@ def test_a_lost_simulation_is_enqueued_again(monkeypatch):
     monkeypatch.setattr(
         tasks.compute_size_plan, "apply_async", lambda arguments, **_options: sent.append(arguments)
     )
-    monkeypatch.setattr(tasks, "active_calls", lambda: {(tasks.compute_size_plan.name, running.pk)})
+    monkeypatch.setattr(tasks, "list_active_calls", lambda: {(tasks.compute_size_plan.name, running.pk)})
     monkeypatch.setattr(tasks, "count_queued", lambda: queued.pop(0))
     tasks.sweep_size_plans()
     assert sent == []

@@ -18,7 +18,7 @@ from studyapp.actions.studies import close_study
 from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.link_tokens import resume_token
 from studyapp.models import Participant, Trial
-from studyapp.queries.bots import plan_of, stored
+from studyapp.queries.bots import count_stored_rows, plan_of
 from studyapp.queries.studies import condition_names
 from studyapp.simulation.walk import (
     BEHAVIOURS,
@@ -99,7 +99,7 @@ def test_it_works(open_study):
     assert participant.completion_code == bot.code
     assert paths[0].endswith("/consent/")
     assert paths[-1].endswith("/done/")
-    assert stored(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
+    assert count_stored_rows(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
     trial = Trial.objects.earliest("pk")
     assert trial.answers is not None
     assert set(trial.answers) == {question.key for question in QUESTIONS}
@@ -115,7 +115,7 @@ def test_a_drop_out_leaves_an_item_open(open_study):
     drive(bot, address, plan_of(study))
     assert bot.left
     assert bot.code == ""
-    assert stored(link) == {**NONE, "participants": 1, "items": bot.items}
+    assert count_stored_rows(link) == {**NONE, "participants": 1, "items": bot.items}
     shown = Trial.objects.filter(shown_at__isnull=False)
     assert shown.count() == bot.items + 1
 
@@ -130,7 +130,7 @@ def test_an_interrupted_bot_comes_back_to_its_page(open_study):
     drive(bot, url, plan)
     assert bot.code == Participant.objects.get().completion_code
     assert bot.items == plan.items - answered
-    assert stored(link)["items"] == plan.items
+    assert count_stored_rows(link)["items"] == plan.items
     again = Bot(0, "honest", random.Random(1), entry=bot.entry)
     drive(again, url, plan)
     assert (again.code, again.items) == (bot.code, 0)
@@ -141,7 +141,7 @@ def test_a_second_tab_stores_nothing_twice(open_study):
     bot = make_bot("two-tab")
     drive(bot, address, plan_of(study))
     assert bot.items == 4
-    assert stored(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
+    assert count_stored_rows(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
     assert Participant.objects.get().events.filter(kind="item_submitted").count() == 4
 
 

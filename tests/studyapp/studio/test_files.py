@@ -11,8 +11,8 @@ import yaml
 from studyapp.definition.schema import load_definition
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.studio import starts
-from studyapp.studio.drafts import TEMPLATES_OF, as_yaml, fitted, opened, problems
-from studyapp.studio.edits import with_value
+from studyapp.studio.drafts import TEMPLATES_OF, as_yaml, fit_draft, open_draft, problems
+from studyapp.studio.edits import set_value
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import KnownNames, form
 from studyapp.studio.steps import STEPS
@@ -30,7 +30,7 @@ BOMB = "study: a\na: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 
 @pytest.fixture(scope="module")
 def everything() -> dict[str, Any]:
-    return opened(load_definition(EVERYTHING).model_dump(mode="json"))
+    return open_draft(load_definition(EVERYTHING).model_dump(mode="json"))
 
 
 def places(value: Any, location: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -51,9 +51,9 @@ def test_drafts_with_something_missing_or_wrong_come_back_as_they_were(everythin
         if location[-1] in ("study", "kind"):  # what a draft has to have
             continue
         new = None if number % 2 or isinstance(value, dict | list) else "?"
-        draft = with_value(everything, location, new)
+        draft = set_value(everything, location, new)
         again = read_draft(as_yaml(draft), "x.yaml")
-        assert opened(again) == opened(draft), location
+        assert open_draft(again) == open_draft(draft), location
         assert problems(again) == problems(draft), location
 
 
@@ -119,52 +119,52 @@ def test_whatever_comes_in_is_shown(everything):
     for number, (location, _value) in enumerate(found[:: max(1, len(found) // 25)]):
         wrong = [5, "x", [1], {"a": 1}, True][number % 5]
         try:
-            draft = read_draft(yaml.safe_dump(with_value(everything, location, wrong)), "x.yaml")
+            draft = read_draft(yaml.safe_dump(set_value(everything, location, wrong)), "x.yaml")
         except DefinitionError:
             continue
         taken += 1
         for step in STEPS:
-            form(step, opened(draft), KnownNames(), problems(draft))
+            form(step, open_draft(draft), KnownNames(), problems(draft))
     assert taken > 3
 
 
 def test_questions_and_rules_that_nobody_changed_follow_the_task():
-    verification = opened({"study": "s", "title": "S"})
-    advice = fitted(verification | {"task": {"kind": "advice"}}, verification)
+    verification = open_draft({"study": "s", "title": "S"})
+    advice = fit_draft(verification | {"task": {"kind": "advice"}}, verification)
     assert [question["key"] for question in advice["questionnaire"]["item"]] == ["helpfulness"]
     assert [rule["name"] for rule in advice["exclusions"]] == ["too-fast", "too-slow"]
-    assert fitted({**advice, "task": {"kind": "verification"}}, advice) == verification | {
+    assert fit_draft({**advice, "task": {"kind": "verification"}}, advice) == verification | {
         "task": {"kind": "verification"}
     }
 
 
 def test_the_texts_of_a_new_study_follow_the_task():
     verification, advice = (
-        opened(starts.draft(starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"]))
+        open_draft(starts.draft(starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"]))
         for name in ("xqa-2020", "advice")
     )
     verification["consent"] = verification["consent"].replace("[Say", "Ask Ada. [Say")
-    changed = fitted(verification | {"task": {"kind": "advice"}}, verification)
+    changed = fit_draft(verification | {"task": {"kind": "advice"}}, verification)
     assert changed["instructions"] == advice["instructions"]
     assert changed["consent"] == advice["consent"].replace("[Say", "Ask Ada. [Say")
-    back = fitted(changed | {"task": {"kind": "verification"}}, changed)
+    back = fit_draft(changed | {"task": {"kind": "verification"}}, changed)
     assert (back["instructions"], back["consent"]) == (verification["instructions"], verification["consent"])
     assert DOES.keys() == INSTRUCTIONS.keys() == TEMPLATES_OF.keys()
 
 
 @pytest.mark.parametrize("name", starts.STARTS)
 def test_the_texts_of_a_new_study_follow_its_language(name):
-    english = opened(starts.draft(
+    english = open_draft(starts.draft(
         starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"],
         title_for_participants=TITLE_FOR_PARTICIPANTS,
     ))  # fmt: skip
     english["consent"] = english["consent"].replace("[Say", "Ask Ada. [Say")
-    german = fitted(english | {"language": "de"}, english)
+    german = fit_draft(english | {"language": "de"}, english)
     texts = [german["title_for_participants"], german["consent"], *texts_within(german["instructions"])]
     assert "Ask Ada. [" in german["consent"]
     assert [text for text in texts if re.search(r"\b(the|you|answers?)\b", text, re.IGNORECASE)] == []
-    assert fitted(german | {"language": "en"}, german) == english | {"language": "en"}
-    own = fitted(english | {"language": "de", "instructions": "Read."}, english)
+    assert fit_draft(german | {"language": "en"}, german) == english | {"language": "en"}
+    own = fit_draft(english | {"language": "de", "instructions": "Read."}, english)
     assert own["instructions"] == "Read."
 
 
@@ -175,7 +175,7 @@ def texts_within(instructions):
 
 
 def test_questions_of_ones_own_stay_when_the_task_changes():
-    before = opened({"study": "s", "title": "S"})
+    before = open_draft({"study": "s", "title": "S"})
     before["questionnaire"]["item"] = before["questionnaire"]["item"][:1]
-    after = fitted(before | {"task": {"kind": "advice"}}, before)
+    after = fit_draft(before | {"task": {"kind": "advice"}}, before)
     assert after["questionnaire"] == before["questionnaire"]

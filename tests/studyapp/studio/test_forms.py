@@ -7,8 +7,8 @@ import pytest
 from analysis.participants.exclusion_rules import parse_rules
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.studio import sample
-from studyapp.studio.drafts import as_yaml, opened, problems, valid
-from studyapp.studio.edits import added
+from studyapp.studio.drafts import as_yaml, open_draft, parse_draft, problems
+from studyapp.studio.edits import add_part
 from studyapp.studio.forms import KnownNames, form
 from studyapp.studio.steps import BY_NAME, STEPS
 from studyapp.studio.widgets import read
@@ -43,23 +43,25 @@ def test_every_field_of_a_definition_has_a_step():
 @pytest.mark.parametrize("name", ["everything", "study", "world-study"])
 def test_sending_what_is_shown_changes_nothing(name):
     definition = example(name)
-    draft = opened(definition.model_dump(mode="json"))
+    draft = open_draft(definition.model_dump(mode="json"))
     for step in STEPS:
         draft = again(draft, step)
         assert problems(draft) == [], step.name
-        assert stripped(valid(draft).model_dump()) == stripped(definition.model_dump()), step.name
+        assert stripped(parse_draft(draft).model_dump()) == stripped(definition.model_dump()), step.name
 
 
 @pytest.mark.parametrize("name", ["everything", "study"])
 def test_what_is_exported_is_the_same_study(name, tmp_path):
     definition = example(name)
-    (tmp_path / "out.yaml").write_text(as_yaml(opened(definition.model_dump(mode="json"))), encoding="utf-8")
+    (tmp_path / "out.yaml").write_text(
+        as_yaml(open_draft(definition.model_dump(mode="json"))), encoding="utf-8"
+    )
     assert load_definition(tmp_path / "out.yaml") == definition
 
 
 def rating(before, **changes):
     """The scale of the last question once a form was sent with some fields changed."""
-    draft = opened(example("study").model_dump(mode="json"))
+    draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"][-1]["scale"] = before
     shown = form(BY_NAME["questionnaire"], draft, KNOWN)
     fields = sent(shown.widgets) | {f"questionnaire.item.3.scale.{k}": [v] for k, v in changes.items()}
@@ -90,7 +92,7 @@ def test_a_rating_scale_has_labels_or_ends(before, changes, after):
     [("25", 25), ("0.5", 0.5), ("many", "many"), ("1e400", "1e400"), ("nan", "nan"), ("9" * 400, "9" * 400)],
 )
 def test_what_is_no_number_stays_for_the_definition_to_refuse(text, value):
-    draft = opened(example("study").model_dump(mode="json"))
+    draft = open_draft(example("study").model_dump(mode="json"))
     shown = form(BY_NAME["items"], draft, KNOWN)
     found = read(shown.widgets, sent(shown.widgets) | {"items.count": [text]})["items"]
     assert found["count"] == value
@@ -98,7 +100,7 @@ def test_what_is_no_number_stays_for_the_definition_to_refuse(text, value):
 
 
 def test_every_problem_stands_beside_a_field():
-    draft = opened(example().model_dump(mode="json"))
+    draft = open_draft(example().model_dump(mode="json"))
     draft["questionnaire"]["item"][0]["scale"] = {"kind": "single", "choices": [{"value": "A", "label": ""}]}
     draft["questionnaire"]["item"][1]["key"] = "rated_correct"
     draft["conditions"][0] = {"explanation": "tokens"}
@@ -111,7 +113,7 @@ def test_every_problem_stands_beside_a_field():
 
 
 def test_a_value_of_a_rule_that_only_a_file_can_say_is_kept():
-    draft = opened(example("study").model_dump(mode="json"))
+    draft = open_draft(example("study").model_dump(mode="json"))
     rule = {"name": "old", "kind": "answered", "question": "age", "value": 7}
     draft["exclusions"].append(rule)
     assert again(draft, BY_NAME["rules"])["exclusions"][-1] == rule
@@ -122,9 +124,9 @@ RULE = {"name": "much", "kind": "answered_number", "question": "years", "at_leas
 
 
 def test_a_rule_on_a_number_is_made_by_the_form():
-    draft = opened(example("study").model_dump(mode="json"))
+    draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"].append(NUMBER)
-    draft, at = added(draft, ("exclusions",), "answered_number")
+    draft, at = add_part(draft, ("exclusions",), "answered_number")
     found = [problem for problem in problems(draft) if problem.location[: len(at)] == at]
     assert [problem.message for problem in found] == ["is missing"]
     shown = form(BY_NAME["rules"], draft, KNOWN).widgets[0].children[-1]
@@ -134,11 +136,11 @@ def test_a_rule_on_a_number_is_made_by_the_form():
     fields |= {question.path: ["years"], f"{shown.path}.at_least": ["10"], f"{shown.path}.name": ["much"]}
     made = {**draft, "exclusions": [*draft["exclusions"][:-1], read([shown], fields)[shown.name]]}
     assert made["exclusions"][-1] == RULE
-    definition = valid(made)
+    definition = parse_draft(made)
     assert definition is not None
     rule = definition.exclusions[-1].freeze().model_dump(mode="json")
     assert parse_rules([rule])[0].describe() == "question years answered at least 10"
-    assert again(opened(made), BY_NAME["rules"])["exclusions"][-1] == RULE
+    assert again(open_draft(made), BY_NAME["rules"])["exclusions"][-1] == RULE
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_a_rule_on_a_number_is_made_by_the_form():
     ],
 )
 def test_a_rule_on_a_number_that_cannot_be(change, complaint):
-    draft = opened(example("study").model_dump(mode="json"))
+    draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"].append(NUMBER)
     draft["exclusions"].append(RULE | change)
     assert any(complaint in problem.message for problem in problems(draft))
@@ -165,7 +167,7 @@ JUNK += ["a = b\r\n= c\r\nd ="]
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
 def test_whatever_is_sent_makes_a_draft_that_can_be_shown_and_kept(step, junk):
-    draft = opened(example().model_dump(mode="json"))
+    draft = open_draft(example().model_dump(mode="json"))
     shown = form(step, draft, KNOWN)
     fields = {one.path: [junk] for top in shown.widgets for one in top.all()}
     made = {**draft, **read(shown.widgets, fields)}
@@ -174,7 +176,7 @@ def test_whatever_is_sent_makes_a_draft_that_can_be_shown_and_kept(step, junk):
     for other in STEPS:
         built = form(other, made, KNOWN, found)
         assert len(built.problems) == sum(problem.location[0] in other.fields for problem in found)
-    assert valid(made) is None or not found
-    content = sample.content(sample.rest(made))
+    assert parse_draft(made) is None or not found
+    content = sample.content(sample.build_valid_part(made))
     assert content.items
     as_yaml(made)

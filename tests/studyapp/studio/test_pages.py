@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from studyapp.actions.studies import create_study
 from studyapp.models import DraftRevision, Event, Participant, Study
-from studyapp.queries.drafts import edited, look
+from studyapp.queries.drafts import look, read_current_draft
 from studyapp.studio.steps import STEPS
 from tests import workspaces
 from tests.studyapp import factories
@@ -98,7 +98,7 @@ def test_it_works(staff, dataset):
     start(staff, dataset)
     fill_consent(staff)
     study = Study.objects.get()
-    assert look(edited(study).draft, workspaces.main()).problems == []
+    assert look(read_current_draft(study).draft, workspaces.main()).problems == []
     for step in STEPS:
         assert "Participant view" in page(staff, f"/staff/studio/mine/step/{step.name}/")
     assert "/mine/launch/" not in page(staff, "/staff/studio/mine/review/")
@@ -138,7 +138,7 @@ def test_an_incomplete_draft_is_kept_and_says_what_is_missing(staff, dataset):
     assert "2 problems to fix in this step" in html
     assert "Title: is missing" in html
     study = Study.objects.get()
-    assert "consent" not in edited(study).draft
+    assert "consent" not in read_current_draft(study).draft
     assert study.title == "mine"
     html = page(staff, "/staff/studio/mine/review/")
     assert "when every check above is done or decided" in html
@@ -272,7 +272,7 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
     fill_consent(staff)
     post = "questionnaire.post_survey"
     send(staff, "mine", "questionnaire", f"add/{post}/", **{f"what:{post}": "likert"})
-    asked = edited(Study.objects.get()).draft["questionnaire"]["post_survey"]
+    asked = read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
     assert asked[-1] == {"key": "question_1", "scale": {"points": 5}, "required": True}
     at = f"{post}.4"
     html = send(
@@ -281,14 +281,16 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
            f"{at}.scale.low": "Not", f"{at}.scale.high": "Very", f"{at}.required": None},
     ).content.decode()  # fmt: skip
     assert "to fix in this step" not in html
-    asked = edited(Study.objects.get()).draft["questionnaire"]["post_survey"]
+    asked = read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
     assert asked[-1] == {
         "key": "question_1", "text": "How sure?", "scale": {"points": 7, "ends": ["Not", "Very"]},
         "required": False,
     }  # fmt: skip
     send(staff, "mine", "questionnaire", f"up/{at}/")
     send(staff, "mine", "questionnaire", f"remove/{post}.0/")
-    keys = [one["key"] for one in edited(Study.objects.get()).draft["questionnaire"]["post_survey"]]
+    keys = [
+        one["key"] for one in read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
+    ]
     assert keys == ["relevant_information", "irrelevant_information", "question_1", "satisfaction"]
     for kind, fields in (
         ("single", {"choices": "a = Yes, often\r\nNever at all"}),
@@ -301,7 +303,7 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
         send(staff, "mine", "questionnaire", f"kind/{post}.2/", **{f"{place}.kind": kind})
         sent = {f"{place}.{name}": value for name, value in fields.items()}
         send(staff, "mine", "questionnaire", **sent)
-        draft = edited(Study.objects.get()).draft
+        draft = read_current_draft(Study.objects.get()).draft
         assert look(draft, workspaces.main()).problems == [], kind
         scale = draft["questionnaire"]["post_survey"][2]["scale"]
         assert scale == "yes_no" if kind == "yes_no" else scale["kind"] == kind
@@ -321,7 +323,7 @@ def test_a_scale_is_added_by_name(staff, dataset):
     assert refused.status_code == 422
     assert "as in its source" in refused.content.decode()
     staff.post(at, {"scale": "trust-jian", "items": "\n".join(f"Item {n}" for n in range(1, 13))})
-    draft = edited(Study.objects.get()).draft
+    draft = read_current_draft(Study.objects.get()).draft
     assert [one["key"] for one in draft["questionnaire"]["post_survey"]][-14:-11] == [
         "umux_capabilities", "umux_ease", "trust_jian_1",
     ]  # fmt: skip
@@ -333,7 +335,7 @@ def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dat
     fill_consent(staff)
     send(staff, "mine", "conditions", "add/conditions/", what="qi2019")
     send(staff, "mine", "conditions", **{"conditions.2.explanation": "none"})
-    assert [arm["explanation"] for arm in edited(Study.objects.get()).draft["conditions"]] == [
+    assert [arm["explanation"] for arm in read_current_draft(Study.objects.get()).draft["conditions"]] == [
         "facts", "facts", "none",
     ]  # fmt: skip
     send(staff, "mine", "checks", "add/screening/", **{"what:screening": "yes_no"})
@@ -349,7 +351,7 @@ def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dat
     send(staff, "mine", "rules", "add/exclusions/", what="flagged")
     send(staff, "mine", "rules", "add/exclusions/", what="answered")
     send(staff, "mine", "rules", **{"exclusions.4.question": "certainty=1"})
-    draft = edited(Study.objects.get()).draft
+    draft = read_current_draft(Study.objects.get()).draft
     assert look(draft, workspaces.main()).problems == []
     assert draft["screening"][0]["accept"] == [True]
     assert draft["comprehension"]["questions"][0]["correct"] is False
@@ -381,17 +383,17 @@ def test_items_are_drawn_stratified_or_chosen_by_hand(staff, dataset):
     send(staff, "mine", "items", **{"items.way": "stratify", "items.stratify.system": "qi2019",
          "items.stratify.correct": "0.5", "items.count": "10"})  # fmt: skip
     study = Study.objects.get()
-    assert edited(study).draft["items"] == {
+    assert read_current_draft(study).draft["items"] == {
         "count": 10, "seed": 1, "stratify": {"system": "qi2019", "correct": 0.5},
     }  # fmt: skip
     assert "qi2019 answers 5 of 10 correctly" in page(staff, "/staff/studio/mine/items/")
-    sent = {"base": edited(study).number, "keep": ["q7"], "add": ["q2", "q7"], "q": ""}
+    sent = {"base": read_current_draft(study).number, "keep": ["q7"], "add": ["q2", "q7"], "q": ""}
     staff.post("/staff/studio/mine/items/change/", sent)
     study.refresh_from_db()
-    assert edited(study).draft["items"] == {"ids": ["q7", "q2"]}
+    assert read_current_draft(study).draft["items"] == {"ids": ["q7", "q2"]}
     send(staff, "mine", "items", **{"items.ids": "q3\nq1"})
     study.refresh_from_db()
-    assert edited(study).draft["items"] == {"ids": ["q3", "q1"]}
+    assert read_current_draft(study).draft["items"] == {"ids": ["q3", "q1"]}
     assert (
         "has no question with the id"
         in send(staff, "mine", "items", **{"items.ids": "q3\nzz"}).content.decode()
@@ -401,12 +403,12 @@ def test_items_are_drawn_stratified_or_chosen_by_hand(staff, dataset):
 def test_nonsense_on_the_page_of_items_is_no_error_of_the_site(staff, dataset):
     study = start(staff, dataset)
     page(staff, "/staff/studio/mine/items/?q=q%007")
-    number = edited(study).number
+    number = read_current_draft(study).number
     address = "/staff/studio/mine/items/change/"
     assert staff.post(address, {"base": "1" * 5000, "add": "q1"}).status_code == 302
     assert staff.post(address, {"base": number, "keep": "q\x002", "add": "q\x003"}).status_code == 302
     study.refresh_from_db()
-    assert edited(study).draft["items"] == {"ids": ["q2", "q3"]}
+    assert read_current_draft(study).draft["items"] == {"ids": ["q2", "q3"]}
 
 
 def test_a_form_made_from_no_revision_is_late(staff, dataset):
@@ -475,7 +477,7 @@ def test_a_draft_that_is_not_complete_comes_in_again(staff):
     text = staff.get("/staff/studio/bare/definition.yaml").content
     sent = {"file": SimpleUploadedFile("again.yaml", text.replace(b"study: bare", b"study: again"))}
     assert staff.post("/staff/studio/file/", sent).status_code == 302
-    bare, again = (edited(Study.objects.get(slug=slug)).draft for slug in ("bare", "again"))
+    bare, again = (read_current_draft(Study.objects.get(slug=slug)).draft for slug in ("bare", "again"))
     assert again == {**bare, "study": "again"}
     assert again["items"]["count"] == "many"
     html = page(staff, "/staff/studio/again/review/")
@@ -515,7 +517,7 @@ def test_an_incomplete_draft_can_be_duplicated(staff, dataset):
     start(staff, dataset)
     send(staff, "mine", "texts", consent="")
     staff.post("/staff/studies/mine/duplicate/", {"slug": "twin", "title": "Twin"})
-    twin = edited(Study.objects.get(slug="twin")).draft
+    twin = read_current_draft(Study.objects.get(slug="twin")).draft
     assert (twin["title"], "consent" in twin) == ("Twin", False)
 
 

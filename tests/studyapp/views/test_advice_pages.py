@@ -13,7 +13,7 @@ from studyapp.actions.privacy import anonymise_participant
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, ExternalIds, Item, Participant, Trial
 from studyapp.queries.own_answers import bonuses
-from studyapp.queries.studies import current_page, frozen
+from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.paths import EXAMPLES
 from tests.studyapp import factories
@@ -109,7 +109,7 @@ def test_the_first_answer_cannot_be_changed_after_the_advice(client):
 def test_two_tabs_store_the_first_page_once(client):
     taking_part(client)
     person = Participant.objects.get()
-    tabs = [current_page(person).trial for _ in range(2)]
+    tabs = [find_current_page(person).trial for _ in range(2)]
     show_trial(trial=tabs[0])
     stored = [
         submit_trial(trial=tab, answers={"initial_answer": text}, changes={}, timing=PageTiming())
@@ -244,7 +244,7 @@ def test_the_bonus_is_paid_for_correct_final_answers(client):
     for number, person in enumerate(people):
         ids = {"platform": "prolific", "person_id": f"p{number}", "session_id": f"s{number}"}
         ExternalIds.objects.create(participant=person, study=study, mode="live", study_id_there="st", **ids)
-        while (trial := current_page(person).trial) is not None:
+        while (trial := find_current_page(person).trial) is not None:
             show_trial(trial=trial)
             right = (number == 0 and trial.item.kind == "practice") or number == 1
             answer = Item.objects.get(pk=trial.item_id).gold_answer if right else "Elsewhere"
@@ -277,7 +277,7 @@ def test_bonuses_of_people_whom_no_platform_pays_stop_no_order(client):
                 participant=person, study=study, mode=person.mode, study_id_there="st", **ids
             )
         for page in ("initial_answer", "final_answer"):
-            trial = current_page(person).trial
+            trial = find_current_page(person).trial
             show_trial(trial=trial)
             submit_trial(trial=trial, answers={page: "Kolwen 1"}, changes={}, timing=PageTiming())
         person.refresh_from_db()
@@ -302,7 +302,7 @@ def test_the_example_is_a_study_that_can_be_launched():
     factories.make_run(dataset=dataset, system="select-and-forget")
     written = load_definition(EXAMPLES / "advice-study.yaml").model_dump(mode="json")
     study = factories.make_study_of(StudyDefinition.model_validate({**written, "dataset": dataset.name}))
-    content = frozen(study.versions.get())
+    content = load_frozen_study(study.versions.get())
     assert [condition.advice for condition in content.conditions] == [False, True, True]
     for condition in content.conditions:
         instructions = content.instructions_for(content.viewer([condition]))

@@ -12,8 +12,8 @@ from predictions.models import Question
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, Trial
-from studyapp.queries.own_answers import asks_own_answers, bonuses
-from studyapp.queries.studies import current_page, frozen
+from studyapp.queries.own_answers import bonuses, has_own_answer_task
+from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 from tests.studyapp.factories import EXAMPLES
@@ -146,17 +146,17 @@ def test_the_bonus_is_paid_for_right_predictions():
     study = factories.make_counterfactual(
         conditions=[{"system": "helper"}], task={"bonus": {"per_correct": 0.25, "currency": "GBP"}}
     )
-    shown = frozen(study.versions.get()).condition("helper").shown
+    shown = load_frozen_study(study.versions.get()).condition("helper").shown
     people = [factories.make_participant(study=study) for _ in range(2)]
     for number, person in enumerate(people):
-        while (trial := current_page(person).trial) is not None:
+        while (trial := find_current_page(person).trial) is not None:
             show_trial(trial=trial)
             answer = shown[trial.item.external_id].changed_answer if number else None
             given = {"predicted_choice": answer or "cannot_tell"}
             assert submit_trial(trial=trial, answers=given, changes={}, timing=PageTiming())
         factories.answer_survey(person)
     assert bonuses(study) == {people[1].public_id: Decimal("0.50")}
-    assert not asks_own_answers(study)
+    assert not has_own_answer_task(study)
 
 
 def test_the_example_is_a_study_that_can_be_launched():
@@ -167,7 +167,7 @@ def test_the_example_is_a_study_that_can_be_launched():
     written = load_definition(EXAMPLES / "counterfactual-study.yaml").model_dump(mode="json")
     written["task"]["source"] = changed.name
     study = factories.make_study_of(StudyDefinition.model_validate({**written, "dataset": dataset.name}))
-    content = frozen(study.versions.get())
+    content = load_frozen_study(study.versions.get())
     for condition in content.conditions:
         assert {shown.changed_answer for shown in condition.shown.values()} == {"Elsewhere", "the sea"}
         assert all(2 <= len(shown.options) <= 4 for shown in condition.shown.values())

@@ -16,9 +16,9 @@ from analysis.study.comparisons import compare
 from studyapp.actions.participants import consent
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Condition, Outcome, Participant, StageResponse, Trial
-from studyapp.queries.bots import plan_of, stored
-from studyapp.queries.results import verified_versions
-from studyapp.queries.studies import frozen
+from studyapp.queries.bots import count_stored_rows, plan_of
+from studyapp.queries.results import list_verified_versions
+from studyapp.queries.studies import load_frozen_study
 from studyapp.simulation.walk import BEHAVIOURS, Bot, BotError
 from tests.studyapp import factories
 from tests.studyapp.simulation.test_walk import drive
@@ -47,7 +47,7 @@ def test_it_works(everything):
     positions = [str(position) for position in range(1, 2 + 12 + 1 + 1)]
     expected = ["consent", "screening", "instructions", "comprehension", "pre_survey", *positions]
     assert paths == [*expected, "survey", "done"]
-    assert stored(link) == {
+    assert count_stored_rows(link) == {
         "participants": 1, "stages": 4, "items": 15, "surveys": 1, "completed": 1, "ended": 0,
     }  # fmt: skip
     participant = Participant.objects.get()
@@ -58,7 +58,7 @@ def test_it_works(everything):
     assert participant.trials.get(item__kind="attention").passed is True
     assert participant.stages.get(stage="comprehension").passed is True
     assert isinstance(participant.stages.get(stage="pre_survey").answers["tools"], list)
-    assert verified_versions(study)
+    assert list_verified_versions(study)
 
 
 @pytest.mark.parametrize("kind", BEHAVIOURS)
@@ -68,7 +68,7 @@ def test_every_behaviour_walks_as_far_as_it_gets(everything, kind):
     for bot in bots:
         drive(bot, address, plan_of(study))
         assert bool(bot.code) + bot.left + bot.ended == 1
-    counted = stored(link)
+    counted = count_stored_rows(link)
     assert counted["stages"] == sum(bot.stages for bot in bots)
     assert counted["items"] == sum(bot.items for bot in bots)
     assert counted["ended"] == sum(bot.ended for bot in bots)
@@ -80,7 +80,7 @@ def test_a_bot_fails_where_a_page_lacks_a_question(everything):
     study, _link, address = everything
     plan = plan_of(study)
     version = study.versions.get()
-    frozen_later = frozen(version).screening[0].model_copy(update={"key": "unasked"})
+    frozen_later = load_frozen_study(version).screening[0].model_copy(update={"key": "unasked"})
     plan.stages["screening"] = [*plan.stages["screening"], frozen_later]  # type: ignore[index]
     with pytest.raises(BotError, match=r"lacks the choice '(yes|no)' of the question 'unasked'"):
         drive(Bot(0, "honest", random.Random(1)), address, plan)

@@ -15,7 +15,7 @@ from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
 from studyapp.models import Participant, Trial
 from studyapp.queries.people import person_named, way_of
-from studyapp.queries.studies import current_page, localised
+from studyapp.queries.studies import find_current_page, load_translated_study
 from studyapp.rules.page_timing import PageTiming
 from studyapp.web import comparison_html
 from tests.studyapp import factories
@@ -157,7 +157,10 @@ def test_participants_read_german(client):
     page = text(client.get(reverse("studyapp:item", args=[study.slug, 1])))
     for words in ("Welche Erklärung ist besser?", "Erklärung A", "Erklärung B", "Beide sind gleich"):
         assert words in page
-    assert localised(study.versions.get(), "").task.criteria[0].text == "Which explanation is better?"
+    assert (
+        load_translated_study(study.versions.get(), "").task.criteria[0].text
+        == "Which explanation is better?"
+    )
 
 
 def test_a_criterion_of_ones_own_has_to_be_translated():
@@ -166,7 +169,7 @@ def test_a_criterion_of_ones_own_has_to_be_translated():
     changes = {"task": {"kind": "preference", "criteria": criteria}, "launched": False}
     study = factories.make_preference(**changes, translations={"de": words})
     written = StudyDefinition.model_validate(study.definition)
-    assert written.missing_texts() == {"de": ["item.preferred_clear"]}
+    assert written.find_missing_texts() == {"de": ["item.preferred_clear"]}
     translated = {
         **study.definition,
         "translations": {"de": {**words, "item": {"preferred_clear": "Klarer?"}}},
@@ -174,7 +177,7 @@ def test_a_criterion_of_ones_own_has_to_be_translated():
     version = factories.launch(
         factories.make_study_of(StudyDefinition.model_validate(translated), launched=False)
     )
-    assert localised(version, "de").task.criteria[0].text == "Klarer?"
+    assert load_translated_study(version, "de").task.criteria[0].text == "Klarer?"
 
 
 def test_an_attention_item_asks_on_the_same_criteria(client):
@@ -200,7 +203,7 @@ def test_without_ties_the_two_have_to_differ():
 def test_staff_see_what_somebody_preferred():
     study = factories.make_preference()
     person = factories.make_participant(study=study)
-    trial = current_page(person).trial
+    trial = find_current_page(person).trial
     show_trial(trial=trial)
     assert submit_trial(trial=trial, answers={"preferred_overall": "tie"}, changes={}, timing=PageTiming())
     (step,) = [step for step in way_of(person_named(study, person.public_id)) if step.kind == "item"]

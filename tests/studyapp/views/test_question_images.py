@@ -13,8 +13,8 @@ from foundation.images.image_storage import image_folder
 from studyapp.errors import StudyRefused
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import DraftRevision
-from studyapp.queries.drafts import edited
-from studyapp.queries.studies import frozen
+from studyapp.queries.drafts import read_current_draft
+from studyapp.queries.studies import load_frozen_study
 from studyapp.web.participant_forms import empty_questions_html
 from tests.studyapp.factories import launch, make_study, make_user
 from tests.studyapp.studio.sending import sent
@@ -37,7 +37,7 @@ def asking(file, **fields):
 def test_it_works(client, file):
     study = make_study(questionnaire=asking(file))
     version = study.versions.get()
-    content = frozen(version)
+    content = load_frozen_study(version)
     viewer = content.viewer(content.conditions)
     html = empty_questions_html(version, "survey", "en", viewer)
     address = reverse("studyapp:item_image", args=[study.slug, file])
@@ -99,7 +99,7 @@ def test_an_upload_is_cleaned_shown_frozen_and_exported(client, draft, tmp_path)
     page = upload(client, draft, "me.jpg", photo(exif=exif))
     study, _address = draft
     study.refresh_from_db()
-    [question] = edited(study).draft["questionnaire"]["post_survey"]
+    [question] = read_current_draft(study).draft["questionnaire"]["post_survey"]
     file = question["image"]["file"]
     stored = (image_folder() / file[:2] / file).read_bytes()
     assert b"my house" not in stored

@@ -17,7 +17,7 @@ from studyapp.link_tokens import read_participant, sign_participant
 from studyapp.models import EntryLink, Event, ExternalIds, Outcome, Participant
 from studyapp.policies import Full, NotArrived
 from studyapp.queries.bots import plan_of
-from studyapp.queries.studies import current_page
+from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import prolific, query
@@ -262,7 +262,7 @@ def test_coming_back_while_another_tab_sends_its_page():
     link = factories.make_link(study=factories.make_everything(recruitment=PROLIFIC))
     people = [enter(link=link, arrival=Arrival("prolific", f"p{n}", "S1", "sub1")) for n in range(20)]
     answers = plan_of(link.study).heeded["screening"]
-    pages = [current_page(one).stage for one in people]
+    pages = [find_current_page(one).stage for one in people]
     for page in pages:
         show_stage(page=page)
     barrier = Barrier(40)

@@ -13,7 +13,7 @@ from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, Participant, Trial
 from studyapp.queries.own_answers import bonuses
-from studyapp.queries.studies import current_page, frozen
+from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 from tests.studyapp.factories import EXAMPLES
@@ -44,7 +44,7 @@ def predict(client, address, **sent):
 
 
 def answer_of(trial):
-    content = frozen(trial.participant.version)
+    content = load_frozen_study(trial.participant.version)
     return content.condition(trial.condition.name).shown[trial.item.external_id].answer
 
 
@@ -87,7 +87,7 @@ def test_nothing_sent_before_the_prediction_differs_by_the_answer(client):
     """The page is the same if the system answers otherwise, but for the candidates that both share."""
     addresses = taking_part(client)
     trial = Trial.objects.get(position=1)
-    content = frozen(trial.participant.version)
+    content = load_frozen_study(trial.participant.version)
     shown = content.condition("helper").shown[trial.item.external_id]
     html = client.get(addresses[0]).content.decode()
     without_options = re.sub(r"<label.*?</label>", "", html, flags=re.DOTALL)
@@ -211,7 +211,7 @@ def test_the_bonus_is_paid_for_right_predictions():
     )
     people = [factories.make_participant(study=study) for _ in range(2)]
     for number, person in enumerate(people):
-        while (trial := current_page(person).trial) is not None:
+        while (trial := find_current_page(person).trial) is not None:
             show_trial(trial=trial)
             answers = {"predicted_choice": answer_of(trial) if number else "Atlantis"}
             assert submit_trial(
@@ -227,5 +227,5 @@ def test_the_example_is_a_study_that_can_be_launched():
     factories.make_run(dataset=dataset, system="select-and-forget")
     written = load_definition(EXAMPLES / "simulation-study.yaml").model_dump(mode="json")
     study = factories.make_study_of(StudyDefinition.model_validate({**written, "dataset": dataset.name}))
-    content = frozen(study.versions.get())
+    content = load_frozen_study(study.versions.get())
     assert len(content.items) == content.task.blocks.total

@@ -10,7 +10,7 @@ from benchmarks._large_data import recount_times
 from studyapp.actions.drafts import save_draft
 from studyapp.link_tokens import find_link
 from studyapp.models import EntryLink, Participant, Study, Trial
-from studyapp.queries.drafts import edited
+from studyapp.queries.drafts import read_current_draft
 from studyapp.queries.progress import STATES, study_progress
 from tests.studyapp import factories
 
@@ -164,7 +164,7 @@ def test_a_launch_speaks_of_links_that_exist(staff):
     first = staff.post(f"/staff/studio/{study.slug}/launch/", follow=True).content.decode()
     assert "Launched version 1. Create an entry link to invite participants." in first
     factories.make_link(study=study)
-    now = edited(study)
+    now = read_current_draft(study)
     draft = {**now.draft, "consent": "You may leave at any time."}
     save_draft(study=study, base=now.number, draft=draft, changed="texts", by=None)
     study.refresh_from_db()

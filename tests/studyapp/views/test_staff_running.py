@@ -16,7 +16,7 @@ from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.actions.participants import consent
 from studyapp.actions.running import CannotRun, archive_study, duplicate_study, set_condition
 from studyapp.actions.studies import pause_study
-from studyapp.exports.estimates import running_estimates
+from studyapp.exports.estimates import compute_running_estimates
 from studyapp.models import Condition, Event, Participant, Stimulus, Study, Trial
 from studyapp.policies import NotAdmitted
 from studyapp.queries.log import LogFilter, log
@@ -340,7 +340,7 @@ def test_a_draft_alone_has_nothing_to_compare_with(staff):
 
 
 def test_estimates_are_those_of_the_answers(staff, study):
-    assert running_estimates(study) is None
+    assert compute_running_estimates(study) is None
     assert "No live participant" in page(staff, study, "estimates/")
     Stimulus.objects.filter(condition__version__study=study, condition__run__isnull=False).update(
         system_correct=False
@@ -348,7 +348,7 @@ def test_estimates_are_those_of_the_answers(staff, study):
     link = factories.make_link(study=study)
     for _number in range(4):
         factories.make_participant(link=link, completed=True)
-    found = running_estimates(study)
+    found = compute_running_estimates(study)
     assert found is not None
     assert (found.version, found.trials, found.excluded) == (1, 8, 0)
     by_key = {measure.key: {cell.condition: cell for cell in cells} for measure, cells in found.table}
@@ -377,12 +377,12 @@ def test_estimates_are_those_of_the_report(study, tmp_path):
             trial.save()
     call_command("export_results", study.slug, "--out", str(tmp_path / "bundle"), stdout=io.StringIO())
     report = analyse(load_bundle(tmp_path / "bundle"), Options(seed=1, resamples=500)).retained.estimates
-    for measure, shown in running_estimates(study).table:
+    for measure, shown in compute_running_estimates(study).table:
         assert shown == [report.get(measure.key, name) for name in report.conditions]
 
 
 def test_who_withdrew_is_not_estimated(study):
     participant = factories.make_participant(study=study, completed=True)
-    assert running_estimates(study).trials == 2
+    assert compute_running_estimates(study).trials == 2
     Participant.objects.filter(pk=participant.pk).update(status="withdrawn")
-    assert running_estimates(study) is None
+    assert compute_running_estimates(study) is None

@@ -164,7 +164,7 @@ def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
     address = at(study, "stage", "screening")
     key = re.search(r'name="page_key" value="([^"]+)"', page.get(address).content.decode())[1]
     form = {"page_key": key, **ADMITTED}
-    acts, find = [True], participant_pages.current_page
+    acts, find = [True], participant_pages.find_current_page
 
     def current_page(participant):
         if acts:
@@ -175,7 +175,7 @@ def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
                 delete_participant(participant=participant, by=None, reason="asked")
         return find(participant)
 
-    monkeypatch.setattr(participant_pages, "current_page", current_page)
+    monkeypatch.setattr(participant_pages, "find_current_page", current_page)
     response = getattr(page, method)(address, form)
     next_page = at(study, "stage", "instructions") if other == "sends" else at(study, "study")
     told = "?answered-before" if method == "post" else ""

@@ -10,7 +10,7 @@ from studyapp.actions.drafts import save_draft, undo_draft
 from studyapp.actions.shares import share_study
 from studyapp.models import JudgedAnswer, SizePlan, Study
 from studyapp.queries.access import runs_to_judge
-from studyapp.queries.drafts import edited
+from studyapp.queries.drafts import read_current_draft
 from studyapp.studio.drafts import as_yaml
 from tests import workspaces
 from tests.studyapp import factories
@@ -210,7 +210,7 @@ OTHER_DATA = {"dataset": "world", "conditions": [{"system": "bert"}]}
 
 def test_a_share_of_a_study_opens_no_other_data(client, run, shared):
     study, guest = shared
-    now = edited(study)
+    now = read_current_draft(study)
     refused = put(client, study, now.draft | OTHER_DATA, now.number)
     assert refused.status_code == 403
     assert "Only the study is shared with you" in refused.json()["detail"]
@@ -226,7 +226,7 @@ def test_a_share_of_a_study_opens_no_other_data(client, run, shared):
     Study.objects.filter(pk=study.pk).update(definition=study.definition | {"dataset": "world"})
     factories.make_run(dataset=run.dataset, system="unseen2019")
     study.refresh_from_db()
-    now = edited(study)
+    now = read_current_draft(study)
     assert "unseen2019" not in text(client.get(f"/staff/studio/{study.slug}/step/conditions/"))
     conditions = {"conditions": [{"system": "unseen2019"}]}
     assert put(client, study, now.draft | conditions, now.number).status_code == 403
@@ -237,29 +237,35 @@ def test_a_share_of_a_study_opens_no_other_data(client, run, shared):
 
 def test_a_share_of_a_study_opens_no_earlier_data(client, run, shared):
     study, _guest = shared
-    first = edited(study).draft
+    first = read_current_draft(study).draft
     for draft in (first | OTHER_DATA, first):
-        save_draft(study=study, base=edited(Study.objects.get()).number, draft=draft, changed="file", by=None)
+        save_draft(
+            study=study,
+            base=read_current_draft(Study.objects.get()).number,
+            draft=draft,
+            changed="file",
+            by=None,
+        )
     address = f"/staff/studio/{study.slug}/"
     for page in ("undo/", "revisions/2/"):
         client.post(address + page)
-        assert edited(Study.objects.get()).number == 3
+        assert read_current_draft(Study.objects.get()).number == 3
     undo_draft(study=study, by=None)
     undo_draft(study=study, by=None)
     client.post(f"{address}redo/")
-    assert edited(Study.objects.get()).number == 1
+    assert read_current_draft(Study.objects.get()).number == 1
     assert client.get(f"/staff/correctness/{run.pk}/").status_code == 404
 
 
 def test_a_researcher_by_share_changes_the_study_with_its_data(client, shared):
     study, _guest = shared
-    now = edited(study)
+    now = read_current_draft(study)
     fewer = now.draft | {"title": "New", "conditions": now.draft["conditions"][1:]}
     assert put(client, study, fewer, now.number).status_code == 200
     assert put(client, study, {**fewer, "dataset": ""}, 2).status_code == 200
     for number in (2, 1):
         client.post(f"/staff/studio/{study.slug}/undo/")
-        assert edited(Study.objects.get()).number == number
+        assert read_current_draft(Study.objects.get()).number == number
     page = text(client.get(f"/staff/studio/{study.slug}/step/conditions/"))
     assert now.draft["conditions"][0]["system"] in page
     assert client.get(f"/staff/studio/{study.slug}/items/").status_code == 200
@@ -267,10 +273,10 @@ def test_a_researcher_by_share_changes_the_study_with_its_data(client, shared):
 
 def test_data_of_a_launched_version_can_be_chosen_again_by_share(client, run):
     study = study_of(run, launched=True)
-    before = edited(study)
+    before = read_current_draft(study)
     save_draft(study=study, base=0, draft=before.draft | {"dataset": "b"}, changed="file", by=None)
     share_study(study=study, user=log_in(client), role=Role.RESEARCHER, by=None)
-    now = edited(Study.objects.get())
+    now = read_current_draft(Study.objects.get())
     assert put(client, study, before.draft, now.number).status_code == 200
 
 
@@ -278,7 +284,7 @@ def test_data_of_a_launched_version_can_be_chosen_again_by_share(client, run):
 def test_people_who_create_studies_choose_all_data_of_the_workspace(client, run, role):
     study = factories.make_study(workspace=run.dataset.workspace, launched=False)
     log_in(client, run.dataset.workspace, role=role)
-    now = edited(study)
+    now = read_current_draft(study)
     assert put(client, study, now.draft | OTHER_DATA, now.number).status_code == 200
 
 
@@ -286,7 +292,7 @@ def test_an_analyst_of_the_workspace_gets_no_runs_to_judge_by_a_share(client, ru
     study = factories.make_study(workspace=run.dataset.workspace, launched=False)
     analyst = log_in(client, run.dataset.workspace, role=Role.ANALYST)
     share_study(study=study, user=analyst, role=Role.RESEARCHER, by=None)
-    now = edited(study)
+    now = read_current_draft(study)
     assert put(client, study, now.draft | OTHER_DATA, now.number).status_code == 403
     assert client.get(f"/staff/correctness/{run.pk}/").status_code == 403
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from django.test import Client
 
-from studyapp.web.log_redaction import RedactingFormatter, redacted
+from studyapp.web.log_redaction import RedactingFormatter, redact_log_text
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import query
 from tests.studyapp.views.test_recruitment import PROLIFIC
@@ -26,7 +26,7 @@ from tests.studyapp.views.test_recruitment import PROLIFIC
     ],
 )
 def test_it_works(line, expected):
-    assert redacted(line) == expected
+    assert redact_log_text(line) == expected
 
 
 def test_the_site_uses_it_for_every_line(settings):
@@ -43,7 +43,7 @@ def test_a_page_that_breaks_logs_no_token_and_no_id(monkeypatch, caplog):
     def breaks(*arguments, **more):
         raise RuntimeError(f"/join/{token}/?PROLIFIC_PID=5f1secret")
 
-    monkeypatch.setattr("studyapp.views.recruitment.known_participant", breaks)
+    monkeypatch.setattr("studyapp.views.recruitment.find_earlier_participant", breaks)
     with caplog.at_level(logging.DEBUG):
         assert client.get(f"/join/{token}/{query('5f1secret')}").status_code == 500
         client.get(f"/join/{token}x/{query('5f1secret')}")
@@ -75,5 +75,5 @@ def test_a_long_address_costs_little(part):
     """Each request that fails logs its path, which is up to 64 KB long."""
     line = f"Not Found: /{part * (65_536 // len(part))}"
     begun = time.process_time()
-    redacted(line)
+    redact_log_text(line)
     assert time.process_time() - begun < 0.5

@@ -1,14 +1,14 @@
 """Tests of the steps that participants see: numbers of boxes, and values for each image."""
 
 from predictions.program_steps import ItemImage, Step
-from studyapp.web.program_html import shown_steps
+from studyapp.web.program_html import describe_steps
 
 IMAGE = ItemImage(path=f"ab/{'ab' * 32}.png", width=400, height=300)
 A, B, C = (0, 0.1, 0.1, 0.3, 0.3), (0, 0.6, 0.2, 0.8, 0.4), (1, 0.1, 0.1, 0.3, 0.3)
 
 
 def shown(*steps: Step):
-    return shown_steps(steps, [IMAGE, IMAGE], ["/left", "/right"])
+    return describe_steps(steps, [IMAGE, IMAGE], ["/left", "/right"])
 
 
 def test_a_box_keeps_its_number_in_all_steps():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studyapp.web.word_changes import changed_context, changed_words
+from studyapp.web.word_changes import compare_articles, compare_words
 
 BEFORE = [("A", ["One.", " Two.", " Three."]), ("B", ["Four."])]
 
@@ -23,11 +23,11 @@ def marked(pieces):
     ],
 )
 def test_words(before, after, shown):
-    assert marked(changed_words(before, after)) == shown
+    assert marked(compare_words(before, after)) == shown
 
 
 def test_articles_that_stayed_are_left_out():
-    change = changed_context(BEFORE, [("A", ["One.", "Two!", "Three."]), ("B", ["Four."])])
+    change = compare_articles(BEFORE, [("A", ["One.", "Two!", "Three."]), ("B", ["Four."])])
     ((title, sentences),) = change.articles
     assert title == "A"
     assert [row and marked(row) for row in sentences] == [None, "Two[-.][+!]", None]
@@ -35,7 +35,7 @@ def test_articles_that_stayed_are_left_out():
 
 
 def test_sentences_and_articles_come_and_go():
-    change = changed_context(BEFORE, [("A", ["One.", "Two.", "Three.", "New."]), ("C", ["Five."])])
+    change = compare_articles(BEFORE, [("A", ["One.", "Two.", "Three.", "New."]), ("C", ["Five."])])
     assert [(title, [row and marked(row) for row in rows]) for title, rows in change.articles] == [
         ("A", [None, "[+New.]"]),
         ("C", ["[+Five.]"]),
@@ -44,10 +44,10 @@ def test_sentences_and_articles_come_and_go():
 
 
 def test_white_space_alone_is_no_change():
-    assert changed_context(BEFORE, [("A", ["One. ", "Two.", "Three."]), ("B", [" Four."])]) == ([], [])
+    assert compare_articles(BEFORE, [("A", ["One. ", "Two.", "Three."]), ("B", [" Four."])]) == ([], [])
 
 
 def test_two_articles_of_one_title_are_paired_in_order():
     twice = [("A", ["One."]), ("A", ["Two."])]
-    assert changed_context(twice, twice) == ([], [])
-    assert changed_context(twice, twice[:1]).gone == ["A"]
+    assert compare_articles(twice, twice) == ([], [])
+    assert compare_articles(twice, twice[:1]).gone == ["A"]

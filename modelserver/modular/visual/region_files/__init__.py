@@ -46,7 +46,7 @@ def name_of(regions: Mapping[str, Regions], image: str) -> str | None:
     return next((key for key in (image, PurePosixPath(image).stem) if key in regions), None)
 
 
-def of_image(regions: Mapping[str, Regions], image: str) -> Regions | None:
+def find_regions(regions: Mapping[str, Regions], image: str) -> Regions | None:
     """Return an image's regions by its name, or its stem; None if unknown."""
     name = name_of(regions, image)
     return None if name is None else regions[name]

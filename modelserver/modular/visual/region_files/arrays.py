@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
+from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, name_origin_in_errors
 
 
 def raw_of(arrays: Mapping[str, Any]) -> Raw:
     """Return the arrays of one image by their names in an ``.npz``."""
     size = FRACTIONS
     if "image_w" in arrays:
-        size = float(_named(arrays, "image_w")), float(_named(arrays, "image_h"))
-    return Raw(_named(arrays, "boxes", "bbox"), _named(arrays, "features", "x"), size)
+        size = float(_find_array(arrays, "image_w")), float(_find_array(arrays, "image_h"))
+    return Raw(_find_array(arrays, "boxes", "bbox"), _find_array(arrays, "features", "x"), size)
 
 
 def check_npz(start: bytes) -> None:
@@ -37,7 +37,7 @@ def check_npz(start: bytes) -> None:
         raise ValueError(f"it is no .npz file{pickled}; write one with numpy.savez")
 
 
-def _mapped(path: Path) -> NDArray[Any]:
+def _map_file(path: Path) -> NDArray[Any]:
     """Map an ``.npy`` file into memory."""
     with path.open("rb") as file:
         if not file.read(6).startswith(b"\x93NUMPY"):
@@ -50,7 +50,7 @@ def _mapped(path: Path) -> NDArray[Any]:
         raise
 
 
-def _named(arrays: Mapping[str, Any], *names: str) -> Any:
+def _find_array(arrays: Mapping[str, Any], *names: str) -> Any:
     name = next((each for each in names if each in arrays), None)
     if name is None:
         raise KeyError(f"there is no {' or '.join(names)} in it")
@@ -67,7 +67,7 @@ class NpzFolder(RegionFile):
         self.path = path
         self.index = dict.fromkeys(sorted(each.stem for each in path.glob("*.npz")))
 
-    def where(self, name: str) -> str:
+    def describe_source(self, name: str) -> str:
         """Return the file of an image."""
         if name not in self.index:
             raise KeyError(name)
@@ -75,9 +75,9 @@ class NpzFolder(RegionFile):
 
     def raw(self, name: str) -> Raw:
         """Read an image's file, never unpickling."""
-        with open(self.where(name), "rb") as file:
+        with open(self.describe_source(name), "rb") as file:
             check_npz(file.read(2))
-        with np.load(self.where(name), allow_pickle=False) as arrays:
+        with np.load(self.describe_source(name), allow_pickle=False) as arrays:
             return raw_of(arrays)
 
 
@@ -102,7 +102,7 @@ class Rows(RegionFile):
             if array.dtype.kind not in "fiu":
                 raise ValueError(f"{field}: holds {array.dtype}, not numbers")
 
-    def where(self, name: str) -> str:
+    def describe_source(self, name: str) -> str:
         """Return the file and the row of an image."""
         return f"{self.path}, image {name!r} (row {self.index[name]})"
 
@@ -123,13 +123,13 @@ class ArrayFolder(Rows):
     """A folder of ``.npy`` files, mapped into memory."""
 
     def __init__(self, path: Path) -> None:
-        with naming(path / "names.txt"):
+        with name_origin_in_errors(path / "names.txt"):
             names = (path / "names.txt").read_text(encoding="utf-8").splitlines()
         arrays = {}
         for field in ("features", "boxes", "num_boxes", "sizes"):
             file = path / f"{field}.npy"
             if field in ("features", "boxes") or file.exists():
-                with naming(file):
-                    arrays[field] = _mapped(file)
-        with naming(path):
+                with name_origin_in_errors(file):
+                    arrays[field] = _map_file(file)
+        with name_origin_in_errors(path):
             super().__init__(path, names, arrays)

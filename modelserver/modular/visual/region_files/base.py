@@ -40,7 +40,7 @@ class RegionFile(Mapping[str, Regions]):
     index: Mapping[str, Any]
 
     @abstractmethod
-    def where(self, name: str) -> str:
+    def describe_source(self, name: str) -> str:
         """Return the place of an image for messages.
 
         Raises KeyError for an unknown image.
@@ -55,8 +55,8 @@ class RegionFile(Mapping[str, Regions]):
 
     def __getitem__(self, name: str) -> Regions:
         """Read and check the regions of an image; raises UnreadableData."""
-        with naming(self.where(name)):
-            return self._checked(self.raw(name))
+        with name_origin_in_errors(self.describe_source(name)):
+            return self._check_regions(self.raw(name))
 
     def __contains__(self, name: object) -> bool:
         return name in self.index
@@ -67,7 +67,7 @@ class RegionFile(Mapping[str, Regions]):
     def __len__(self) -> int:
         return len(self.index)
 
-    def _checked(self, raw: Raw) -> Regions:
+    def _check_regions(self, raw: Raw) -> Regions:
         """Return regions with boxes in fractions.
 
         Raises ValueError for shapes, numbers or places that cannot be.
@@ -94,7 +94,7 @@ class RegionFile(Mapping[str, Regions]):
 
 
 @contextmanager
-def naming(where: object) -> Iterator[None]:
+def name_origin_in_errors(where: object) -> Iterator[None]:
     """Turn any error of reading into UnreadableData with its place."""
     try:
         yield

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from modelserver.modular.visual.region_files.arrays import Rows, check_npz, raw_of
-from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
+from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, name_origin_in_errors
 from modelserver.wire.errors import UnreadableData
 
 
@@ -33,7 +33,7 @@ def _library(name: str, path: Path) -> ModuleType:
 def open_h5(path: Path) -> RegionFile:
     """Open an HDF5 file of either form."""
     h5py = _library("h5py", path)
-    with naming(path):
+    with name_origin_in_errors(path):
         file = h5py.File(path, "r")
         if not isinstance(file.get("features"), h5py.Dataset):
             return H5Groups(path, file)
@@ -52,7 +52,7 @@ class H5Groups(RegionFile):
         self.path, self.file = path, file
         self.index = dict.fromkeys(file)
 
-    def where(self, name: str) -> str:
+    def describe_source(self, name: str) -> str:
         """Return the file and the group of an image."""
         if name not in self.index:
             raise KeyError(name)
@@ -83,7 +83,7 @@ class Lmdb(RegionFile):
             raise UnreadableData(f"{path}: {error}") from error
         weakref.finalize(self, self.store.close)
 
-    def where(self, name: str) -> str:
+    def describe_source(self, name: str) -> str:
         """Return the file and the key of an image."""
         if name not in self:
             raise KeyError(name)

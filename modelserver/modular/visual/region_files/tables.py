@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
+from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, name_origin_in_errors
 from modelserver.wire.errors import UnreadableData
 
 COLUMNS = {
@@ -48,13 +48,13 @@ class Table(RegionFile):
         self.path = path
         self.columns: tuple[str, ...] = ()
         self.index: dict[str, _Row] = {}
-        with naming(path), path.open("rb") as file:
+        with name_origin_in_errors(path), path.open("rb") as file:
             offset = 0
             for number in count(1):
                 line = file.readline(LONGEST_LINE)
                 if not line:
                     break
-                with naming(f"{path}, line {number}"):
+                with name_origin_in_errors(f"{path}, line {number}"):
                     self._add(line, offset, number)
                 offset += len(line)
 
@@ -81,7 +81,7 @@ class Table(RegionFile):
             raise ValueError(f"img_id: {name!r} is in line {self.index[name].line} already")
         self.index[name] = _Row(offset, len(line), number)
 
-    def where(self, name: str) -> str:
+    def describe_source(self, name: str) -> str:
         """Return file and line of an image."""
         return f"{self.path}, line {self.index[name].line}"
 
@@ -93,7 +93,7 @@ class Table(RegionFile):
         cells = dict(zip(self.columns, _cells(line), strict=False))
         if len(cells) != len(self.columns) or cells["img_id"] != name.encode():
             raise ValueError("the file has changed since it was opened; load it again")
-        n = _whole("num_boxes", cells["num_boxes"])
+        n = _parse_whole_number("num_boxes", cells["num_boxes"])
         size = FRACTIONS
         if "img_w" in cells:
             size = _side("img_w", cells["img_w"]), _side("img_h", cells["img_h"])
@@ -108,13 +108,15 @@ class TableFolder(RegionFile):
         for each in sorted(path.glob("*.tsv")):
             table = Table(each)
             if (twice := next((name for name in table if name in self.index), None)) is not None:
-                earlier = self.index[twice].where(twice)
-                raise UnreadableData(f"{table.where(twice)}: img_id: {twice!r} is in {earlier} already")
+                earlier = self.index[twice].describe_source(twice)
+                raise UnreadableData(
+                    f"{table.describe_source(twice)}: img_id: {twice!r} is in {earlier} already"
+                )
             self.index |= dict.fromkeys(table, table)
 
-    def where(self, name: str) -> str:
+    def describe_source(self, name: str) -> str:
         """Return file and line of an image."""
-        return self.index[name].where(name)
+        return self.index[name].describe_source(name)
 
     def raw(self, name: str) -> Raw:
         """Read an image's row."""
@@ -139,9 +141,9 @@ def _header(line: bytes) -> tuple[str, ...] | None:
     return named
 
 
-def _whole(field: str, cell: bytes) -> int:
+def _parse_whole_number(field: str, cell: bytes) -> int:
     if not cell.isdigit():
-        raise ValueError(f"{field}: {_shown(cell)} is not a whole number")
+        raise ValueError(f"{field}: {_format_cell(cell)} is not a whole number")
     return int(cell)
 
 
@@ -149,7 +151,7 @@ def _side(field: str, cell: bytes) -> float:
     try:
         return float(cell)
     except ValueError:
-        raise ValueError(f"{field}: {_shown(cell)} is not a number") from None
+        raise ValueError(f"{field}: {_format_cell(cell)} is not a number") from None
 
 
 def _numbers(field: str, cell: bytes, n: int) -> NDArray[np.float32]:
@@ -166,5 +168,5 @@ def _numbers(field: str, cell: bytes, n: int) -> NDArray[np.float32]:
     return np.frombuffer(data, "<f4").reshape(n, -1)
 
 
-def _shown(cell: bytes) -> str:
+def _format_cell(cell: bytes) -> str:
     return repr(cell[:40].decode("utf-8", "replace"))

@@ -122,7 +122,7 @@ def test_a_bundle(tmp_path):
     assert get("over_reliance", "control").reason == NO_ADVICE
     assert get("initial_accuracy", "control").value == get("final_accuracy", "control").value
     assert [condition.advice for condition in study.conditions] == [False, True, True]
-    assert not study.retained.estimates.available("agreement")
+    assert not study.retained.estimates.has_value("agreement")
 
 
 def test_the_public_variant_has_the_same_numbers(tmp_path):

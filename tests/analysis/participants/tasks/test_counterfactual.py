@@ -124,7 +124,7 @@ def test_a_planted_difference_is_found_and_said(tmp_path, monkeypatch):
     for key, planted in (("coverage", 0.4), ("precision", 0.5)):
         about = found["plain", "facts", key].about("these_items")
         assert about.interval[0] < planted < about.interval[1]
-    assert not study.retained.estimates.available("agreement")
+    assert not study.retained.estimates.has_value("agreement")
     page = write_page(build_report(study), tmp_path / "report")[0].read_text("utf-8")
     for words in (
         "Yes, with facts: precision of predictions is",

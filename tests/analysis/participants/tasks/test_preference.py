@@ -8,7 +8,7 @@ from analysis.io.errors import InputError
 from analysis.participants.bundle import load_bundle
 from analysis.participants.study_version import TaskOptions
 from analysis.participants.tasks import TASKS, find_measure
-from analysis.participants.tasks.preference import both_sides, count_preferences
+from analysis.participants.tasks.preference import count_preferences, split_sides
 from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.report.build import build_report
 from analysis.report.page import write_page
@@ -79,7 +79,7 @@ def test_counts_and_sides_by_hand():
 
 
 def test_both_sides_share_one_win():
-    sides = both_sides(rows_of(ANSWERS)).groupby("item_id")["preferred_x"].sum(min_count=1)
+    sides = split_sides(rows_of(ANSWERS)).groupby("item_id")["preferred_x"].sum(min_count=1)
     assert sides.dropna().tolist() == [1.0] * 4
 
 
@@ -194,4 +194,4 @@ def test_the_preregistration_names_the_criteria(tmp_path):
 def test_one_criterion_needs_no_name_in_its_label():
     alone = TaskOptions.model_validate({"kind": "preference", "criteria": CRITERIA[:1]})
     assert [measure.label for measure in TASKS["preference"].own_measures(alone)] == ["Win rate"]
-    assert np.isnan(TASKS["preference"].values(both_sides(rows_of(ANSWERS)))["preferred_x"]).sum() == 2
+    assert np.isnan(TASKS["preference"].values(split_sides(rows_of(ANSWERS)))["preferred_x"]).sum() == 2

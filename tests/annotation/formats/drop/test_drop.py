@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from analysis.programs import agrees
+from analysis.programs import is_answer_consistent
 from annotation.formats.checks import check_record, record_program
 from annotation.formats.drop import module_outputs, read_drop, write_drop
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
-from annotation.operations import executed
+from annotation.operations import execute_document
 from annotation.schemas import Chosen, Document, ItemRecord, Layer, Span
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
@@ -248,7 +248,7 @@ def test_the_released_gold_gives_the_answer_in_201_of_215():
     found: dict[bool | None, int] = {}
     for item in read_drop(Source(real_data("faithful_nmn/drop_module_output_annotations.json"))):
         program = record_program(item)
-        agreed = agrees(program, executed(item.gold, program), item.answer)
+        agreed = is_answer_consistent(program, execute_document(item.gold, program), item.answer)
         found[agreed] = found.get(agreed, 0) + 1
     assert found == {True: 201, False: 11, None: 3}
 

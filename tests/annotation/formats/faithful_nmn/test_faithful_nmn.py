@@ -16,7 +16,7 @@ from annotation.formats.faithful_nmn.reader import read_faithful_nmn
 from annotation.formats.faithful_nmn.writer import write_faithful_nmn
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
-from annotation.operations import resolved
+from annotation.operations import resolve_references
 from annotation.schemas import Box, Chosen, Document, ItemRecord, Layer, Problem
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
@@ -220,7 +220,7 @@ def test_items_made_here_go_out_and_come_back(files: Files):
     program = record_program(made)
 
     def drawn(item: ItemRecord) -> dict[int, list[Any]]:
-        found = resolved(item.gold, program).items()
+        found = resolve_references(item.gold, program).items()
         return {node: [(one.image, one.box) for one in objects] for node, objects in found}
 
     assert drawn(second) == drawn(made) | {4: []}  # the count's layer
@@ -414,7 +414,7 @@ def test_the_released_gold_contradicts_the_label_in_61_of_680():
         program = record_program(item)
         outputs = {
             node: [FoundBox(one.image, one.box) for one in objects]
-            for node, objects in resolved(item.gold, program).items()
+            for node, objects in resolve_references(item.gold, program).items()
         }
         value = (
             "intersect"

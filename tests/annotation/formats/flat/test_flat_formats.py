@@ -12,7 +12,7 @@ from hypothesis import given
 
 from annotation.formats.flat.brat import write_brat
 from annotation.formats.flat.parquet import SCHEMA, write_parquet
-from annotation.formats.flat.statements import besides, sources, statements
+from annotation.formats.flat.statements import dump_without_objects, sources, statements
 from annotation.formats.flat.w3c import write_w3c
 from annotation.schemas import Box, Chosen, Document, ItemRecord, Span
 from tests.annotation.formats.records import PASSAGE, box_item, box_items, passages, span_item, unhurried
@@ -134,7 +134,7 @@ def test_brat_files_hold_spans_relations_and_the_rest_beside_them(tmp_path: Path
     assert relations == [("chosen", "T3", "T1"), ("link", "T4", "T3")]
     gold, cleo, *_ = map(json.loads, (tmp_path / "brat/works.jsonl").read_text().splitlines())
     assert (gold["item"], gold["gold"]) == ("games/1", True)
-    assert gold["layers"] == besides(item.gold)["layers"]
+    assert gold["layers"] == dump_without_objects(item.gold)["layers"]
     assert (cleo["annotator"], cleo["revision"]) == ("cleo", 1)
     configuration = (tmp_path / "brat/annotation.conf").read_text()
     assert "\nm3-find\n" in configuration

@@ -14,7 +14,7 @@ from annotation.formats import registry
 from annotation.formats.checks import check_record
 from annotation.formats.labelled.documents import answers, boxes, spans
 from annotation.formats.source import Source
-from annotation.formats.texts import span_of, tokenize, trimmed
+from annotation.formats.texts import span_of, tokenize, trim_stretch
 from annotation.labels import LabelTask
 from annotation.schemas import Document, ItemRecord, Kind
 from foundation.imports.findings import Findings
@@ -63,7 +63,7 @@ def text_items(
         for place, (first, beyond) in enumerate(stretches):
             start, end = tokens[first][0], tokens[beyond - 1][1]
             if not whole_tokens and end - start > 2 and draw(st.booleans()):
-                start, end = trimmed(start + 1, end, passage)
+                start, end = trim_stretch(start + 1, end, passage)
             try:
                 span = span_of(f"s{place}", start, end, passage, tokens)
             except ValueError:

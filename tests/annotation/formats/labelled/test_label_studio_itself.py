@@ -1,7 +1,8 @@
 """Files that Label Studio itself exported, after it had imported ours.
 
 Label Studio 1.23.2 was started from its package. Over its API it got projects with the configurations of
-`labelling_config` and tasks that our writer made for `TEXTS` and `IMAGES`; the files are its exports of them.
+`build_labelling_config` and tasks that our writer made for `TEXTS` and `IMAGES`; the files are its exports of
+them.
 """
 
 from __future__ import annotations

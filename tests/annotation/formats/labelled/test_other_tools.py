@@ -493,7 +493,7 @@ def test_what_is_wrong_is_refused_with_its_place(
 ) -> None:
     path, findings = tmp_path / f"file{suffix}", Findings(collect=True)
     path.write_text(text, encoding="utf-8")
-    records = findings.until_unreadable(
+    records = findings.read_until_broken(
         registry.read(name, Source(path=path, kind=kind, plain=True, findings=findings))
     )
     list(records)

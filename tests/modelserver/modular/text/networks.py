@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from modelserver.inputs.encoders import new_encoder, without_head
+from modelserver.inputs.encoders import extract_encoder, new_encoder
 from modelserver.modular.text.examples import examples_of
 from modelserver.modular.text.modules import Modules
 from modelserver.modular.text.network import Config, Network
@@ -32,7 +32,7 @@ def encoder(seed=1, *, layers=1):
     torch.manual_seed(seed)
     texts = [text for one in games(20) for text in (one.item.text, one.item.passage)]
     model, tokenizer = new_encoder(texts, CPU, hidden=32, layers=layers, heads=2, pieces=600)
-    return Encoder(without_head(model, "new"), tokenizer)
+    return Encoder(extract_encoder(model, "new"), tokenizer)
 
 
 def network(seed=1, **settings):

@@ -22,7 +22,7 @@ LANGUAGES = st.builds(Language, st.booleans(), st.booleans(), st.booleans(), st.
 def derivations(draw, languages=LANGUAGES):
     language, made = draw(languages), Derivation()
     while not made.done:
-        made = made.take(draw(st.sampled_from(made.allowed(language))))
+        made = made.take(draw(st.sampled_from(made.list_allowed(language))))
     return language, made
 
 
@@ -39,7 +39,7 @@ def test_every_derivation_is_a_program_that_reads_back_and_every_program_has_one
 
 def test_a_language_leaves_out_what_it_cannot_use():
     def modules(language):
-        return {productions()[n].module for n in Derivation().allowed(language)}
+        return {productions()[n].module for n in Derivation().list_allowed(language)}
 
     everything = modules(Language())
     assert everything == set(MODULES["spans"])
@@ -54,7 +54,9 @@ def test_a_language_leaves_out_what_it_cannot_use():
 def test_it_ends_within_the_nodes_it_may_have():
     made = Derivation()
     for _ in range(4):
-        made = made.take(max(made.allowed(Language(), most=4), key=lambda n: len(productions()[n].slots)))
+        made = made.take(
+            max(made.list_allowed(Language(), most=4), key=lambda n: len(productions()[n].slots))
+        )
         if made.done:
             break
     assert made.done

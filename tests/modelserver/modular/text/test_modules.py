@@ -16,7 +16,7 @@ from modelserver.modular.text.execution import (
     log_likelihood,
     value_of,
 )
-from modelserver.modular.text.modules import apart, combine, extreme
+from modelserver.modular.text.modules import combine, compute_distance, weigh_extremes
 from modelserver.modular.text.states import Amount, Attention, Mentions, amount
 from tests.modelserver.modular.text.networks import attention, found, mentions, text
 from tests.modelserver.modular.text.test_grammar import derivations
@@ -106,11 +106,11 @@ def test_a_number_shares_its_words_equally():
 def test_the_largest_of_three_draws_by_hand():
     state = mentions(WORDS, found((5, 0, 1), (9, 1, 2), (5, 2, 3)), (3, 0), (4, 1), (5, 2))
     at_most_five = (2 / 3) ** 3
-    assert (extreme(state, largest=True) / 3).tolist() == pytest.approx(
+    assert (weigh_extremes(state, largest=True) / 3).tolist() == pytest.approx(
         [at_most_five / 2, 1 - at_most_five, at_most_five / 2]
     )
     at_least_nine = (1 / 3) ** 3
-    assert (extreme(state, largest=False) / 3).tolist() == pytest.approx(
+    assert (weigh_extremes(state, largest=False) / 3).tolist() == pytest.approx(
         [(1 - at_least_nine) / 2, at_least_nine, (1 - at_least_nine) / 2]
     )
 
@@ -118,10 +118,10 @@ def test_the_largest_of_three_draws_by_hand():
 def test_events_go_with_the_number_that_is_chosen(read):
     modules, seen = read
     state = mentions(WORDS, seen.reading.numbers, (4, 0), (14, 1), (24, 2))
-    largest = modules.extreme(seen, state, largest=True)
+    largest = modules.find_extreme(seen, state, largest=True)
     assert largest.events.argmax() == 24
     assert sums_to_one(largest)
-    over_spans = modules.extreme(seen, attention(WORDS, (4, 5), (24, 25)), largest=True)
+    over_spans = modules.find_extreme(seen, attention(WORDS, (4, 5), (24, 25)), largest=True)
     assert isinstance(over_spans, Attention)
     assert sums_to_one(over_spans)
 
@@ -186,8 +186,8 @@ def test_sums_differences_and_years():
     early, late = (mentions(WORDS, dates, pair) for pair in ((4, 0), (14, 1)))
     assert value_of(combine(early, late, minus=True)) == 11
     assert value_of(combine(late, early, minus=True)) == 11
-    assert value_of(apart(mentions(WORDS, dates, (4, 0), (14, 1)))) == 11
-    assert value_of(apart(mentions(WORDS, found((3, 1, 2)), (4, 0)))) == 0
+    assert value_of(compute_distance(mentions(WORDS, dates, (4, 0), (14, 1)))) == 11
+    assert value_of(compute_distance(mentions(WORDS, found((3, 1, 2)), (4, 0)))) == 0
 
 
 def test_no_distance_is_less_than_impossible():
@@ -196,7 +196,7 @@ def test_no_distance_is_less_than_impossible():
     numbers = found(*((n, n, n + 1) for n in range(WORDS)))
     for _turn in range(50):
         joint = torch.diag(torch.softmax(9 * torch.randn(WORDS, generator=generator), 0))
-        assert apart(Mentions(joint, numbers, torch.ones(()))).probabilities.min() >= 0
+        assert compute_distance(Mentions(joint, numbers, torch.ones(()))).probabilities.min() >= 0
 
 
 def test_equal_numbers_are_one_value():
@@ -218,7 +218,7 @@ def test_extract_answer_has_ends_of_its_own(read):
     modules, seen = read
     state = modules.extract_answer(seen)
     assert sums_to_one(state)
-    assert torch.equal(modules.ends(seen, state), state.ends)
+    assert torch.equal(modules.compute_end_logits(seen, state), state.ends)
 
 
 @pytest.mark.parametrize("span", [(0, 1), (5, 9), (37, 40)])

@@ -9,7 +9,7 @@ import torch
 from analysis.programs import parse
 from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.network import save
-from modelserver.modular.text.reading import named
+from modelserver.modular.text.reading import find_argument_words
 from modelserver.modular.text.scoring import run
 from modelserver.modular.text.system import load
 from modelserver.systems.predict_each import predict_each
@@ -111,11 +111,11 @@ def test_words_of_an_argument_are_those_that_stand_closest_together():
         "the",
         "B",
     ]
-    assert named("founding of the B", words) == [10, 11, 12, 13]
-    assert named("opening of A", words) == [5, 6, 7]
-    assert named("OPENING zebra", words) == [5]
-    assert named("zebra", words) == []
-    assert named("", words) == []
+    assert find_argument_words("founding of the B", words) == [10, 11, 12, 13]
+    assert find_argument_words("opening of A", words) == [5, 6, 7]
+    assert find_argument_words("OPENING zebra", words) == [5]
+    assert find_argument_words("zebra", words) == []
+    assert find_argument_words("", words) == []
 
 
 def test_an_argument_decides_what_is_looked_for_and_one_of_other_words_is_left_to_the_parser(untrained):
@@ -233,6 +233,7 @@ def test_gradients_reach_every_part():
     kinds = itertools.chain(states, mentions, [modules.extract_answer(text)])
     weights = [torch.randn(len(text.words)) for _ in range(6)]
     loss = sum((state.weights * w).sum() for state, w in zip(kinds, weights, strict=True))
-    (loss + modules.ends(text, states[2]).square().sum() + modules.count(states[0]).values.sum()).backward()
+    loss = loss + modules.compute_end_logits(text, states[2]).square().sum()
+    (loss + modules.count(states[0]).values.sum()).backward()
     without = {n for n, p in made.named_parameters() if p.grad is None and not n.startswith("parser")}
     assert without <= {"modules_.gate", "encoder.pooler.dense.weight", "encoder.pooler.dense.bias"}

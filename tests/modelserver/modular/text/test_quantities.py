@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelserver.modular.text.quantities import dates, numbers, on_words
+from modelserver.modular.text.quantities import dates, locate_quantities, numbers
 from modelserver.world.games import generate
 from modelserver.world.games.prose import tokenise
 
@@ -59,6 +59,6 @@ def test_every_gold_number_and_date_of_the_games_is_found_where_it_stands():
 
 def test_a_quantity_has_the_words_that_it_touches():
     text = "a 49-yard run on 3 May 1950"
-    placed = on_words([*numbers(text), *dates(text)], tokenise(text))
+    placed = locate_quantities([*numbers(text), *dates(text)], tokenise(text))
     assert [words for _, words in placed] == [(1, 2), (6, 9)]
-    assert on_words(numbers("7"), [(3, 4)]) == []
+    assert locate_quantities(numbers("7"), [(3, 4)]) == []

@@ -26,10 +26,10 @@ class Table:
 
     scores: torch.Tensor
 
-    def every(self, rows):
+    def score_all(self, rows):
         return self.scores[rows]
 
-    def chosen(self, rows, other):
+    def score_chosen(self, rows, other):
         return self.scores[rows].gather(-1, other[..., None]).squeeze(-1)
 
 

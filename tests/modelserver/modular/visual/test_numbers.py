@@ -35,9 +35,9 @@ def test_a_normal_becomes_categorical_with_continuity_correction():
 @given(means, variances, means, variances)
 def test_probabilities_sum_to_one_after_every_operator(a, v, b, w):
     one, other = number(a, v), number(b, w)
-    results = [one, other, numbers.plus(one, other), numbers.minus(one, other)]
+    results = [one, other, numbers.add(one, other), numbers.subtract(one, other)]
     if b >= 1:  # what is divided by less than one thing may be any number
-        results.append(numbers.divided(one, other))
+        results.append(numbers.divide(one, other))
     for result in results:
         probabilities = result.probabilities
         assert probabilities.min() >= 0
@@ -63,12 +63,14 @@ def test_comparisons_by_hand():
 
 def test_sums_and_ratios_have_the_moments_of_the_table():
     a, b = number(6, 0.5), number(3, 0.2)
-    assert (numbers.plus(a, b).mean.item(), numbers.plus(a, b).variance.item()) == pytest.approx((9, 0.7))
-    assert (numbers.minus(a, b).mean.item(), numbers.minus(a, b).variance.item()) == pytest.approx((3, 0.7))
-    ratio = numbers.divided(a, b)
+    assert (numbers.add(a, b).mean.item(), numbers.add(a, b).variance.item()) == pytest.approx((9, 0.7))
+    assert (numbers.subtract(a, b).mean.item(), numbers.subtract(a, b).variance.item()) == pytest.approx(
+        (3, 0.7)
+    )
+    ratio = numbers.divide(a, b)
     assert ratio.mean.item() == pytest.approx(6 / 3 + 0.2 * 6 / 27)
     assert ratio.variance.item() == pytest.approx(36 / 9 * (0.5 / 36 + 0.2 / 9))
-    nothing = numbers.divided(number(0, 0.5), b)
+    nothing = numbers.divide(number(0, 0.5), b)
     assert nothing.mean.item() == 0
     assert nothing.variance.item() == pytest.approx(0.5 / 9)
 
@@ -76,7 +78,7 @@ def test_sums_and_ratios_have_the_moments_of_the_table():
 def test_the_ratio_is_near_that_of_a_simulation():
     rng = np.random.default_rng(1)
     a, b = rng.normal(20, 0.5, 200_000), rng.normal(8, 0.4, 200_000)
-    ratio = numbers.divided(number(20, 0.25), number(8, 0.16))
+    ratio = numbers.divide(number(20, 0.25), number(8, 0.16))
     assert ratio.mean.item() == pytest.approx((a / b).mean(), rel=0.002)
     assert ratio.variance.item() == pytest.approx((a / b).var(), rel=0.03)
 

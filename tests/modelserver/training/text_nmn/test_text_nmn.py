@@ -12,12 +12,12 @@ from modelserver.modular.text.drop import read_drop
 from modelserver.modular.text.examples import examples_of, places, read_items
 from modelserver.modular.text.grammar import SORTING
 from modelserver.modular.text.network import Config
-from modelserver.modular.text.reduction import unsorted
+from modelserver.modular.text.reduction import remove_sorting
 from modelserver.modular.text.scoring import answer_scores, faithfulness, score
 from modelserver.training import loop
 from modelserver.training.loop import STATE, train
 from modelserver.training.text_nmn.loss import Supervision, loss
-from modelserver.training.text_nmn.table import asked, learned
+from modelserver.training.text_nmn.table import is_for_testing, is_for_training
 from modelserver.training.text_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.games import generate, write_split
@@ -165,7 +165,7 @@ def test_the_commands(tmp_path, capsys):
 
 def test_the_split_learns_on_the_largest_and_asks_about_the_smallest():
     examples = games(200)
-    told, test = list(filter(learned, examples)), list(filter(asked, examples))
+    told, test = list(filter(is_for_training, examples)), list(filter(is_for_testing, examples))
     assert told
     assert test
     for example in told:
@@ -176,7 +176,7 @@ def test_the_split_learns_on_the_largest_and_asks_about_the_smallest():
 
 def test_programs_without_sorting_keep_their_other_modules():
     for example in games(120):
-        reduced = unsorted(example)
+        reduced = remove_sorting(example)
         modules = [node.module for node in reduced.program.nodes]
         assert not set(modules) & SORTING
         if not {node.module for node in example.program.nodes} & SORTING:
@@ -184,7 +184,7 @@ def test_programs_without_sorting_keep_their_other_modules():
         for one in reduced.gold:
             assert [modules[node] for node in one.nodes] == [one.module] * len(one.nodes)
     compared = next(e for e in games(120) if "num-compare" in str(e.program))
-    (node,) = unsorted(compared).program.nodes
+    (node,) = remove_sorting(compared).program.nodes
     assert node.module == "find"
     assert all(
         str(one.argument) in str(node.argument) for one in compared.program.nodes if one.module == "find"

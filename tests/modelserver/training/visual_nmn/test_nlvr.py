@@ -12,9 +12,9 @@ from modelserver.modular.visual.counting import overlaps
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.scoring import outputs
 from modelserver.training.visual_nmn.command import Scenes
-from modelserver.training.visual_nmn.nlvr import divided, named, program_of, read
+from modelserver.training.visual_nmn.nlvr import find_colour_and_noun, program_of, read, split_examples
 from modelserver.training.visual_nmn.splits import SPLITS
-from modelserver.training.visual_nmn.splits import divided as split_scenes
+from modelserver.training.visual_nmn.splits import split_scenes as split_scenes
 from modelserver.wire.errors import UnreadableData
 from tests.analysis.data import real_data
 
@@ -22,9 +22,12 @@ DRAWN = {"Yellow": (255, 255, 0), "Black": (0, 0, 0), "#0099ff": (0, 153, 255)}
 
 
 def test_the_first_kind_of_thing_that_a_sentence_names():
-    assert named("There is a box with 2 Yellow squares not touching the wall.") == ("yellow", "squares")
-    assert named("one of the towers has exactly seven objects") == (None, "objects")
-    assert named("There is a tower.") == (None, "object")
+    assert find_colour_and_noun("There is a box with 2 Yellow squares not touching the wall.") == (
+        "yellow",
+        "squares",
+    )
+    assert find_colour_and_noun("one of the towers has exactly seven objects") == (None, "objects")
+    assert find_colour_and_noun("There is a tower.") == (None, "object")
 
 
 def test_programs_of_sentences():
@@ -82,7 +85,7 @@ def test_gold_is_what_was_drawn(drawn):
 
 
 def test_all_pictures_of_a_sentence_are_in_one_part(drawn):
-    learn, test = divided([*read(drawn / "dev.json", drawn)] * 2)
+    learn, test = split_examples([*read(drawn / "dev.json", drawn)] * 2)
     assert len(learn) == 8
     assert len(test) == 4
     assert not {each.sentence for each in learn} & {each.sentence for each in test}

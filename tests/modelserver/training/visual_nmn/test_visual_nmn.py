@@ -148,7 +148,7 @@ def test_a_curriculum_begins_with_programs_of_few_words(visual_network, statemen
     trainer = Trainer(visual_network(), Config(), recipe, statements)
     most = []
     for trainer.steps in range(12):
-        allowed = trainer._allowed(pretraining=False)
+        allowed = trainer._list_allowed(pretraining=False)
         chosen = statements if allowed is None else [statements[i] for i in allowed]
         most.append(max(words_read(each) for each in chosen))
     assert all(1 <= level <= 3 for level in most[:6])

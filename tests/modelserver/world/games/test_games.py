@@ -15,7 +15,7 @@ from annotation.formats.texts import span_of, tokenize
 from annotation.schemas import Span
 from modelserver.__main__ import main
 from modelserver.world.games import generate
-from modelserver.world.games.prose import Prose, a, tokenise
+from modelserver.world.games.prose import Prose, choose_article, tokenise
 from modelserver.world.games.questions import ASKED
 from modelserver.world.names import SPLITS
 from tests.modelserver import world_items
@@ -150,7 +150,7 @@ def test_a_report_reads_as_one(everything):
 def test_prose_finds_slots_and_marked_stretches_again():
     prose = Prose()
     prose.write("Zoe\u0308 👋🏾 ")
-    spans = prose.write("saw {a} <event>{n}-yard run</event>.", a=a(8), n=8)
+    spans = prose.write("saw {a} <event>{n}-yard run</event>.", a=choose_article(8), n=8)
     assert prose.text == "Zoe\u0308 👋🏾 saw an 8-yard run."
     assert {name: span.quote for name, span in spans.items()} == {"a": "an", "n": "8", "event": "8-yard run"}
     assert all(prose.text[slice(*span.place)] == span.quote for span in spans.values())
@@ -167,7 +167,7 @@ def test_tokens_keep_marks_and_joined_signs_together():
     ("number", "article"), [(8, "an"), (11, "an"), (18, "an"), (80, "an"), (1, "a"), (28, "a")]
 )
 def test_articles_before_numbers(number, article):
-    assert a(number) == article
+    assert choose_article(number) == article
 
 
 def test_the_same_seed_gives_the_same_items_in_any_process(records):

@@ -13,12 +13,12 @@ from PIL import Image
 
 from modelserver.__main__ import main
 from modelserver.world.names import SPLITS, split_of
-from modelserver.world.scenes import further, generate, write_further
+from modelserver.world.scenes import generate, generate_further, write_further
 from modelserver.world.scenes.claims import KINDS_OF_CLAIMS
-from modelserver.world.scenes.layout import sound
+from modelserver.world.scenes.layout import has_valid_position
 from modelserver.world.scenes.painting import paint
 from modelserver.world.scenes.proposals import FEATURES, PROPOSALS, features, propose
-from modelserver.world.scenes.relations import contact, holds
+from modelserver.world.scenes.relations import check_relation, contact
 from modelserver.world.scenes.things import COLOURS, HEIGHT, SHAPES, WIDTH, Thing
 from tests.modelserver import world_items
 
@@ -134,21 +134,21 @@ def test_boxes_lie_in_the_image_around_what_is_drawn(everything):
 
 def test_everything_lies_where_a_person_can_tell(everything):
     for scene in everything:
-        assert all(sound(scene.pair, thing) for thing in scene.pair)
+        assert all(has_valid_position(scene.pair, thing) for thing in scene.pair)
 
 
 def test_relations_are_what_they_say():
     star = Thing(0, 0, "star", "red", 100, 100, "small")
     circle = Thing(1, 0, "circle", "blue", 200, 100, "big")
-    assert holds("left of", star, circle) is True
-    assert holds("left of", circle, star) is False
-    assert holds("right of", circle, star) is True
-    assert holds("left of", star, Thing(2, 0, "circle", "blue", 110, 200, "big")) is None
-    assert holds("left of", star, Thing(2, 1, "circle", "blue", 200, 100, "big")) is False
-    assert holds("directly above", star, Thing(2, 0, "circle", "blue", 103, 180, "big")) is True
-    assert holds("directly below", Thing(2, 0, "circle", "blue", 103, 180, "big"), star) is True
-    assert holds("directly above", star, Thing(2, 0, "circle", "blue", 125, 180, "big")) is None
-    assert holds("touching", star, circle) is False
+    assert check_relation("left of", star, circle) is True
+    assert check_relation("left of", circle, star) is False
+    assert check_relation("right of", circle, star) is True
+    assert check_relation("left of", star, Thing(2, 0, "circle", "blue", 110, 200, "big")) is None
+    assert check_relation("left of", star, Thing(2, 1, "circle", "blue", 200, 100, "big")) is False
+    assert check_relation("directly above", star, Thing(2, 0, "circle", "blue", 103, 180, "big")) is True
+    assert check_relation("directly below", Thing(2, 0, "circle", "blue", 103, 180, "big"), star) is True
+    assert check_relation("directly above", star, Thing(2, 0, "circle", "blue", 125, 180, "big")) is None
+    assert check_relation("touching", star, circle) is False
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,10 @@ def test_only_the_changed_thing_could_tell_the_label(everything):
 
 
 def test_further_statements_are_about_the_pair_and_as_true_as_they_say(scenes, tmp_path):
-    made = [each for scene in scenes["train"][:20] for each in further(scene, "train", 6)]
+    made = [each for scene in scenes["train"][:20] for each in generate_further(scene, "train", 6)]
     assert len(made) > 100
     for each in made:
-        assert each.claim.true_of(each.pair) is each.label
+        assert each.claim.is_true_of(each.pair) is each.label
         assert split_of(str(each.claim.program)) == "train"
     assert 0.35 < sum(each.label for each in made) / len(made) < 0.65
     assert {each.kind for each in made} == set(KINDS_OF_CLAIMS), "rare kinds have their share"

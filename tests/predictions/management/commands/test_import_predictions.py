@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from predictions.models import Dataset, Event, Prediction, PredictionRun, System
-from predictions.queries.predictions import latest_run
+from predictions.queries.predictions import find_latest_run
 from tests.analysis.data import real_data
 from tests.studyapp.questions import entries, write_json
 from tests.studyapp.serving import made_dataset
@@ -51,7 +51,7 @@ def test_it_works(dataset: Dataset, tmp_path: Path):
     assert output == f"reader on films ({stored.revision}): 4 predictions added, 0 were there already\n"
     assert (stored.source, stored.status, stored.system.name) == ("file", "done", "reader")
     assert stored.finished_at is not None
-    assert latest_run(dataset, "reader") == stored
+    assert find_latest_run(dataset, "reader") == stored
     prediction = stored.predictions.get(question__external_id="q0")
     wire = prediction.wire("q0")
     assert (wire.answer, wire.type, wire.facts) == ("Paul Stone I", "span", [("Night Ferry 0", 0)])
@@ -80,7 +80,7 @@ def test_another_file_is_another_run_and_becomes_the_latest(dataset: Dataset, tm
     run(write_json(tmp_path / "a.json", content()))
     run(write_json(tmp_path / "b.json", content(type={"q1": "span"})))
     assert PredictionRun.objects.count() == 2
-    latest = latest_run(dataset, "reader")
+    latest = find_latest_run(dataset, "reader")
     assert latest is not None
     assert latest.predictions.get(question__external_id="q1").answer_type == "span"
 

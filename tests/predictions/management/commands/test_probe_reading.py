@@ -154,7 +154,7 @@ def test_lost_slices_come_back(
     monkeypatch.setattr(progress, "STALL_SECONDS", 0.0)
     monkeypatch.setattr(progress, "POLL_SECONDS", 0.0)
     monkeypatch.setattr(progress, "workers", lambda: ["one"])
-    monkeypatch.setattr(progress, "under_way", lambda *_: False)
+    monkeypatch.setattr(progress, "has_pending_slices", lambda *_: False)
     output, _ = probe(tmp_path / "r", "--system", "rule", "--slice", "5", "--context", "facts")
     assert lost
     assert ": 30 records" in output  # 6 within the words of training, 24 outside

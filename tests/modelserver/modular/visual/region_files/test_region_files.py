@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from modelserver.modular.visual.region_files import name_of, of_image, read_regions, stores, tables
+from modelserver.modular.visual.region_files import find_regions, name_of, read_regions, stores, tables
 from modelserver.modular.visual.region_files.arrays import ArrayFolder
 from modelserver.wire.errors import UnreadableData
 from tests.modelserver.modular.visual.region_rows import array, regions_row
@@ -35,10 +35,10 @@ def test_each_form_of_tsv_gives_the_same_regions(tmp_path, text):
     (tmp_path / "f.tsv").write_text(text, newline="")
     regions = read_regions(tmp_path / "f.tsv")
     assert list(regions) == ["a"]
-    found = of_image(regions, "images/a.png")
+    found = find_regions(regions, "images/a.png")
     assert found.boxes == pytest.approx(SHARES)
     assert np.array_equal(found.features, FEATURES)
-    assert (name_of(regions, "b.png"), of_image(regions, "b.png"), len(regions)) == (None, None, 1)
+    assert (name_of(regions, "b.png"), find_regions(regions, "b.png"), len(regions)) == (None, None, 1)
 
 
 def test_a_tsv_far_larger_than_its_memory_bound_is_read(tmp_path):
@@ -55,7 +55,7 @@ def test_a_tsv_far_larger_than_its_memory_bound_is_read(tmp_path):
     try:
         regions = read_regions(path)
         for number in range(images - 1, 0, -37):
-            found = of_image(regions, f"dev-{number}-0-img1.png")
+            found = find_regions(regions, f"dev-{number}-0-img1.png")
             assert found.features.shape == (36, 2048)
             assert np.array_equal(found.features[35, :8], features[35, :8])
         _, peak = tracemalloc.get_traced_memory()
@@ -96,12 +96,12 @@ def test_a_malformed_tsv_is_rejected_by_line_and_field(tmp_path, text, message):
 def test_a_later_row_is_rejected_when_it_is_read(tmp_path):
     (tmp_path / "f.tsv").write_text(six("a", 0, [], []) + six("b") + six("c", features=[[1], [2]]))
     regions = read_regions(tmp_path / "f.tsv")
-    assert of_image(regions, "a").features.shape == (0, 6)
+    assert find_regions(regions, "a").features.shape == (0, 6)
     with pytest.raises(UnreadableData, match=r"line 3: features: 1 a region; images before it have 6"):
-        of_image(regions, "c")
+        find_regions(regions, "c")
     (tmp_path / "f.tsv").write_text(six("other") * 2)
     with pytest.raises(UnreadableData, match=r"line 2: the file has changed"):
-        of_image(regions, "b")
+        find_regions(regions, "b")
 
 
 def test_a_file_without_lines_does_not_fill_the_memory(tmp_path, monkeypatch):
@@ -119,7 +119,7 @@ def test_a_folder_of_tsvs_gives_the_regions_of_all(tmp_path):
     assert (len(regions), "c" in regions) == (2, False)
     assert regions["a"].boxes == pytest.approx(regions["b"].boxes)
     assert isinstance(regions, tables.TableFolder)
-    assert regions.where("b").endswith("valid.tsv, line 1")
+    assert regions.describe_source("b").endswith("valid.tsv, line 1")
     (tmp_path / "valid.tsv").write_text(six("b") + six("a"))
     with pytest.raises(UnreadableData, match=r"valid\.tsv, line 2: img_id: 'a' is in .*train\.tsv, line 1"):
         read_regions(tmp_path)
@@ -131,19 +131,19 @@ def test_a_folder_of_npz_files_gives_regions(tmp_path):
     found = read_regions(tmp_path)
     assert set(found) == {"a", "b"}
     for name in found:
-        assert of_image(found, f"some/{name}.jpg").boxes == pytest.approx(SHARES)
+        assert find_regions(found, f"some/{name}.jpg").boxes == pytest.approx(SHARES)
     np.savez(tmp_path / "b.npz", bbox=BOXES)
     with pytest.raises(UnreadableData, match=r"b\.npz: there is no features or x in it"):
-        of_image(found, "b")
+        find_regions(found, "b")
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.array([{}], dtype=object))
     with pytest.raises(UnreadableData, match=r"b\.npz: x: Object arrays cannot be loaded"):
-        of_image(found, "b")
+        find_regions(found, "b")
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.full(FEATURES.shape, "many"))
     with pytest.raises(UnreadableData, match=r"b\.npz: features: <U4 are no numbers"):
-        of_image(found, "b")
+        find_regions(found, "b")
     (tmp_path / "b.npz").write_text("boxes")
     with pytest.raises(UnreadableData, match=r"b\.npz: it is no \.npz file; write one with numpy\.savez"):
-        of_image(found, "b")
+        find_regions(found, "b")
 
 
 def arrays(folder, **others):
@@ -159,7 +159,7 @@ def test_npy_arrays_of_all_images_are_mapped(tmp_path):
     folder = arrays(tmp_path / "all", sizes=[[200, 100]] * 2, num_boxes=[2, 1])
     for path in (folder, folder / "features.npy"):
         found = read_regions(path)
-        assert of_image(found, "a.png").boxes == pytest.approx(SHARES)
+        assert find_regions(found, "a.png").boxes == pytest.approx(SHARES)
         assert np.array_equal(found["b"].features, FEATURES[:1] + 1)
     assert isinstance(ArrayFolder(folder).arrays["features"], np.memmap)
 
@@ -201,12 +201,12 @@ def test_h5_files_of_both_forms_give_regions(tmp_path):
         file["b/features"] = FEATURES
         file["image_features"] = FEATURES
     found = read_regions(tmp_path / "groups.h5")
-    assert of_image(found, "a.png").boxes == pytest.approx(SHARES)
+    assert find_regions(found, "a.png").boxes == pytest.approx(SHARES)
     assert name_of(found, "/") is None
     with pytest.raises(UnreadableData, match=r"groups\.h5, image 'b': there is no boxes in it"):
-        of_image(found, "b")
+        find_regions(found, "b")
     with pytest.raises(UnreadableData, match=r"image 'image_features': it is an array, not a group"):
-        of_image(found, "image_features")
+        find_regions(found, "image_features")
     with h5py.File(tmp_path / "rows.h5", "w") as file:
         file["features"], file["boxes"], file["names"] = FEATURES[None], SHARES[None], ["a"]
     assert np.array_equal(read_regions(tmp_path / "rows.h5")["a"].features, FEATURES)
@@ -224,10 +224,10 @@ def test_an_lmdb_gives_regions_and_runs_no_pickle(tmp_path):
         writing.put(b"b", pickle.dumps({}))
     found = read_regions(tmp_path / "store")
     assert len(found) == 2
-    assert np.array_equal(of_image(found, "a.png").features, FEATURES)
-    assert of_image(found, "x" * 1000) is None
+    assert np.array_equal(find_regions(found, "a.png").features, FEATURES)
+    assert find_regions(found, "x" * 1000) is None
     with pytest.raises(UnreadableData, match=r"image 'b': it is no \.npz file, but a pickle, which can run"):
-        of_image(found, "b")
+        find_regions(found, "b")
 
 
 @pytest.mark.parametrize("name, library", [("f.h5", "h5py"), ("f.lmdb", "lmdb")])
