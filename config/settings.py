@@ -7,10 +7,8 @@ Everything else has a default that works on one machine: SQLite and a broker on 
 
 import json
 import re
-from collections.abc import Callable, Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import drf_spectacular_sidecar
@@ -20,94 +18,21 @@ from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
 
 from analysis import __version__
+from config.database_settings import read_databases
+from config.environment import env, read_address, read_choice, read_secret
 from config.observability.log_files import FORMATS, logging_settings
 from config.redis_addresses import RedisAddress
 from config.steady_schedule import schedule_every
-from modelserver.wire.redaction import redact_logins
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# The names of all settings, and of those that are secrets: a backup holds the others.
-SETTINGS_READ: set[str] = set()
-SETTINGS_SECRET: set[str] = set()
-
-
-def _switch(text: str) -> bool:
-    """Parse true or false in the words of django-environ; empty is false."""
-    word = text.strip().lower()
-    if word in environ.Env.BOOLEAN_TRUE_STRINGS:
-        return True
-    if word in ("false", "off", "n", "no", "0", ""):
-        return False
-    raise ValueError(text)
-
-
-class _Environment(environ.Env):
-    """The environment, which notes the names that are read."""
-
-    # The parser of each type but text, and what it allows. django-environ takes any unknown word for false.
-    PARSERS: ClassVar[dict[Any, tuple[Callable[[str], Any], str]]] = {
-        bool: (_switch, "true or false"),
-        int: (int, "a whole number"),
-    }
-
-    def get_value(self, var: str, cast: Any = None, *arguments: Any, **options: Any) -> Any:
-        """Return a setting.
-
-        Raises:
-            ImproperlyConfigured: It should be a number or a truth value, and is not.
-        """
-        SETTINGS_READ.add(var)
-        if cast not in self.PARSERS:
-            return super().get_value(var, cast, *arguments, **options)
-        parse, allowed = self.PARSERS[cast]
-        try:
-            return super().get_value(var, parse, *arguments, **options)
-        except ValueError as error:
-            raise ImproperlyConfigured(f"{var} is {self.ENVIRON[var]!r}; set it to {allowed}.") from error
-
-
-env = _Environment()
-
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
 environ.Env.read_env(VAR_DIR / "env")
 DEBUG = env.bool("DEBUG", default=False)
 
 
-def _choice(name: str, allowed: Iterable[str], *, default: str) -> str:
-    """Return a setting that is one of several words, in capitals or not.
-
-    Raises:
-        ImproperlyConfigured: It is another word.
-    """
-    value = env.str(name, default=default)
-    words = {word.lower(): word for word in allowed}
-    if value.lower() not in words:
-        *others, last = words.values()
-        raise ImproperlyConfigured(f"{name} is {value!r}; set it to {', '.join(others)} or {last}.")
-    return words[value.lower()]
-
-
-def _secret(name: str, default: str = "") -> str:
-    """Return a secret from the file of NAME_FILE, else from NAME.
-
-    Containers hand secrets over as files, which no list of processes and no dump of an environment shows.
-
-    Raises:
-        ImproperlyConfigured: The file cannot be read.
-    """
-    SETTINGS_SECRET.add(name)
-    path = env.str(f"{name}_FILE", default="")
-    if not path:
-        return env.str(name, default=default)
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError) as error:
-        raise ImproperlyConfigured(f"{name}_FILE is {path!r}, which cannot be read: {error}") from error
-
-
 def _secret_key() -> str:
     """Return the key, which has no default: a known key is no secret."""
-    key = _secret("SECRET_KEY")
+    key = read_secret("SECRET_KEY")
     if not key:
         raise ImproperlyConfigured(
             "SECRET_KEY is not set. Set it in the environment to a long random text, for example from: "
@@ -116,25 +41,8 @@ def _secret_key() -> str:
     return key
 
 
-def _address(
-    name: str, url: str, schemes: Iterable[str], parse: Callable[[str], dict[str, Any]], example: str
-) -> dict[str, Any]:
-    """Return Django's settings of a service from its address.
-
-    Raises:
-        ImproperlyConfigured: The address has another scheme, or cannot be read.
-    """
-    try:
-        if urlsplit(url).scheme in schemes:
-            return parse(url)
-    except ValueError:  # such as a port that is not a number
-        pass
-    shown = redact_logins(url).rpartition("@")[2]  # no login, in an address without a scheme either
-    raise ImproperlyConfigured(f"{name} is {shown!r}; set it to an address such as {example}.")
-
-
 SECRET_KEY = _secret_key()
-SECRET_KEY_FALLBACKS = [key for key in _secret("SECRET_KEY_FALLBACKS").split(",") if key]
+SECRET_KEY_FALLBACKS = [key for key in read_secret("SECRET_KEY_FALLBACKS").split(",") if key]
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[urlsplit(SITE_URL).hostname or "127.0.0.1"])
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
@@ -147,7 +55,7 @@ if USER_CONTENT_URL:
 DJANGO_ADMIN = env.bool("DJANGO_ADMIN", default=False)
 
 # Optional, each with a package of its own: errors without personal data, and traces.
-SENTRY_DSN = _secret("SENTRY_DSN")
+SENTRY_DSN = read_secret("SENTRY_DSN")
 SENTRY_ENVIRONMENT = env.str("SENTRY_ENVIRONMENT", default="production")
 OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
 
@@ -223,67 +131,7 @@ TEMPLATES = [
 ]
 
 
-def _database(name: str, url: str, *, is_pooler: bool = False) -> dict[str, Any]:
-    """Return the database; SQLite needs IMMEDIATE transactions.
-
-    With deferred ones most concurrent writes fail (docs/adr/0003).
-
-    Raises:
-        ImproperlyConfigured: The setting of this name is not the address of SQLite or PostgreSQL.
-    """
-    schemes = ("sqlite", "postgres", "postgresql", "psql", "pgsql")
-    example = "postgres://USER:PASSWORD@HOST:5432/NAME or sqlite:////FOLDER/touchstone.sqlite3"
-    config = _address(name, url, schemes, env.db_url_config, example)
-    config["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
-    if config["ENGINE"] == "django.db.backends.sqlite3":
-        config["ENGINE"] = "foundation.database.sqlite"
-        # With NORMAL, answers that were acknowledged just before a power cut may be gone.
-        synchronous = _choice("SQLITE_SYNCHRONOUS", ("FULL", "NORMAL"), default="FULL")
-        config["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": f"PRAGMA journal_mode=WAL; PRAGMA synchronous={synchronous}; "
-            "PRAGMA foreign_keys=ON;",
-        }
-        # Tests run on a file too: an in-memory database has other locks, and threads cannot share it.
-        config["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
-    else:
-        config["ENGINE"] = "foundation.database.postgresql"
-        config["CONN_HEALTH_CHECKS"] = True
-        options = config.setdefault("OPTIONS", {})
-        # Without it, a request to a machine that is away waits for minutes.
-        options.setdefault("connect_timeout", 5)
-        config["DISABLE_SERVER_SIDE_CURSORS"] = is_pooler
-        if not is_pooler:
-            options["prepare_threshold"] = 0
-    return config
-
-
-def _databases() -> dict[str, dict[str, Any]]:
-    """Return the database, and with a pooler also the way around it.
-
-    A pooler of transactions gives each transaction another connection. Cursors on the server and prepared
-    statements, which outlive transactions, therefore do not work; and `pg_dump` would leave its own settings
-    behind, so backups and migrations connect directly.
-
-    Raises:
-        ImproperlyConfigured: There is a pooler and no PostgreSQL behind it.
-    """
-    url = _secret("DATABASE_URL", f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}")
-    direct = _database("DATABASE_URL", url)
-    pooler = _secret("DATABASE_POOL_URL")
-    if not pooler:
-        return {"default": direct}
-    pooled = _database("DATABASE_POOL_URL", pooler, is_pooler=True)
-    if not pooled["ENGINE"] == direct["ENGINE"] == "foundation.database.postgresql":
-        raise ImproperlyConfigured(
-            "DATABASE_POOL_URL is the address of PgBouncer; set DATABASE_URL to the PostgreSQL server "
-            "behind it."
-        )
-    return {"default": pooled, "direct": direct}
-
-
-DATABASES = _databases()
+DATABASES = read_databases(VAR_DIR)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
@@ -336,9 +184,9 @@ SHARE_TABLES: dict[str, dict[str, bool]] = {
 }
 
 # Mail is optional: without a server, a lost password takes a one-time link of an owner.
-EMAIL_URL = _secret("EMAIL_URL")
+EMAIL_URL = read_secret("EMAIL_URL")
 vars().update(
-    _address(
+    read_address(
         "EMAIL_URL",
         EMAIL_URL or "dummymail://",
         env.EMAIL_SCHEMES,
@@ -391,7 +239,7 @@ def _oidc_providers() -> list[dict[str, object]]:
     """
     names = {"id", "name", "server_url", "client_id", "secret"}
     try:
-        providers = json.loads(_secret("OIDC_PROVIDERS", "[]"))
+        providers = json.loads(read_secret("OIDC_PROVIDERS", "[]"))
     except ValueError as error:
         raise ImproperlyConfigured(f"OIDC_PROVIDERS is not JSON: {error}") from error
     if not isinstance(providers, list) or not all(
@@ -463,8 +311,8 @@ def _image_storage() -> dict[str, object]:
         "location": url.path.strip("/"),
         "endpoint_url": env.str("S3_ENDPOINT_URL", default="") or None,
         "region_name": env.str("S3_REGION", default="") or None,
-        "access_key": _secret("S3_ACCESS_KEY") or None,
-        "secret_key": _secret("S3_SECRET_KEY") or None,
+        "access_key": read_secret("S3_ACCESS_KEY") or None,
+        "secret_key": read_secret("S3_SECRET_KEY") or None,
     }
     return {"BACKEND": "foundation.images.image_bucket.BucketStorage", "OPTIONS": options}
 
@@ -530,11 +378,11 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["accounts.rest.describe.ids_are_natural"],
 }
 
-REDIS_URL = _secret("REDIS_URL", f"redis+socket://{VAR_DIR / 'broker.sock'}")
+REDIS_URL = read_secret("REDIS_URL", f"redis+socket://{VAR_DIR / 'broker.sock'}")
 _REDIS = RedisAddress(
     REDIS_URL,
     ca_file=env.str("REDIS_CA_FILE", default=""),
-    sentinel_password=_secret("REDIS_SENTINEL_PASSWORD"),
+    sentinel_password=read_secret("REDIS_SENTINEL_PASSWORD"),
 )
 
 
@@ -586,16 +434,16 @@ CACHES = {
         },
     }
 }
-MODEL_SERVER_URL = _secret("MODEL_SERVER_URL", "http://127.0.0.1:8100").rstrip("/")
-MODEL_SERVER_TOKEN = _secret("MODEL_SERVER_TOKEN")
+MODEL_SERVER_URL = read_secret("MODEL_SERVER_URL", "http://127.0.0.1:8100").rstrip("/")
+MODEL_SERVER_TOKEN = read_secret("MODEL_SERVER_TOKEN")
 
 # Verifies the webhooks of Prolific; without it the webhook does not exist.
-PROLIFIC_WEBHOOK_SECRET = _secret("PROLIFIC_WEBHOOK_SECRET")
+PROLIFIC_WEBHOOK_SECRET = read_secret("PROLIFIC_WEBHOOK_SECRET")
 PROLIFIC_JWKS_URL = env.str(
     "PROLIFIC_JWKS_URL", default="https://api.prolific.com/.well-known/study/jwks.json"
 )
 # Approves and pays participants; without it the page of payments offers files only.
-PROLIFIC_API_TOKEN = _secret("PROLIFIC_API_TOKEN")
+PROLIFIC_API_TOKEN = read_secret("PROLIFIC_API_TOKEN")
 PROLIFIC_API_URL = env.str("PROLIFIC_API_URL", default="https://api.prolific.com")
 # Seconds that a payment without an answer may take to appear on Prolific before a person has to look.
 PROLIFIC_SETTLE_SECONDS = env.int("PROLIFIC_SETTLE_SECONDS", default=300)
@@ -683,7 +531,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 # Readers of /metrics need the token, or call from one of these networks without a proxy.
-METRICS_TOKEN = _secret("METRICS_TOKEN")
+METRICS_TOKEN = read_secret("METRICS_TOKEN")
 
 
 def _networks() -> list[IPv4Network | IPv6Network]:
@@ -706,12 +554,12 @@ METRICS_FOLDER = VAR_DIR / "metrics"
 
 # Lines go to stderr, and with LOG_FILE into a file as well, which is rotated.
 LOG_REQUESTS = env.bool("LOG_REQUESTS", default=False)
-LOG_FORMAT = _choice("LOG_FORMAT", FORMATS, default="text")
+LOG_FORMAT = read_choice("LOG_FORMAT", FORMATS, default="text")
 LOG_FILE = env.str("LOG_FILE", default="")
 LOG_FILE_MEGABYTES = env.int("LOG_FILE_MEGABYTES", default=10)
 LOG_FILES_KEPT = env.int("LOG_FILES_KEPT", default=5)
 LOGGING = logging_settings(
-    _choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO"),
+    read_choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO"),
     LOG_FILE,
     form=LOG_FORMAT,
     megabytes=LOG_FILE_MEGABYTES,

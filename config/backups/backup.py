@@ -20,6 +20,7 @@ from analysis import __version__
 from config.backups import databases
 from config.backups.archive import PART, ArchiveWriter, write_archive
 from config.backups.manifest import Manifest, secret_key_check
+from config.environment import SETTINGS_READ, SETTINGS_SECRET
 from foundation.errors import BadFile, RunFailed
 from modelserver.wire.redaction import redact_logins
 
@@ -127,5 +128,5 @@ def _add_folder(archive: ArchiveWriter, name: str, folder: Path) -> None:
 
 def _settings() -> dict[str, str]:
     """Return the variables that are set and are not secrets."""
-    names = settings.SETTINGS_READ - settings.SETTINGS_SECRET
+    names = SETTINGS_READ - SETTINGS_SECRET
     return {name: redact_logins(os.environ[name]) for name in sorted(names) if name in os.environ}

@@ -121,7 +121,10 @@ def test_providers_that_are_malformed_are_explained(tmp_path: Path, given: str):
         load(tmp_path, SECRET_KEY="k" * 50, OIDC_PROVIDERS=given)
 
 
-@pytest.mark.parametrize("path", ["config/settings.py", "scripts/demo.py", "modelserver/serving/command.py"])
+SETTINGS = ("config/settings.py", "config/database_settings.py")
+
+
+@pytest.mark.parametrize("path", [*SETTINGS, "scripts/demo.py", "modelserver/serving/command.py"])
 def test_every_variable_is_in_the_reference(path: str):
     code = (ROOT / path).read_text(encoding="utf-8")
     patterns = [
@@ -177,7 +180,7 @@ def test_a_file_of_a_secret_that_is_not_there_is_named(tmp_path: Path):
 
 def test_no_secret_is_written_in_the_settings():
     """Each is read from the environment or a file, and has no default that would be known."""
-    text = (ROOT / "config/settings.py").read_text(encoding="utf-8")
+    text = "".join((ROOT / path).read_text(encoding="utf-8") for path in SETTINGS)
     for name in SECRETS:
         assert f'_secret("{name}"' in text
         assert f'env.str("{name}"' not in text
