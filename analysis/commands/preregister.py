@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 from ..planning.declared_plan import load_plan
-from ..planning.preregistration import load_frozen, preregistration
+from ..planning.frozen_version import load_frozen
+from ..planning.preregistration import preregistration
 from .options import Count
 
 

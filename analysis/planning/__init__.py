@@ -1,6 +1,7 @@
 """Planning of studies: power analysis, sample size, pre-registration."""
 
 from .declared_plan import Plan, load_plan
+from .frozen_version import FrozenVersion, load_frozen
 from .power import (
     Assumed,
     Pilot,
@@ -13,7 +14,7 @@ from .power import (
     power_curve,
     smallest_design,
 )
-from .preregistration import FrozenVersion, load_frozen, preregistration
+from .preregistration import preregistration
 from .sample_size import Design, assume_population, design_sentence, pair_with_first, plan_size
 
 __all__ = [

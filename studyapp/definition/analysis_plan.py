@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from analysis.participants.measures import Measure
 from analysis.participants.study_version import Version
 from analysis.planning.declared_plan import PlanFile
-from analysis.planning.preregistration import measures_of
+from analysis.planning.frozen_version import measures_of
 from analysis.scores.score_table import SCORES
 from analysis.stats.correlations import Coefficient
 from analysis.stats.results import Target

@@ -4,7 +4,8 @@ import json
 import tempfile
 from pathlib import Path
 
-from analysis.planning.preregistration import FILE, load_frozen, preregistration
+from analysis.planning.frozen_version import FILE, load_frozen
+from analysis.planning.preregistration import preregistration
 from studyapp.exports import documents
 from studyapp.exports.documents import Document
 from studyapp.exports.rows import load

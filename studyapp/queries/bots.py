@@ -21,7 +21,8 @@ from studyapp.queries.studies import (
     find_latest_version,
     load_frozen_study,
 )
-from studyapp.simulation.walk import StudyPlan, normalise_spaces
+from studyapp.simulation.pages import normalise_spaces
+from studyapp.simulation.walk import StudyPlan
 
 
 def plan_of(study: Study) -> StudyPlan:

@@ -25,17 +25,8 @@ from modelserver.systems.language.paid_requests import (
 from modelserver.wire.errors import BudgetSpent, ModelServerError
 from modelserver.wire.schema import LanguageModel, Usage
 from studyapp.simulation.page_text import ReadPage, read_text
-from studyapp.simulation.walk import (
-    PARTICIPANT_COOKIE,
-    Bot,
-    Form,
-    Get,
-    Page,
-    Post,
-    completion_code,
-    read_page,
-    request,
-)
+from studyapp.simulation.pages import Page, completion_code, read_page
+from studyapp.simulation.walk import PARTICIPANT_COOKIE, Bot, Form, Get, Post, request
 
 LLM = "llm"  # the behaviour
 LONGEST_NAME = 120  # characters of a model's or a file's name that a link records

@@ -21,15 +21,17 @@ from annotation.formats.labelled.documents import (
 )
 from annotation.formats.labelled.entries import (
     OBJECTS,
-    OTHER_SHAPES,
     AboutMark,
     Entry,
     Labelling,
     can_hold_marks,
+    make_entries_or_refuse,
+)
+from annotation.formats.labelled.mark_positions import (
+    OTHER_SHAPES,
     fraction_point,
     fraction_polygon,
     image_named,
-    make_entries_or_refuse,
     pixel_box,
     size_of,
 )

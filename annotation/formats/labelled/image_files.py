@@ -26,17 +26,19 @@ from annotation.formats.labelled.entries import (
     CLASS,
     ELLIPSES,
     OBJECTS,
-    OTHER_SHAPES,
     POINTS,
     AboutMark,
     Entry,
     Labelling,
     files_of,
+    make_entries_or_refuse,
+)
+from annotation.formats.labelled.mark_positions import (
+    OTHER_SHAPES,
     fraction_box,
     fraction_point,
     fraction_polygon,
     image_named,
-    make_entries_or_refuse,
     pixel_box,
     size_of,
 )

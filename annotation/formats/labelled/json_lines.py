@@ -27,17 +27,19 @@ from annotation.formats.labelled.entries import (
     KEPT,
     NO_LABEL,
     OBJECTS,
-    OTHER_SHAPES,
     RELATIONS,
     Entry,
     Labelling,
     files_of,
+    make_entries_or_refuse,
+    span_at,
+)
+from annotation.formats.labelled.mark_positions import (
+    OTHER_SHAPES,
     fraction_polygon,
     image_named,
-    make_entries_or_refuse,
     pixel_box,
     size_of,
-    span_at,
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import encode_json, write_file, write_folder

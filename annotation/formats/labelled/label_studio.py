@@ -31,7 +31,6 @@ from annotation.formats.labelled.documents import (
 )
 from annotation.formats.labelled.entries import (
     NO_LABEL,
-    OTHER_SHAPES,
     RELATED,
     SEVERAL_LABELS,
     AboutMark,
@@ -40,12 +39,11 @@ from annotation.formats.labelled.entries import (
     Related,
     build_labelled_document,
     can_hold_marks,
-    fraction_point,
-    fraction_polygon,
     make_entries,
     make_entries_or_refuse,
     tokens_of_entry,
 )
+from annotation.formats.labelled.mark_positions import OTHER_SHAPES, fraction_point, fraction_polygon
 from annotation.formats.source import Source
 from annotation.formats.writing import write_list
 from annotation.labels import LabelLayer, LabelTask, LayerType, Question, nest_labels

@@ -24,19 +24,21 @@ from annotation.formats.labelled.entries import (
     ENTITIES,
     NO_LABEL,
     OBJECTS,
-    OTHER_SHAPES,
     Entry,
     Labelling,
     files_of,
+    make_entries_or_refuse,
+    parse_stated_answer,
+    span_at,
+)
+from annotation.formats.labelled.mark_positions import (
+    OTHER_SHAPES,
     fraction_box,
     fraction_point,
     fraction_polygon,
     image_named,
-    make_entries_or_refuse,
-    parse_stated_answer,
     pixel_box,
     size_of,
-    span_at,
 )
 from annotation.formats.source import Source
 from annotation.labels import LabelLayer

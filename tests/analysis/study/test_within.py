@@ -23,7 +23,8 @@ from analysis.participants.bundle import load_bundle
 from analysis.participants.estimates import ONE_SURVEY
 from analysis.participants.trial_grid import merge_shared, participant_groups
 from analysis.planning.declared_plan import load_plan
-from analysis.planning.preregistration import load_frozen, preregistration
+from analysis.planning.frozen_version import load_frozen
+from analysis.planning.preregistration import preregistration
 from analysis.report.build import build_report, methods_paragraph
 from analysis.report.r_script import r_script
 from analysis.report.section_behaviour import describe_behaviour

@@ -5,7 +5,8 @@ from pydantic import ValidationError
 
 from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import read_frozen_plan
-from analysis.planning.preregistration import load_frozen, preregistration
+from analysis.planning.frozen_version import load_frozen
+from analysis.planning.preregistration import preregistration
 from analysis.report.page import render
 from analysis.study.analysis import Options, analyse
 from studyapp.definition.schema import StudyDefinition

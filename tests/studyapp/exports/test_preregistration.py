@@ -8,7 +8,8 @@ import pytest
 from analysis.participants.attrition import completion_test, participant_flow, position_test
 from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import Plan
-from analysis.planning.preregistration import load_frozen, preregistration
+from analysis.planning.frozen_version import load_frozen
+from analysis.planning.preregistration import preregistration
 from analysis.report.flow_diagram import flow_svg
 from analysis.study.analysis import Options, analyse
 from studyapp.exports.bundle import write_bundle

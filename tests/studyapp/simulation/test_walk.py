@@ -20,11 +20,11 @@ from studyapp.link_tokens import resume_token
 from studyapp.models import Participant, Trial
 from studyapp.queries.bots import count_stored_rows, plan_of
 from studyapp.queries.studies import condition_names
+from studyapp.simulation.pages import Page, is_right, read_page
 from studyapp.simulation.walk import (
     BEHAVIOURS,
     Bot,
     BotError,
-    Page,
     Planted,
     Post,
     StudyPlan,
@@ -32,9 +32,7 @@ from studyapp.simulation.walk import (
     choose,
     clock,
     fill,
-    is_right,
     make_bots,
-    read_page,
     run_bots,
     walk,
 )

@@ -9,7 +9,8 @@ from analysis.participants.bundle import load_bundle
 from analysis.participants.study_version import TaskOptions
 from analysis.participants.tasks import TASKS, find_measure
 from analysis.participants.tasks.preference import count_preferences, split_sides
-from analysis.planning.preregistration import load_frozen, preregistration
+from analysis.planning.frozen_version import load_frozen
+from analysis.planning.preregistration import preregistration
 from analysis.report.build import build_report
 from analysis.report.page import write_page
 from analysis.report.section_preferences import preference_cards, preferences_section

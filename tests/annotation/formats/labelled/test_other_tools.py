@@ -12,7 +12,7 @@ from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import UTF_16
-from annotation.formats.labelled import brat, entries, label_studio, losses
+from annotation.formats.labelled import brat, entries, label_studio, losses, mark_positions
 from annotation.formats.source import Source
 from annotation.labels import LabelTask
 from annotation.schemas import ItemRecord, Kind
@@ -135,7 +135,7 @@ def test_what_has_no_place_is_left_out_and_counted(tmp_path: Path) -> None:
     record = one(tmp_path, "labelstudio", [task], kind="boxes", findings=findings)
     assert [label for _layer, label, _box in boxes_of(record, record.gold)] == ["Cat", "Dog"]
     assert {kind: each.count for kind, each in findings.mended.items()} == {
-        entries.OTHER_SHAPES: 1,
+        mark_positions.OTHER_SHAPES: 1,
         entries.DANGLING: 1,
         entries.NO_LABEL: 1,
         entries.SEVERAL_LABELS: 1,
@@ -298,7 +298,7 @@ def test_xml_files_are_read(tmp_path: Path, name: str, text: str, lost: int) -> 
     findings = Findings()
     record = one(tmp_path, name, text, ".xml", kind="boxes", findings=findings)
     assert boxes_of(record, record.gold) == [("Objects", "dog", (0.1, 0.1, 0.3, 0.3))]
-    assert findings.count(entries.OTHER_SHAPES) == lost
+    assert findings.count(mark_positions.OTHER_SHAPES) == lost
 
 
 def test_yolo_folders_are_read(tmp_path: Path) -> None:
