@@ -2,7 +2,7 @@
 
 Used for inter-annotator agreement, review and adjudication. People go by letters, in the order in which
 they began, so that reviewers need not know whose objects they see. Documents come without their hidden layers
-(`annotation.operations.drop_hidden_parts`).
+(`annotation.completeness.drop_hidden_parts`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from analysis.gold_agreement import (
     units_between,
 )
 from analysis.programs import Program
+from annotation.completeness import execute_document, resolve_references
 from annotation.labels import MARKS, LabelLayer, LabelProgram, Question
-from annotation.operations import execute_document, resolve_references
 from annotation.schemas import (
     Answer,
     Box,

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from analysis.programs import Execution, FoundBox, FoundSpan, Node, Program, run
+from analysis.programs import Node, Program
 from annotation.errors import BadEdit, bad_edit
 from annotation.labels import MARKS, MOST_TEXT, LabelLayer, LabelProgram, Question
 from annotation.schemas import (
@@ -107,7 +107,7 @@ def apply(
         _apply_change(layers, change, program, subject, f"also.{index - 1}." if index else "")
     for index, change in enumerate((edit, *edit.also)):
         _check_references(layers, change, program, f"also.{index - 1}." if index else "")
-    _drop_hanging(layers, program)
+    drop_hanging_references(layers, program)
     _check_uniqueness(layers)
     problem = edit.problem if "problem" in edit.model_fields_set else document.problem
     _check_problem(problem, program)
@@ -125,10 +125,10 @@ def _apply_change(
         if objects.pop(name, None) is None:
             raise bad_edit(f"{prefix}remove", "this step has no object %(name)r", name=name)
     for position, shape in enumerate(change.put):
-        _check_object(shape, node, subject, f"{prefix}put.{position}", _layer_of(program, node))
+        _check_object(shape, node, subject, f"{prefix}put.{position}", find_layer_of_node(program, node))
         objects[shape.id] = shape
-    _check_answers(objects.values(), _layer_of(program, node), f"{prefix}put")
-    _check_relations(objects.values(), _layer_of(program, node), f"{prefix}put")
+    _check_answers(objects.values(), find_layer_of_node(program, node), f"{prefix}put")
+    _check_relations(objects.values(), find_layer_of_node(program, node), f"{prefix}put")
     if len(objects) > MOST_OBJECTS:
         raise bad_edit(
             f"{prefix}put", "a step has at most %(most_objects)s objects", most_objects=MOST_OBJECTS
@@ -144,7 +144,7 @@ def _apply_change(
     layers[change.node] = layer.model_copy(update=given)
 
 
-def _layer_of(program: Program, node: Node) -> LabelLayer | None:
+def find_layer_of_node(program: Program, node: Node) -> LabelLayer | None:
     """Return the layer of a plain task that a node stands for."""
     return program.layer(node.index) if isinstance(program, LabelProgram) else None
 
@@ -330,7 +330,7 @@ def check_span(span: Span, subject: Subject, field: str) -> None:
         raise bad_edit(f"{field}.tokens", "span and tokens name different places")
 
 
-def _drop_hanging(layers: dict[int, Layer], program: Program) -> None:
+def drop_hanging_references(layers: dict[int, Layer], program: Program) -> None:
     """Remove references to deleted objects, and links from them, bottom-up."""
     for index in program.walk:
         layer = layers.get(index)
@@ -439,134 +439,6 @@ def _difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
     return change
 
 
-def execute_document(document: Document, program: Program) -> Execution:
-    """Execute the program on the document; values may be unknown.
-
-    A plain task has no values.
-    """
-    if isinstance(program, LabelProgram):
-        unknown = (None,) * len(program.nodes)
-        return Execution(values=unknown, runs=((),) * len(program.nodes), objects=unknown)
-    shapes = resolve_references(document, program)
-    drawn = {shape.id: shape for objects in shapes.values() for shape in objects}
-    outputs = {node: [_executable(shape, drawn) for shape in objects] for node, objects in shapes.items()}
-    values = {node: layer.value for node, layer in document.layers.items() if layer.value is not None}
-    return run(program, outputs, values)
-
-
-def _executable(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox | FoundSpan:
-    """Return an object as the executor takes it."""
-    if isinstance(shape, Box):
-        return FoundBox(shape.image, shape.box)
-    sources = [drawn[name] for name in shape.links if name in drawn]
-    spans = tuple(each.span for each in sources if isinstance(each, Span))
-    return FoundSpan(*shape.span, shape.quote, sources=spans)
-
-
-def resolve_references(document: Document, program: Program) -> dict[int, list[Box | Span]]:
-    """Return the marks of each annotated node with references followed."""
-    drawn = {
-        each.id: each
-        for layer in document.layers.values()
-        for each in layer.objects
-        if isinstance(each, Box | Span)
-    }
-    references = {
-        each.id: each.ref
-        for layer in document.layers.values()
-        for each in layer.objects
-        if isinstance(each, Chosen)
-    }
-
-    def follow(name: str) -> Box | Span | None:
-        """Return the box or span that an ID stands for."""
-        for _step in range(len(program.nodes)):
-            if name in drawn:
-                return drawn[name]
-            name = references.get(name, name)
-        return None
-
-    return {
-        node: [shape for each in layer.objects if (shape := follow(each.id)) is not None]
-        for node, layer in document.layers.items()
-        if layer.state != "open" or layer.objects
-    }
-
-
-def open_nodes(document: Document, program: Program) -> list[int]:
-    """Return the steps that are not done, bottom-up.
-
-    A program that is marked as wrong has none, and a step that is done is open while marks lack answers.
-    """
-    if document.problem is not None:
-        return []
-    hidden = hidden_nodes(document, program)
-    return [
-        index
-        for index in program.walk
-        if index not in hidden and _is_open(document.layers.get(index, Layer()), program, index)
-    ]
-
-
-def _is_open(given: Layer, program: Program, index: int) -> bool:
-    node = program.nodes[index]
-    if given.state == "open":
-        return _is_asked(program, node)
-    layer = _layer_of(program, node)
-    return (
-        given.state == "done" and layer is not None and bool(find_unanswered_questions(given.objects, layer))
-    )
-
-
-def _is_asked(program: Program, node: Node) -> bool:
-    """Return whether a node must not stay open."""
-    layer = _layer_of(program, node)
-    return node.role != "compute" if layer is None else layer.required
-
-
-def hidden_nodes(document: Document, program: Program) -> set[int]:
-    """Return the layers of a plain task whose conditions do not hold.
-
-    A hidden choice counts as unanswered.
-    """
-    hidden: set[int] = set()
-    for index, (asked, labels) in program.conditions.items() if isinstance(program, LabelProgram) else ():
-        objects = () if asked in hidden else document.layers.get(asked, Layer()).objects
-        if not any(isinstance(each, Answer) and each.value in labels for each in objects):
-            hidden.add(index)
-    return hidden
-
-
-def drop_hidden_parts(document: Document, program: Program) -> Document:
-    """Return the document without layers and answers that are hidden now."""
-    if not isinstance(program, LabelProgram):
-        return document
-    hidden = hidden_nodes(document, program)
-    layers = {
-        index: _drop_hidden_answers(layer, program.layer(index))
-        for index, layer in document.layers.items()
-        if index not in hidden
-    }
-    if all(layers.get(index) is layer for index, layer in document.layers.items()):
-        return document
-    _drop_hanging(layers, program)
-    return document.model_copy(update={"layers": layers})
-
-
-def _drop_hidden_answers(given: Layer, layer: LabelLayer | None) -> Layer:
-    """Return a layer whose marks have answers to the questions that are asked."""
-    if layer is None or all(question.show_if is None for question in layer.questions):
-        return given
-    objects: list[Object] = []
-    for each in given.objects:
-        if isinstance(each, Box | Span) and each.answers:
-            asked = layer.find_asked_questions(each.label, each.answers)
-            answers = {name: values for name, values in each.answers.items() if name in asked}
-            each = each if answers == each.answers else each.model_copy(update={"answers": answers})
-        objects.append(each)
-    return given.model_copy(update={"objects": tuple(objects)})
-
-
 def check_document(document: Document, program: Program, subject: Subject) -> Document:
     """Return a document from outside after checking the rules of editing.
 
@@ -579,9 +451,9 @@ def check_document(document: Document, program: Program, subject: Subject) -> Do
         if layer.state == "nothing" and layer.objects:
             raise bad_edit(f"{path}.state", "a step with objects cannot say that nothing is here")
         for number, each in enumerate(layer.objects):
-            _check_object(each, node, subject, f"{path}.objects.{number}", _layer_of(program, node))
-        _check_answers(layer.objects, _layer_of(program, node), f"{path}.objects")
-        _check_relations(layer.objects, _layer_of(program, node), f"{path}.objects")
+            _check_object(each, node, subject, f"{path}.objects.{number}", find_layer_of_node(program, node))
+        _check_answers(layer.objects, find_layer_of_node(program, node), f"{path}.objects")
+        _check_relations(layer.objects, find_layer_of_node(program, node), f"{path}.objects")
         # The layer's objects were validated with the document; validating them again takes most of the time.
         change = Change.model_construct(node=index, put=layer.objects)
         _check_references(document.layers, change, program, f"{path}.", "objects")

@@ -3,11 +3,12 @@
 from typing import cast
 
 from analysis.programs import Program
+from annotation.completeness import drop_hidden_parts
 from annotation.formats.checks import program_of_text
 from annotation.label_changes import LabelChange
 from annotation.labels import LabelTask, is_label_text
 from annotation.models import Annotation, Item, Project, SystemOutput
-from annotation.operations import Subject, drop_hidden_parts
+from annotation.operations import Subject
 from annotation.schemas import Document, Kind
 from annotation.suggestions import Suggestions, suggestions
 

@@ -1,4 +1,4 @@
-"""Settings as the environment has them: numbers, truth values, words, secrets and addresses.
+"""Numbers, truth values, words, secrets and addresses in the environment.
 
 Each is read strictly: what cannot be used is refused with the name of the setting and what to set it to.
 """

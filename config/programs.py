@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.programs import OBJECTS, Execution, FoundBox, FoundSpan, Node, Program, Value
+from annotation.completeness import execute_document
 from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
-from annotation.operations import execute_document
 from annotation.parsed_items import document_of, program_of
 from annotation.queries.node_outputs import LIKELY, strength_of
 from annotation.queries.outputs import outputs_by_node

@@ -15,10 +15,11 @@ from accounts.models import User
 from accounts.policy import find_granting_roles
 from annotation import states
 from annotation.actions import assignments, audit, disagreement, qualification
+from annotation.completeness import open_nodes
 from annotation.errors import BadEdit, NotReady, StaleBase
 from annotation.label_changes import LabelChange, relabel_edit
 from annotation.models import Annotation, Item, Membership, Operation
-from annotation.operations import OperationIn, apply, open_nodes
+from annotation.operations import OperationIn, apply
 from annotation.parsed_items import document_of, label_changes_of, program_of, subject_of
 from annotation.policies import TASKS, NotAllowed, check_editing, check_owner
 from annotation.schemas import Document

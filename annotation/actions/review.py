@@ -9,9 +9,9 @@ from accounts.models import User
 from annotation import states
 from annotation.actions import audit
 from annotation.actions.editing import count_submitted
+from annotation.completeness import drop_hidden_parts, open_nodes
 from annotation.errors import NotReady, StaleBase
 from annotation.models import Annotation, Comment, Gold, Item, Project
-from annotation.operations import drop_hidden_parts, open_nodes
 from annotation.parsed_items import document_of, program_of
 from annotation.policies import check_owner
 from annotation.schemas import Document

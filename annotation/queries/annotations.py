@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from analysis.programs import Program, describe, is_answer_consistent
+from annotation.completeness import execute_document
 from annotation.label_changes import LabelChange, relabel_edit
 from annotation.labels import LabelTask
 from annotation.models import (
@@ -21,7 +22,6 @@ from annotation.models import (
     Project,
     SystemOutput,
 )
-from annotation.operations import execute_document
 from annotation.parsed_items import (
     document_of,
     label_changes_of,

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from analysis.programs import Execution, Node, Program, Value, describe
+from annotation.completeness import execute_document
 from annotation.models import Gold, Item, Project, SystemOutput
-from annotation.operations import execute_document
 from annotation.parsed_items import document_of, program_of
 from annotation.queries.annotations import images
 from annotation.queries.outputs import Pair, gold_by_node, outputs_by_node, score_of_node

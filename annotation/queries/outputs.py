@@ -23,9 +23,9 @@ from analysis.faithfulness.evaluation import (
 )
 from analysis.faithfulness.examples import MatchError, is_scored
 from analysis.programs import Program
+from annotation.completeness import resolve_references
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Gold, Project, SystemOutput
-from annotation.operations import resolve_references
 from annotation.parsed_items import document_of, program_of
 from annotation.schemas import Box, Span
 from foundation.messages import say

@@ -6,9 +6,9 @@ from typing import Any
 from analysis.gold_agreement import DRAWN, NUMBERS, TRUTHS, Agreement, Cluster, Group
 from analysis.programs import Program, describe
 from annotation.comparison import Step, outline_of, steps
+from annotation.completeness import hidden_nodes
 from annotation.labels import LabelProgram, LabelTask
 from annotation.models import Item, Project
-from annotation.operations import hidden_nodes
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, key_by_letter

@@ -27,7 +27,8 @@ from studyapp.queries.correctness import (
     find_missed_answers_of_design,
     verdict,
 )
-from studyapp.queries.designs import Design, PlannedCondition, design
+from studyapp.queries.designs import Design, design
+from studyapp.queries.item_pools import PlannedCondition
 from studyapp.queries.launches import NeedsDecision, launchable, open_checks
 from studyapp.rules import states
 from studyapp.rules.launch_checks import LONGEST_REASON, SHORTEST_REASON

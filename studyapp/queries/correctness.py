@@ -14,7 +14,8 @@ from analysis.scores import hotpotqa
 from predictions.models import Prediction, PredictionRun, Question
 from studyapp.models import Item, JudgedAnswer, Judgement, Stimulus, Study, StudyVersion
 from studyapp.queries.decisions import digest, verdicts_on
-from studyapp.queries.designs import Design, PlannedCondition
+from studyapp.queries.designs import Design
+from studyapp.queries.item_pools import PlannedCondition
 
 RESAMPLES = 2000
 SEED = 1  # of the interval, so that a page says the same twice

@@ -5,7 +5,8 @@ from typing import Any
 from analysis.gold_agreement import agreement
 from analysis.programs import parse
 from annotation.comparison import agreement_item, disagreement, draft, letters, steps
-from annotation.operations import Edit, apply, check_document, open_nodes
+from annotation.completeness import open_nodes
+from annotation.operations import Edit, apply, check_document
 from annotation.schemas import Chosen, Document
 from tests.annotation.factories import BOXES, PROGRAM, SPANS, SPANS_PROGRAM, box, span
 

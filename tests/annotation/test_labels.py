@@ -12,12 +12,13 @@ from analysis.programs import ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.bots.drawing import Sheet, draw, edits
 from annotation.comparison import agreement_item, draft, likeness
+from annotation.completeness import drop_hidden_parts, hidden_nodes, open_nodes
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
 from annotation.forms import TASKS
 from annotation.label_changes import LabelChange, relabel_task
 from annotation.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
-from annotation.operations import Edit, apply, check_document, drop_hidden_parts, hidden_nodes, open_nodes
+from annotation.operations import Edit, apply, check_document
 from annotation.schemas import Document, Ellipse, KeyPoint, Polygon, Span
 from tests.annotation.factories import BOXES, SPANS, span
 

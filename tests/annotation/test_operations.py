@@ -7,15 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.programs import parse
+from annotation.completeness import execute_document, open_nodes, resolve_references
 from annotation.errors import BadEdit
-from annotation.operations import (
-    Edit,
-    apply,
-    check_document,
-    execute_document,
-    open_nodes,
-    resolve_references,
-)
+from annotation.operations import Edit, apply, check_document
 from annotation.schemas import Document
 from tests.annotation.factories import BOXES, PROGRAM, SPANS, SPANS_PROGRAM, box, span
 

@@ -13,13 +13,14 @@ from analysis.gold_agreement import agreement
 from annotation.bots.behaviours import BEHAVIOURS
 from annotation.bots.drawing import Sheet, draw, edits
 from annotation.comparison import draft, likeness, question_items, steps
+from annotation.completeness import drop_hidden_parts, open_nodes
 from annotation.errors import BadEdit
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.labelled import entries
 from annotation.formats.labelled.losses import LOSES, MORE_ABOUT
 from annotation.label_changes import LabelChange, relabel_task
 from annotation.labels import LabelProgram, check_extends, label_yaml, read_label_task
-from annotation.operations import Edit, apply, check_document, drop_hidden_parts, open_nodes
+from annotation.operations import Edit, apply, check_document
 from annotation.queries.annotations import program_tree
 from annotation.schemas import Box, Document, ItemRecord, Span
 from foundation.imports.findings import Findings

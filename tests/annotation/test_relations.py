@@ -7,10 +7,11 @@ from pydantic import ValidationError
 
 from analysis.gold_agreement import agreement
 from annotation.comparison import draft, likeness, relation_item, steps
+from annotation.completeness import drop_hidden_parts, open_nodes
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
 from annotation.labels import LabelProgram, label_yaml, read_label_task
-from annotation.operations import Edit, apply, check_document, drop_hidden_parts, open_nodes
+from annotation.operations import Edit, apply, check_document
 from annotation.schemas import Document, Relation
 from tests.annotation.factories import PASSAGE, SPANS, span
 

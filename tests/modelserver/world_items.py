@@ -1,7 +1,8 @@
 """What holds for every kind of generated items: read back as item records, and executed over their gold."""
 
 from analysis.programs import FoundBox, FoundSpan, is_answer_consistent, parse, run
-from annotation.operations import Subject, open_nodes
+from annotation.completeness import open_nodes
+from annotation.operations import Subject
 from annotation.operations import check_document as follows_the_rules
 from annotation.schemas import Box, Chosen, ItemRecord, Span
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, drop, lists_of, program_of
+from annotation.completeness import resolve_references
 from annotation.formats.texts import Tokens, span_of, tokenize
-from annotation.operations import resolve_references
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText, Text

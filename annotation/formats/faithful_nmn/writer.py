@@ -15,13 +15,13 @@ from typing import Any
 
 from analysis.io.spreadsheet import escape_formula
 from analysis.programs import Program
+from annotation.completeness import resolve_references
 from annotation.formats.checks import program_of_text
 from annotation.formats.faithful_nmn.gold import ANNOTATED, gold_of
 from annotation.formats.faithful_nmn.reader import NAME
 from annotation.formats.faithful_nmn.tables import BOX_COLUMNS, PROGRAM_COLUMNS, BoxRow, Cell, ProgramRow
 from annotation.formats.texts import tokenize
 from annotation.formats.writing import encode_json, write_file
-from annotation.operations import resolve_references
 from annotation.schemas import Box, Document, ItemRecord
 from foundation.imports.findings import Findings
 from foundation.messages import field_error

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from analysis.programs import Node
+from annotation.completeness import resolve_references
 from annotation.formats.checks import record_program
-from annotation.operations import resolve_references
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Layer, Object, Span
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs import Program, describe
+from annotation.completeness import resolve_references
 from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
 from annotation.formats.writing import moment_text, write_list
-from annotation.operations import resolve_references
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 

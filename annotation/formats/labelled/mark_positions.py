@@ -1,4 +1,4 @@
-"""Positions of marks in pixels and in shares of an image, as other tools write them."""
+"""Positions of marks in pixels, and in shares of an image."""
 
 from __future__ import annotations
 

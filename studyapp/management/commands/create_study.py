@@ -10,7 +10,8 @@ from studyapp.actions.studies import create_study
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.definition.yaml_document import definition_error
 from studyapp.errors import StudyRefused
-from studyapp.queries.designs import Design, PlannedCondition, design
+from studyapp.queries.designs import Design, design
+from studyapp.queries.item_pools import PlannedCondition
 
 
 class Command(JobCommand):

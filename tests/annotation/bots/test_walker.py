@@ -12,20 +12,11 @@ from analysis.programs import parse
 from annotation.actions import assignments, editing
 from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.actions.data import import_items
-from annotation.bots import (
-    BEHAVIOURS,
-    Answer,
-    Ask,
-    Behaviour,
-    Bot,
-    BotError,
-    Plan,
-    make_bots,
-    walk,
-)
+from annotation.bots import BEHAVIOURS, Answer, Ask, Behaviour, Bot, BotError, Plan, make_bots, walk
 from annotation.bots.drawing import Sheet, draw, edits
+from annotation.completeness import open_nodes
 from annotation.models import Annotation, Item, Operation, Project
-from annotation.operations import Edit, apply, open_nodes
+from annotation.operations import Edit, apply
 from annotation.queries.annotations import program_tree
 from annotation.queries.bots import count_stored_operations, find_submitted_annotations, read_current_gold
 from annotation.schemas import Document, Kind

@@ -15,7 +15,8 @@ from studyapp.definition.freezing import FrozenStudy, hash_canonical
 from studyapp.errors import StudyRefused
 from studyapp.models import Event, Item, Stimulus, Study, StudyVersion
 from studyapp.models.studies import FrozenRow
-from studyapp.queries.designs import design, draw
+from studyapp.queries.designs import design
+from studyapp.queries.item_pools import draw
 from studyapp.queries.studies import AlteredVersion, find_latest_version, load_frozen_study, verify_version
 from studyapp.rules.states import ForbiddenTransition
 from tests import workspaces

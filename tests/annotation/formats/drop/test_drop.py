@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from analysis.programs import is_answer_consistent
+from annotation.completeness import execute_document
 from annotation.formats.checks import check_record, record_program
 from annotation.formats.drop import module_outputs, read_drop, write_drop
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
-from annotation.operations import execute_document
 from annotation.schemas import Chosen, Document, ItemRecord, Layer, Span
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings

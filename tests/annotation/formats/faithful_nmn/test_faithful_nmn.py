@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.programs import FoundBox, run
+from annotation.completeness import resolve_references
 from annotation.formats import boxes as mending
 from annotation.formats.checks import check_record, record_program
 from annotation.formats.faithful_nmn import gold, reader
@@ -16,7 +17,6 @@ from annotation.formats.faithful_nmn.reader import read_faithful_nmn
 from annotation.formats.faithful_nmn.writer import write_faithful_nmn
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
-from annotation.operations import resolve_references
 from annotation.schemas import Box, Chosen, Document, ItemRecord, Layer, Problem
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
