@@ -20,6 +20,7 @@ from rest_framework.request import Request
 
 from accounts.access import user_of
 from accounts.current_workspace import find_chosen_workspace
+from accounts.rest.problems import answer_problem
 from annotation.queries.members import memberships
 from config.search import search as found
 from config.waiting import list_waiting_acts
@@ -123,3 +124,7 @@ class Schema(SpectacularAPIView):
 
     permission_classes = [IsAuthenticated]
     generator_class = _KeptSchema
+
+    def get_exception_handler(self) -> Any:
+        """Return the handler that answers with problem details."""
+        return answer_problem

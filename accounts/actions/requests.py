@@ -11,7 +11,7 @@ from cryptography.fernet import Fernet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.models import AnsweredRequest, User
+from accounts.models import AnsweredRequest, AuditEntry, User
 
 KEPT = timedelta(hours=24)
 
@@ -19,12 +19,20 @@ KEPT = timedelta(hours=24)
 def claim(*, user: User, key: str, digest: str) -> AnsweredRequest:
     """Return the row of a key, locked until the caller's transaction ends.
 
-    Of two requests at once the second waits here until the first is answered.
+    Of two requests at once the second waits here until the first is answered. A response from before the
+    user lost a role is not repeated: the request runs again, and its rights are checked again.
     """
     row, _is_new = AnsweredRequest.objects.select_for_update().get_or_create(
         user=user, key=key, defaults={"digest": digest}
     )
+    if row.status is not None and _has_lost_role_since(row):
+        row.status = None
     return row
+
+
+def _has_lost_role_since(row: AnsweredRequest) -> bool:
+    ended = AuditEntry.objects.filter(kind="role_ended", at__gt=row.created_at)
+    return ended.filter(subject=row.user.username).exists()
 
 
 def store_response(*, row: AnsweredRequest, status: int, content_type: str, body: str) -> AnsweredRequest:

@@ -9,6 +9,7 @@ from accounts.errors import LastOwner
 from accounts.models import Membership, Role, User, Workspace
 from accounts.queries.workspaces import roles_in
 from accounts.shareable import load_sharing_module, shares
+from foundation.blank_texts import is_blank
 from foundation.database.new_rows import store_new
 from foundation.errors import Conflict
 
@@ -25,6 +26,7 @@ def create_workspace(*, slug: str, name: str, by: User | None, owner: User | Non
     """
     if slug in RESERVED:
         raise ValidationError({"slug": _("The site uses the short name %(slug)s itself.") % {"slug": slug}})
+    _check_name(name)
     workspace = Workspace(slug=slug, name=name, created_by=by)
     store_new(workspace)
     audit.record(kind="workspace_created", by=by, workspace=workspace, subject=workspace)
@@ -41,11 +43,17 @@ def rename_workspace(*, workspace: Workspace, name: str, by: User | None) -> Wor
     Raises:
         ValidationError: The name is empty or too long.
     """
+    _check_name(name)
     workspace.name = name
     workspace.full_clean()
     workspace.save(update_fields=["name"])
     audit.record(kind="workspace_renamed", by=by, workspace=workspace, subject=workspace)
     return workspace
+
+
+def _check_name(name: str) -> None:
+    if is_blank(name):
+        raise ValidationError({"name": _("This field cannot be blank.")})
 
 
 @transaction.atomic

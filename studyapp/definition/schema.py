@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
+from foundation.blank_texts import VISIBLE
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
 from foundation.validation_messages import sentence
@@ -107,10 +108,10 @@ class StudyDefinition(FrozenModel):
     study: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)] = Field(
         description="short name for addresses and commands: lower case, digits, - and _"
     )
-    title: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+    title: Annotated[str, Field(min_length=1, max_length=200), VISIBLE] = Field(
         description="title on staff pages, in exports and in reports"
     )
-    title_for_participants: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+    title_for_participants: Annotated[str, Field(min_length=1, max_length=200), VISIBLE] | None = Field(
         default=None,
         description="title on the pages of participants, which should not name the hypothesis; if left out, "
         "they see `title`",
@@ -151,7 +152,7 @@ class StudyDefinition(FrozenModel):
         validate_default=True,
         description="a template, or a mapping with `item`, `post_survey` and `pre_survey`",
     )
-    consent: Annotated[str, Field(min_length=1)] = Field(
+    consent: Annotated[str, Field(min_length=1), VISIBLE] = Field(
         description="plain text that participants agree to; an empty line starts a paragraph"
     )
     instructions: Instructions = Field(

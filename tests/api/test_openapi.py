@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
+from django.test import Client
 from django.urls import URLPattern, get_resolver
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, given
@@ -48,6 +49,12 @@ WORKSPACE = f"{PREFIX}workspaces/{{slug}}/"
 def document() -> dict[str, Any]:
     generated: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return generated
+
+
+def test_without_a_login_it_answers_with_problem_details(client: Client) -> None:
+    response = client.get("/api/schema/")
+    assert (response.status_code, response["Content-Type"]) == (401, "application/problem+json")
+    assert response.json()["detail"]
 
 
 def test_every_address_is_described(document: dict[str, Any]) -> None:

@@ -1,8 +1,11 @@
 """Blank texts: all that a reader cannot see counts as nothing."""
 
-import pytest
+from typing import Annotated
 
-from foundation.blank_texts import is_blank
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from foundation.blank_texts import VISIBLE, is_blank
 
 
 @pytest.mark.parametrize(
@@ -15,3 +18,10 @@ def test_blank_texts(text: str) -> None:
 @pytest.mark.parametrize("text", ["a", " \u200b. ", "\u540d", "\U0001f600", "\u2764\ufe0f", "\u0301"])
 def test_texts_that_show_something(text: str) -> None:
     assert not is_blank(text)
+
+
+def test_a_text_for_people_shows_something() -> None:
+    text = TypeAdapter(Annotated[str, VISIBLE])
+    assert text.validate_python("") == ""  # whether a text may be missing is for its length to say
+    with pytest.raises(ValidationError, match="has no visible character"):
+        text.validate_python("\u200b")

@@ -92,7 +92,7 @@ def test_the_command_says_what_its_bots_did_and_that_all_of_it_is_stored(annotat
     assert re.search(r"4 bots: 12 items handed in with \d+ operations", told)
     assert re.search(r"stored: all \d+ operations, each once, and nothing else", told)
     again = annotation_site.manage("simulate_annotators", "told", "-n", "1")
-    assert "1 bots: 0 items handed in" in again
+    assert "1 bot: 0 items handed in" in again
 
 
 def test_the_command_says_in_one_sentence_what_is_wrong(annotation_site: Site):

@@ -69,8 +69,9 @@ class Command(SimulationCommand):
     def _write_result(self, done: Simulation) -> None:
         crowd = done.crowd
         submitted, saved = sum(len(bot.submitted) for bot in crowd), sum(len(bot.saved) for bot in crowd)
+        bots = "1 bot" if len(crowd) == 1 else f"{len(crowd)} bots"
         self.stdout.write(
-            f"{len(crowd)} bots: {submitted} items handed in with {saved} operations, "
+            f"{bots}: {submitted} items handed in with {saved} operations, "
             f"{sum(bot.released for bot in crowd)} given back, "
             f"{sum(bot.lost for bot in crowd)} lost to others"
         )

@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 
 from accounts.actions.requests import KEPT
-from accounts.models import AnsweredRequest, Invitation, Role, User
+from accounts.actions.workspaces import end_role, give_role
+from accounts.models import AnsweredRequest, Invitation, Role, User, Workspace
 from accounts.tasks import purge_logins
 from studyapp.models import EntryLink
 from tests import workspaces
@@ -43,6 +44,18 @@ def test_an_invitation_and_a_link(owner: Client) -> None:
         assert post(owner, address, {**body, "days": 3}, address).status_code == 422
         token = first.json()["address"].rstrip("/").rpartition("/")[2]
         assert token not in str(list(AnsweredRequest.objects.values()))
+
+
+def test_who_lost_a_role_reads_no_earlier_response(owner: Client) -> None:
+    body = {"role": "viewer"}
+    assert post(owner, "workspaces/main/invitations/", body, "k").status_code == 201
+    user, workspace = User.objects.get(username="ada"), Workspace.objects.get()
+    workspaces.give(User.objects.create_user("grace"), Role.OWNER)
+    end_role(workspace=workspace, user=user, role=Role.OWNER, by=user)
+    assert post(owner, "workspaces/main/invitations/", body, "k").status_code == 404
+    give_role(workspace=workspace, user=user, role=Role.VIEWER, by=None)
+    assert post(owner, "workspaces/main/invitations/", body, "k").status_code == 403
+    assert Invitation.objects.count() == 1
 
 
 def test_responses_are_forgotten_after_a_day(owner: Client) -> None:

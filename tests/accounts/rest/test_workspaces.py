@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 
+from accounts.actions.workspaces import create_workspace, rename_workspace
 from accounts.models import Role, User, Workspace
 from tests.workspaces import give, main
 
@@ -52,3 +54,11 @@ def test_a_name_shows_something(api: Client, name: str) -> None:
     page = api.post("/people/site/create/", {"name": name, "slug": "new"})
     assert page.status_code == 422
     assert [*Workspace.objects.values_list("slug", flat=True)] == [main().slug]
+
+
+@pytest.mark.parametrize("name", [" ", "\u200b"])
+def test_every_caller_has_to_name_it_visibly(owner: User, name: str) -> None:
+    with pytest.raises(ValidationError, match="cannot be blank"):
+        create_workspace(slug="new", name=name, by=owner)
+    with pytest.raises(ValidationError, match="cannot be blank"):
+        rename_workspace(workspace=main(), name=name, by=owner)

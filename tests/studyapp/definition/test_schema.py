@@ -128,6 +128,7 @@ def test_questions_and_rules_that_fit_pictures(load):
         (("study: small", "study: Small Study"), "1: study: "),
         (("study: small", "study: 2020"), "1: study: must be text; write it in quotes: '2020'"),
         (("title: A small study\n", ""), "1: title: is missing"),
+        (("title: A small study", 'title: "\\u200b"'), "2: title: this text has no visible character"),
         (("dataset: world", "datset: world"), "3: datset: there is no such field"),
         (("  - ground_truth: true", "  - {}"), "6: conditions[2]: a condition has either"),
         (
