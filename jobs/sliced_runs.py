@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.models import User
 from foundation.errors import RunFailed
 from foundation.state_machine import Transition, find_next_status
-from jobs.models import SlicedRun
+from jobs.models import SlicedRun, SliceLease
 from jobs.queue import LOST_LIMIT, Slice, has_pending_slices, publish, workers
 from modelserver.wire.errors import BudgetSpent, ModelServerError, Unavailable
 
@@ -163,8 +163,8 @@ class RunKind(Generic[Run, Unit]):
     def sweep(self, task: Task[Any, Any], enqueue: Callable[[Run], int]) -> None:
         """Enqueue lost slices again, and fail a run that loses them repeatedly.
 
-        Slices get lost if their worker is killed by its time limit or together with the broker. A run of
-        which a slice waits or is being computed is left alone.
+        Slices get lost together with the broker. A run of which a slice waits or is being computed is left
+        alone; the slices of a dead worker come back when their leases expire.
 
         Args:
             task: The task that computes a slice.
@@ -177,7 +177,7 @@ class RunKind(Generic[Run, Unit]):
             progressed_at__range=recent
         )
         for run in running.order_by("pk"):
-            if has_pending_slices(task, run.pk, workers()):
+            if _has_lease(task, run) or has_pending_slices(task, run.pk, workers()):
                 continue
             if run.sweeps >= LOST_LIMIT:
                 self.fail_run(
@@ -190,3 +190,7 @@ class RunKind(Generic[Run, Unit]):
     def _record_sweep(self, run: Run, slices: int) -> None:
         self.model._default_manager.filter(pk=run.pk).update(sweeps=F("sweeps") + 1)
         self.log("sweep", run, None, {"run": run.pk, "slices": slices})
+
+
+def _has_lease(task: Task[Any, Any], run: SlicedRun) -> bool:
+    return SliceLease.objects.filter(task=task.name, arguments__0=run.pk).exists()

@@ -1,6 +1,7 @@
 """The sweep for lost slices: which runs it takes up, which it leaves alone, and when it gives up."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -10,6 +11,7 @@ from pytest_django.fixtures import Settings
 from config.celery import app
 from jobs import queue, sliced_runs
 from jobs.model_gateway import served_system
+from jobs.models import SliceLease
 from modelserver.serving.fake_server import FakeModelServer
 from predictions import tasks
 from predictions.actions.predictions import RUNS, start_run
@@ -93,6 +95,15 @@ def test_a_run_whose_slices_wait_or_are_computed_is_left_alone(
 ):
     busy, lost = stalled("busy"), stalled("lost")
     monkeypatch.setattr(sliced_runs, "has_pending_slices", lambda task, run_id, names: run_id == busy.pk)
+    tasks.sweep_runs()
+    assert [call[0] for call in published] == [lost.pk]  # type: ignore[index]
+
+
+def test_the_lease_of_a_slice_brings_it_back_without_a_sweep(idle: None, published: list[object]):
+    run = stalled("busy")
+    lost = stalled("lost")
+    SliceLease.objects.create(task=tasks.predict_slice.name, arguments=[run.pk, 1, 2], lease=uuid4())
+    SliceLease.objects.create(task="another task", arguments=[lost.pk], lease=uuid4())
     tasks.sweep_runs()
     assert [call[0] for call in published] == [lost.pk]  # type: ignore[index]
 
