@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User, Workspace
-from accounts.policy import Act, Roles, allows
-from accounts.queries.workspaces import workspaces_of
-from accounts.rights import Owned, refusal, roles_on
+from accounts.policy import Act, Roles, is_allowed
+from accounts.queries.workspaces import select_workspaces
+from accounts.rights import Owned, explain_refusal, find_roles
 
 # The same for what is missing and for what others own, so that addresses reveal nothing.
 NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
@@ -24,7 +24,7 @@ def require_existing(stored: Stored | None) -> Stored:
     return stored
 
 
-def user_of(request: HttpRequest) -> User:
+def require_user(request: HttpRequest) -> User:
     """Return the logged-in user of a view that requires a login."""
     assert isinstance(request.user, User)
     return request.user
@@ -37,11 +37,11 @@ def require(user: User, act: Act, owned: Owned | Workspace) -> Roles:
         Http404: The user has no role on it.
         PermissionDenied: No role of the user allows the act.
     """
-    roles = roles_on(user, owned)
+    roles = find_roles(user, owned)
     if not roles:
         raise Http404(str(NOT_THERE))
-    if not allows(roles, act):
-        raise PermissionDenied(refusal(roles, act))
+    if not is_allowed(roles, act):
+        raise PermissionDenied(explain_refusal(roles, act))
     return roles
 
 
@@ -51,7 +51,7 @@ def require_somewhere(user: User, act: Act) -> list[Workspace]:
     Raises:
         PermissionDenied: There is none.
     """
-    workspaces = list(workspaces_of(user, act))
+    workspaces = list(select_workspaces(user, act))
     if not workspaces:
         raise PermissionDenied(
             _("In no workspace do you have a role with which you may %(act)s.") % {"act": act.label}

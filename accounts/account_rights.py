@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from accounts.errors import NotAllowed
 from accounts.models import User
 from accounts.policy import Act
-from accounts.queries.people import workspaces_tied_to
-from accounts.queries.workspaces import workspaces_of
+from accounts.queries.people import find_tied_workspaces
+from accounts.queries.workspaces import select_workspaces
 
 
 def select_administrable(by: User, accounts: Sequence[User]) -> frozenset[int]:
@@ -20,8 +20,8 @@ def select_administrable(by: User, accounts: Sequence[User]) -> frozenset[int]:
     others = [account for account in accounts if account.pk != by.pk]
     if by.is_superuser:
         return frozenset(account.pk for account in others)
-    mine = {workspace.pk for workspace in workspaces_of(by, Act.WORKSPACE_MANAGE)}
-    tied = workspaces_tied_to(others)
+    mine = {workspace.pk for workspace in select_workspaces(by, Act.WORKSPACE_MANAGE)}
+    tied = find_tied_workspaces(others)
     return frozenset(
         account.pk
         for account in others

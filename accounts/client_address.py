@@ -11,7 +11,7 @@ from django.http import HttpRequest
 _WITH_PORT = re.compile(r"(?:\[(.+)\]|([\d.]+)):\d+")
 
 
-def client_address(request: HttpRequest) -> str:
+def find_client_address(request: HttpRequest) -> str:
     """Return the network address of the client, "" if it is unknown.
 
     Behind a proxy this is the last address of X-Forwarded-For, which the proxy wrote; the client may have
@@ -36,7 +36,7 @@ def _truncate_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) ->
     return str(address.ipv4_mapped or network)
 
 
-def login_name(request: HttpRequest, credentials: Mapping[str, str] | None = None) -> str:
+def read_login_name(request: HttpRequest, credentials: Mapping[str, str] | None = None) -> str:
     """Return the name of a login in lower case.
 
     The login does not tell capitals apart; if the lock-out did, each spelling would get attempts of its own.

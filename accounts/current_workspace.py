@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 
 from accounts.models import User, Workspace
-from accounts.queries.workspaces import workspaces_of
+from accounts.queries.workspaces import select_workspaces
 
 _KEY = "workspace"  # in the session
 
@@ -12,7 +12,7 @@ def load_own_workspaces(request: HttpRequest) -> list[Workspace]:
     """Return the workspaces of the person; read once per request."""
     if not hasattr(request, "own_workspaces"):
         user = request.user
-        request.own_workspaces = list(workspaces_of(user)) if isinstance(user, User) else []  # type: ignore[attr-defined]
+        request.own_workspaces = list(select_workspaces(user)) if isinstance(user, User) else []  # type: ignore[attr-defined]
     return request.own_workspaces  # type: ignore[attr-defined]
 
 

@@ -11,7 +11,7 @@ __all__ = ["InvalidToken", "decrypt", "encrypt"]
 
 def encrypt(text: str) -> str:
     """Encrypt a text with the key SECRET_KEY."""
-    return _cipher().encrypt(text.encode()).decode()
+    return _build_cipher().encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str) -> str:
@@ -20,10 +20,10 @@ def decrypt(encrypted: str) -> str:
     Raises:
         InvalidToken: Neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS has encrypted it.
     """
-    return _cipher().decrypt(encrypted).decode()
+    return _build_cipher().decrypt(encrypted).decode()
 
 
-def _cipher() -> MultiFernet:
+def _build_cipher() -> MultiFernet:
     """Return a cipher that encrypts with the first key and tries all."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = [hashlib.sha256(f"touchstone.encryption:{key}".encode()).digest() for key in keys]

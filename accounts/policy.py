@@ -89,7 +89,7 @@ class Roles:
         return (role for role in Role if role in self.workspace or role in self.shared)
 
 
-def allows(roles: Roles, act: Act) -> bool:
+def is_allowed(roles: Roles, act: Act) -> bool:
     """Return True if one of the roles allows the act."""
     return bool(
         roles.workspace & find_granting_roles(act) or roles.shared & find_granting_roles(act, shared=True)

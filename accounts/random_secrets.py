@@ -4,7 +4,7 @@ import hashlib
 import secrets
 
 
-def new_secret() -> str:
+def make_secret() -> str:
     """Return 192 random bits as 32 characters that fit into an address."""
     return secrets.token_urlsafe(24)
 

@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import NotAllowed
 from accounts.models import Role, User, Workspace
-from accounts.policy import Act, Roles, allows
-from accounts.queries.workspaces import roles_in
+from accounts.policy import Act, Roles, is_allowed
+from accounts.queries.workspaces import find_workspace_roles
 
 
 class Owned(Protocol):
@@ -21,19 +21,19 @@ class Owned(Protocol):
         """Return the roles in which the object was shared with a user."""
 
 
-def roles_on(user: User, owned: Owned | Workspace) -> Roles:
+def find_roles(user: User, owned: Owned | Workspace) -> Roles:
     """Return the roles of a user on an object or a workspace.
 
     Superusers administer accounts; they have no roles but those that they were given.
     """
     if isinstance(owned, Workspace):
-        return Roles(roles_in(user, owned.pk))
-    return Roles(roles_in(user, owned.workspace.pk), owned.shared_roles(user))
+        return Roles(find_workspace_roles(user, owned.pk))
+    return Roles(find_workspace_roles(user, owned.workspace.pk), owned.shared_roles(user))
 
 
 def can(user: User, act: Act, owned: Owned | Workspace) -> bool:
     """Return True if the user may do this with the object."""
-    return allows(roles_on(user, owned), act)
+    return is_allowed(find_roles(user, owned), act)
 
 
 def check(user: User, act: Act, owned: Owned | Workspace) -> Roles:
@@ -42,13 +42,13 @@ def check(user: User, act: Act, owned: Owned | Workspace) -> Roles:
     Raises:
         NotAllowed: No role of the user allows it.
     """
-    roles = roles_on(user, owned)
-    if not allows(roles, act):
-        raise NotAllowed(refusal(roles, act))
+    roles = find_roles(user, owned)
+    if not is_allowed(roles, act):
+        raise NotAllowed(explain_refusal(roles, act))
     return roles
 
 
-def refusal(roles: Roles, act: Act) -> str:
+def explain_refusal(roles: Roles, act: Act) -> str:
     """Return the sentence for a person whose roles do not allow an act."""
     if not roles:
         return _("You have no role here.")

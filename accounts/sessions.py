@@ -13,14 +13,15 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
-from foundation.database.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, make_slot
 
 _LIVE = Prepared(
     lambda: Session.objects.filter(
-        session_key=slot("key", Session, "session_key"), expire_date__gt=slot("now", Session, "expire_date")
+        session_key=make_slot("key", Session, "session_key"),
+        expire_date__gt=make_slot("now", Session, "expire_date"),
     )
 )
-_USER = Prepared(lambda: User.objects.filter(pk=slot("user", User)))
+_USER = Prepared(lambda: User.objects.filter(pk=make_slot("user", User)))
 
 
 class SessionStore(RowSessionStore):

@@ -53,7 +53,7 @@ class Sharing(Protocol):
     INVITES: Act | None
     OBJECTS: QuerySet[Any]
 
-    def shares(
+    def list_shares(
         self, *, workspace: Workspace | None = None, users: Collection[User] | None = None
     ) -> Iterable[tuple[Shareable, User, Role]]:
         """Return who has which role on which object.
@@ -81,7 +81,7 @@ class Share(NamedTuple):
     @property
     def kind_label(self) -> str:
         """The kind of the object, as pages name it."""
-        return kind_label(self.kind)
+        return label_kind(self.kind)
 
 
 def load_sharing_module(kind: str) -> Sharing:
@@ -93,18 +93,20 @@ def load_sharing_module(kind: str) -> Sharing:
     return cast(Sharing, import_module(settings.SHAREABLE[kind]))
 
 
-def shares(*, workspace: Workspace | None = None, users: Collection[User] | None = None) -> Iterator[Share]:
+def list_shares(
+    *, workspace: Workspace | None = None, users: Collection[User] | None = None
+) -> Iterator[Share]:
     """Yield the shares of every kind, in a workspace or of some users."""
     for kind in settings.SHAREABLE:
-        for shared, user, role in load_sharing_module(kind).shares(workspace=workspace, users=users):
+        for shared, user, role in load_sharing_module(kind).list_shares(workspace=workspace, users=users):
             yield Share(kind, shared, user, role)
 
 
-def kind_label(kind: str) -> str:
+def label_kind(kind: str) -> str:
     """Return the label of a kind; an unknown kind is its own label."""
     return str(_KIND_LABELS.get(kind, kind))
 
 
-def kind_choices() -> list[tuple[str, str]]:
+def list_kind_choices() -> list[tuple[str, str]]:
     """Return the kinds with their labels."""
-    return [(kind, kind_label(kind)) for kind in settings.SHAREABLE]
+    return [(kind, label_kind(kind)) for kind in settings.SHAREABLE]

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 
 from accounts.actions.tokens import note_use
 from accounts.models import ApiToken, Scope, User
-from accounts.queries.tokens import token_with
+from accounts.queries.tokens import find_token
 
 _RISING = list(Scope)  # each scope includes those before it
 
@@ -56,7 +56,7 @@ class BearerToken(BaseAuthentication):
 
 
 def _find_valid_token(key: str) -> ApiToken:
-    token, now = token_with(key), timezone.now()
+    token, now = find_token(key), timezone.now()
     if token is None:
         raise AuthenticationFailed(_("This is not a valid API token."))
     if token.revoked_at is not None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from cyclopts import App
 
 from . import __version__
-from .io.command_line import command_line, run
+from .io.command_line import build_command_line, run
 from .io.errors import AnalysisError
 
 # Name, module and function, and help of each command. A module is imported when its command runs, because
@@ -66,7 +66,9 @@ GROUPS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     gc.set_threshold(50_000)  # of 700: among modules, looking for garbage takes a sixth of the start
-    app = command_line(f"python -m {__package__}", "Statistics and reports from plain files.", __version__)
+    app = build_command_line(
+        f"python -m {__package__}", "Statistics and reports from plain files.", __version__
+    )
     add_commands(app)
     return run(app, arguments, (AnalysisError,))
 
@@ -83,7 +85,7 @@ def add_commands(app: App, group: str | None = None) -> None:
         app.command(f"{modules}.{function}", name=name, help=text, group=group)
     app.command(f"{modules}.interim:print_boundaries", name="looks", show=False)  # the name until 0.1
     for command, description, members in GROUPS:
-        kinds = command_line(command, description, __version__)
+        kinds = build_command_line(command, description, __version__)
         for name, function, text in members:
             kinds.command(f"{modules}.{function}", name=name, help=text)
         if group:

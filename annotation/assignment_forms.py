@@ -10,7 +10,7 @@ from annotation.actions.batches import MOST_ITEMS, BatchPlan
 from annotation.models import Item, Membership, Project
 from annotation.policies import may
 from annotation.queries.items import find_ordinary_items
-from annotation.queries.members import member_named
+from annotation.queries.members import find_member
 from foundation.pages.filled_fields import FilledField
 
 
@@ -26,7 +26,7 @@ class _ForAnnotator(forms.Form):
     def clean_username(self) -> Membership:
         """Return the person of that name, who may annotate in the project."""
         name = self.cleaned_data["username"]
-        member = member_named(self._project, name)
+        member = find_member(self._project, name)
         if member is None or not may(member, Act.ANNOTATE):
             raise forms.ValidationError(
                 _("%(name)s may not annotate in this project. Add them as a member first."),

@@ -43,12 +43,12 @@ from annotation.schemas import (
 )
 
 
-def letters(number: int) -> list[str]:
+def list_letters(number: int) -> list[str]:
     """Return the letters A, B, … Z, A2, B2 and so on."""
     return [ascii_uppercase[n % 26] + (str(n // 26 + 1) if n >= 26 else "") for n in range(number)]
 
 
-def agreement_item(
+def build_agreement_item(
     name: str,
     program: Program,
     documents: Mapping[str, Document],
@@ -62,13 +62,13 @@ def agreement_item(
     if isinstance(program, LabelProgram):
         return _build_labelled_item(name, program, documents, tokens)
     nodes = nodes_of(program)
-    units = _units(documents, tokens)
+    units = _split_units(documents, tokens)
     objects: dict[str, dict[int, list[Any]]] = {}
     values: dict[str, dict[int, Any]] = {}
     for who, document in documents.items():
         shapes = resolve_references(document, program)
         objects[who] = {
-            node.index: [_extent(shape, units) for shape in shapes[node.index]]
+            node.index: [_compute_extent(shape, units) for shape in shapes[node.index]]
             for node in nodes
             if node.index in shapes
         }
@@ -86,7 +86,7 @@ def agreement_item(
 def _build_labelled_item(
     name: str, program: LabelProgram, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]
 ) -> gold_agreement.Item:
-    units = _units(documents, tokens)
+    units = _split_units(documents, tokens)
     asked = [
         (index, layer, label)
         for index, layer in enumerate(program.task.layers, start=1)
@@ -109,7 +109,7 @@ def _build_labelled_item(
                 marks = [
                     each for each in given.objects if isinstance(each, Box | Span) and each.label == label
                 ]
-                objects[who][node_index] = [_extent(mark, units) for mark in marks]
+                objects[who][node_index] = [_compute_extent(mark, units) for mark in marks]
             elif label is not None:
                 values[who][node_index] = label in answers
             elif answers:
@@ -117,7 +117,7 @@ def _build_labelled_item(
     return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
 
 
-def relation_item(
+def build_relation_item(
     name: str, program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> gold_agreement.Item | None:
     """Return an item with a node per label of relations, or None without any.
@@ -127,7 +127,7 @@ def relation_item(
     """
     if not isinstance(program, LabelProgram) or all(node.role != "relate" for node in program.nodes):
         return None
-    compared = {step.node: step for step in steps(program, documents, tokens)}
+    compared = {step.node: step for step in build_steps(program, documents, tokens)}
     clusters, number = _number_clusters([compared[index] for index in program.marks])
     marks = len(clusters)
     nodes: list[gold_agreement.Node] = []
@@ -141,13 +141,13 @@ def relation_item(
                     continue
                 related = [each for each in own.objects if isinstance(each, Relation) and each.label == label]
                 ends = [(number[who, each.ends[0]], number[who, each.ends[1]]) for each in related]
-                units = {_unit(*pair, marks, directed=layer.directed) for pair in ends}
+                units = {_number_pair(*pair, marks, directed=layer.directed) for pair in ends}
                 objects[who][node_index] = [(unit, unit + 1) for unit in sorted(units)]
     pairs = marks * (marks - 1)
     return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=objects, tokens=pairs)
 
 
-def question_items(
+def build_question_items(
     name: str, program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> list[gold_agreement.Item]:
     """Return an item for each mark, with a node per label and rating.
@@ -160,7 +160,7 @@ def question_items(
         _build_answered_item(
             f"{name}/{step.node}/{number}", program.task.layers[step.node - 1], step, cluster
         )
-        for step in steps(program, documents, tokens)
+        for step in build_steps(program, documents, tokens)
         for number, cluster in enumerate(step.clusters)
         if step.node in program.marks and program.task.layers[step.node - 1].questions
     ]
@@ -186,7 +186,7 @@ def _build_answered_item(
     return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=nothing, values=values)
 
 
-def _unit(first: int, second: int, marks: int, *, directed: bool) -> int:
+def _number_pair(first: int, second: int, marks: int, *, directed: bool) -> int:
     """Number the pairs of different marks."""
     low, high = sorted((first, second))
     if not directed:
@@ -197,19 +197,19 @@ def _unit(first: int, second: int, marks: int, *, directed: bool) -> int:
 METRIC: dict[Kind, str] = {"boxes": "f1_50", "spans": "token_f1"}
 
 
-def likeness(
+def measure_likeness(
     program: Program, reference: Document, given: Document, tokens: Sequence[tuple[int, int]], kind: Kind
 ) -> float | None:
     """Return the agreement of a document with a reference, from 0 to 1.
 
     It is the mean of the F1 of the marks, the score of each answer, and the mean score of the answers about
     marks that both have. Boxes match above an overlap of 0.5 and spans are scored by tokens; see
-    `_answer_score` for answers. Written texts do not count.
+    `_score_answer` for answers. Written texts do not count.
 
     Returns:
         None if neither document has a mark or an answer.
     """
-    compared = agreement_item("", program, {"reference": reference, "given": given}, tokens=tokens)
+    compared = build_agreement_item("", program, {"reference": reference, "given": given}, tokens=tokens)
     drawn = gold_agreement.agreement([compared], kind).groups.get(gold_agreement.DRAWN, {})
     marks = drawn[METRIC[kind]].value if drawn else None
     scores = [] if marks is None else [marks]
@@ -218,22 +218,27 @@ def likeness(
             score
             for index, layer in enumerate(program.task.layers, start=1)
             if layer.type in ("choice", "choices", "rating")
-            and (score := _answer_score(layer, _values(reference, index), _values(given, index))) is not None
+            and (
+                score := _score_answer(
+                    layer, _collect_values(reference, index), _collect_values(given, index)
+                )
+            )
+            is not None
         ]
-        related = relation_item("", program, {"reference": reference, "given": given}, tokens)
-        scores += [] if related is None else _relation_scores(related)
-        about = _question_scores(program, reference, given, tokens)
+        related = build_relation_item("", program, {"reference": reference, "given": given}, tokens)
+        scores += [] if related is None else _score_relations(related)
+        about = _score_questions(program, reference, given, tokens)
         scores += [sum(about) / len(about)] if about else []
     return sum(scores) / len(scores) if scores else None
 
 
-def _relation_scores(item: gold_agreement.Item) -> list[float]:
+def _score_relations(item: gold_agreement.Item) -> list[float]:
     drawn = gold_agreement.agreement([item], "spans").groups.get(gold_agreement.DRAWN, {})
     value = drawn["exact_f1"].value if drawn else None
     return [] if value is None else [value]
 
 
-def _question_scores(
+def _score_questions(
     program: LabelProgram, reference: Document, given: Document, tokens: Sequence[tuple[int, int]]
 ) -> list[float]:
     """Return the scores of the answers about each mark that both have."""
@@ -242,22 +247,22 @@ def _question_scores(
     both = {"reference": reference, "given": given}
     return [
         score
-        for step in steps(program, both, tokens)
+        for step in build_steps(program, both, tokens)
         if step.node in program.marks
         for cluster in step.clusters
         if len(cluster.members) == 2
         for question in program.task.layers[step.node - 1].questions
         if question.type != "text" and (answers_by := step.answers(cluster).get(question.name))
-        if (score := _answer_score(question, *(set(answers_by.get(who, ())) for who in both))) is not None
+        if (score := _score_answer(question, *(set(answers_by.get(who, ())) for who in both))) is not None
     ]
 
 
-def _values(document: Document, index: int) -> set[str | int]:
+def _collect_values(document: Document, index: int) -> set[str | int]:
     layer = document.layers.get(index, Layer())
     return {each.value for each in layer.objects if isinstance(each, Answer)}
 
 
-def _answer_score(layer: Question, reference: set[str | int], given: set[str | int]) -> float | None:
+def _score_answer(layer: Question, reference: set[str | int], given: set[str | int]) -> float | None:
     """Score an answer: 1 if it is that of the reference, else 0.
 
     Several choices score the F1 of the two sets, and a rating loses its distance as a share of the scale.
@@ -271,7 +276,9 @@ def _answer_score(layer: Question, reference: set[str | int], given: set[str | i
     return 2 * len(reference & given) / (len(reference) + len(given))
 
 
-def _units(documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+def _split_units(
+    documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]
+) -> Sequence[tuple[int, int]]:
     """Return the tokens, as characters where a span begins or ends within."""
     layers = [layer for document in documents.values() for layer in document.layers.values()]
     return split_tokens(
@@ -279,14 +286,14 @@ def _units(documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]])
     )
 
 
-def _extent(shape: Box | Span, units: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+def _compute_extent(shape: Box | Span, units: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
     if isinstance(shape, Span):
         return units_between(shape.span, units)
-    outline = outline_of(shape)
+    outline = compute_outline(shape)
     return (shape.image, shape.box, outline) if outline else (shape.image, shape.box)
 
 
-def outline_of(shape: Box) -> Outline:
+def compute_outline(shape: Box) -> Outline:
     """Return the corners of a mark that is no box, or its one point."""
     if isinstance(shape, Polygon):
         return shape.polygon
@@ -322,7 +329,7 @@ class Step:
         if agreed := self.find_agreed_answers(cluster):
             label["answers"] = agreed
         if not passage:
-            return {**_shape_at(member, *cluster.median[:3]), **label}
+            return {**_build_shape(member, *cluster.median[:3]), **label}
         first, beyond = cluster.median
         span = self.units[first][0], self.units[beyond - 1][1]
         return {"span": span, "tokens": units_between(span, tokens), "quote": passage[slice(*span)], **label}
@@ -373,7 +380,7 @@ class Step:
         )
 
 
-def _shape_at(member: Object, image: int, box: Any, outline: Outline = ()) -> dict[str, Any]:
+def _build_shape(member: Object, image: int, box: Any, outline: Outline = ()) -> dict[str, Any]:
     """Return the place of a mark like one, as a document holds it."""
     if isinstance(member, Polygon):
         return {"image": image, "box": box, "polygon": outline}
@@ -382,11 +389,11 @@ def _shape_at(member: Object, image: int, box: Any, outline: Outline = ()) -> di
     return {"image": image, "box": box} | ({"shape": member.shape} if isinstance(member, Ellipse) else {})
 
 
-def steps(
+def build_steps(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> list[Step]:
     """Return the steps that people annotate, bottom-up."""
-    units = _units(documents, tokens)
+    units = _split_units(documents, tokens)
     shapes = {who: resolve_references(document, program) for who, document in documents.items()}
     result: dict[int, Step] = {}
     asked = [index for index in program.walk if program.nodes[index].role != "compute"]
@@ -396,14 +403,14 @@ def steps(
         layers = {who: document.layers.get(index, Layer()) for who, document in documents.items()}
         if isinstance(program, LabelProgram) and program.nodes[index].role == "relate":
             directed = program.task.layers[index - 1].directed
-            clusters = _relation_clusters(layers, [result[node] for node in program.marks], directed)
+            clusters = _cluster_relations(layers, [result[node] for node in program.marks], directed)
         else:
-            clusters = _clusters(layers, objects, units, program.kind)
+            clusters = _cluster_marks(layers, objects, units, program.kind)
         result[index] = Step(node=index, layers=layers, objects=objects, clusters=clusters, units=units)
     return [result[index] for index in asked]
 
 
-def disagreement(
+def measure_disagreement(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> float | None:
     """Return how far several people's annotations of an item part, 0 to 1.
@@ -422,7 +429,9 @@ def disagreement(
     if rejecting:
         return float(rejecting < len(documents))
     written = _find_text_nodes(program)
-    parts = [_parting(step) for step in steps(program, documents, tokens) if step.node not in written]
+    parts = [
+        _average_misses(step) for step in build_steps(program, documents, tokens) if step.node not in written
+    ]
     return sum(parts) / len(parts) if parts else 0.0
 
 
@@ -433,13 +442,13 @@ def _find_text_nodes(program: Program) -> set[int]:
     return {index for index, layer in enumerate(program.task.layers, start=1) if layer.type == "text"}
 
 
-def _parting(step: Step) -> float:
+def _average_misses(step: Step) -> float:
     others = len(step.layers) - 1
     missed = [1 - (len(step.variants(cluster)[0].members) - 1) / others for cluster in step.clusters]
     return sum(missed) / len(missed) if missed else 0.0
 
 
-def _clusters(
+def _cluster_marks(
     layers: Mapping[str, Layer],
     objects: Mapping[str, Sequence[Box | Span]],
     units: Sequence[tuple[int, int]],
@@ -458,7 +467,8 @@ def _clusters(
             for who, several in objects.items()
         }
         extents = {
-            who: [_extent(objects[who][index], units) for index in several] for who, several in own.items()
+            who: [_compute_extent(objects[who][index], units) for index in several]
+            for who, several in own.items()
         }
         for cluster in box_clusters(extents) if kind == "boxes" else span_clusters(extents):
             members = {who: own[who][index] for who, index in cluster.members.items()}
@@ -481,7 +491,7 @@ def _number_clusters(
     }
 
 
-def _relation_clusters(
+def _cluster_relations(
     layers: Mapping[str, Layer], marks: Sequence[Step], directed: bool
 ) -> list[Cluster[Any]]:
     """Return relations of one label between the same clusters of marks.
@@ -501,7 +511,7 @@ def _relation_clusters(
     return [Cluster[Any](members, medians[key]) for key, members in groups.items()]
 
 
-def draft(
+def build_draft(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]], passage: str
 ) -> Document:
     """Return the document that an adjudication starts from.
@@ -511,7 +521,7 @@ def draft(
     """
     layers: dict[int, Layer] = {}
     origin: dict[tuple[str, str], str] = {}  # (person, id of their object) to the id in the draft
-    compared = steps(program, documents, tokens)
+    compared = build_steps(program, documents, tokens)
     for step in sorted(compared, key=lambda step: program.nodes[step.node].role == "relate"):
         role = program.nodes[step.node].role
         kept: list[Object] = []

@@ -20,12 +20,12 @@ def execute_document(document: Document, program: Program) -> Execution:
         return Execution(values=unknown, runs=((),) * len(program.nodes), objects=unknown)
     shapes = resolve_references(document, program)
     drawn = {shape.id: shape for objects in shapes.values() for shape in objects}
-    outputs = {node: [_executable(shape, drawn) for shape in objects] for node, objects in shapes.items()}
+    outputs = {node: [_convert_shape(shape, drawn) for shape in objects] for node, objects in shapes.items()}
     values = {node: layer.value for node, layer in document.layers.items() if layer.value is not None}
     return run(program, outputs, values)
 
 
-def _executable(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox | FoundSpan:
+def _convert_shape(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox | FoundSpan:
     """Return an object as the executor takes it."""
     if isinstance(shape, Box):
         return FoundBox(shape.image, shape.box)
@@ -71,7 +71,7 @@ def open_nodes(document: Document, program: Program) -> list[int]:
     """
     if document.problem is not None:
         return []
-    hidden = hidden_nodes(document, program)
+    hidden = find_hidden_nodes(document, program)
     return [
         index
         for index in program.walk
@@ -95,7 +95,7 @@ def _is_asked(program: Program, node: Node) -> bool:
     return node.role != "compute" if layer is None else layer.required
 
 
-def hidden_nodes(document: Document, program: Program) -> set[int]:
+def find_hidden_nodes(document: Document, program: Program) -> set[int]:
     """Return the layers of a plain task whose conditions do not hold.
 
     A hidden choice counts as unanswered.
@@ -112,7 +112,7 @@ def drop_hidden_parts(document: Document, program: Program) -> Document:
     """Return the document without layers and answers that are hidden now."""
     if not isinstance(program, LabelProgram):
         return document
-    hidden = hidden_nodes(document, program)
+    hidden = find_hidden_nodes(document, program)
     layers = {
         index: _drop_hidden_answers(layer, program.layer(index))
         for index, layer in document.layers.items()

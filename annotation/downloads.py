@@ -9,11 +9,11 @@ from pydantic import Field
 
 from accounts.actions import audit
 from annotation.formats import registry
-from annotation.imports import project_of
+from annotation.imports import find_project
 from annotation.queries.export import write_items
 from foundation.frozen_model import FrozenModel
 from foundation.imports.import_fields import Text
-from jobs.actions.jobs import JobResult, Report, new_file
+from jobs.actions.jobs import JobResult, Report, allocate_file
 from jobs.models import Job
 
 FORMATS = registry.WRITER_NAMES
@@ -43,13 +43,15 @@ def export_annotations(job: Job, report: Report) -> JobResult:
         Conflict: The format cannot hold the items.
     """
     options = ExportOptions.model_validate(job.options)
-    project = project_of(job, options.project)
+    project = find_project(job, options.project)
     suffix = SUFFIXES.get(options.format, ".json")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / (project.slug if options.format in registry.FOLDERS else f"items{suffix}")
         counts = write_items(project, options.format, target, gold_only=options.gold_only, on_progress=report)
         file = (
-            _zip_folder(target) if target.is_dir() else Path(shutil.move(target, new_file(f"items{suffix}")))
+            _zip_folder(target)
+            if target.is_dir()
+            else Path(shutil.move(target, allocate_file(f"items{suffix}")))
         )
     audit.record_export(by=job.created_by, subject=project, kind=options.format)
     name = f"{project.slug}-{options.format}{file.suffix}"
@@ -58,6 +60,6 @@ def export_annotations(job: Job, report: Report) -> JobResult:
 
 
 def _zip_folder(folder: Path) -> Path:
-    path = new_file("items.zip")
+    path = allocate_file("items.zip")
     shutil.make_archive(str(path.with_suffix("")), "zip", folder)
     return path

@@ -12,12 +12,12 @@ from accounts.models import User, Workspace
 from accounts.shareable import load_sharing_module
 from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
-from annotation.formats.checks import program_of_text
+from annotation.formats.checks import parse_program_text
 from annotation.labels import TEMPLATES, LabelTask, read_label_task
 from annotation.models import Guideline, Item, Membership, Order, Project, Role
-from annotation.parsed_items import kind_of, task_of
+from annotation.parsed_items import get_kind, parse_task
 from annotation.queries.items import STATES
-from annotation.suggestions import Fit, default_fit
+from annotation.suggestions import Fit, choose_default_fit
 from foundation.imports.hub_forms import FIELDS, HubFields
 from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translate_error
@@ -39,7 +39,7 @@ TASKS = {
 }
 
 
-def template_layers(name: str) -> list[dict[str, Any]]:
+def build_template_layers(name: str) -> list[dict[str, Any]]:
     """Return the layers of a template, named in the language of the page."""
     return [_translate_layer(layer) for layer in TEMPLATES[name]]
 
@@ -92,7 +92,7 @@ class ProjectForm(forms.ModelForm):
         if task == PROGRAM:
             return None
         if not text.strip() and task in TEMPLATES:
-            return LabelTask.model_validate({"layers": template_layers(task)})
+            return LabelTask.model_validate({"layers": build_template_layers(task)})
         try:
             return read_label_task(text)
         except ValueError as error:
@@ -258,7 +258,7 @@ class ReaderForm(forms.Form):
     def __init__(self, *args: Any, project: Project, served: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["system"].choices = [(name, name) for name in served]  # type: ignore[attr-defined]
-        default, fits = default_fit(task_of(project)), _list_fits(project)
+        default, fits = choose_default_fit(parse_task(project)), _list_fits(project)
         if len(fits) == 1:
             del self.fields["marks"]
             return
@@ -270,7 +270,7 @@ class ReaderForm(forms.Form):
 def _list_fits(project: Project) -> list[tuple[Fit, Any]]:
     """Return the uses of a reader's answers in a project, with their labels."""
     sources = (("answer", _("the answer")), ("facts", _("the facts")))
-    task = task_of(project)
+    task = parse_task(project)
     if task is None:
         return [(Fit(marks=source), name) for source, name in sources]  # type: ignore[arg-type]
     targets = [
@@ -302,9 +302,9 @@ class GuidelineForm(forms.ModelForm):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        task = task_of(project)
+        task = parse_task(project)
         asked = (
-            [name for name, module in MODULES[kind_of(project)].items() if module.role != "compute"]
+            [name for name, module in MODULES[get_kind(project)].items() if module.role != "compute"]
             if task is None
             else [layer.name for layer in task.layers]
         )
@@ -501,7 +501,7 @@ class ItemForm(forms.Form):
         shown = answer if isinstance(answer, str) else json.dumps(answer)
         initial = {"text": item.text, "program": item.program, "answer": shown}
         super().__init__(data, initial=initial)
-        self._kind = kind_of(item.project)
+        self._kind = get_kind(item.project)
         if item.project.labels:  # every item has the task of its project, and none has an expected answer
             self._task = {"program": item.program, "answer": item.answer}
             del self.fields["program"], self.fields["answer"]
@@ -514,7 +514,7 @@ class ItemForm(forms.Form):
     def clean_program(self) -> str:
         """Return the program as the site writes it."""
         try:
-            return str(program_of_text(self.cleaned_data["program"], self._kind))
+            return str(parse_program_text(self.cleaned_data["program"], self._kind))
         except ProgramError as error:
             raise forms.ValidationError(translate_error(error)) from error
 

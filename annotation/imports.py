@@ -14,10 +14,10 @@ from annotation.actions.data import bring_images, import_items
 from annotation.errors import NotFound
 from annotation.formats import registry
 from annotation.formats.source import Source
-from annotation.formats.uploads import pictures_of, source_of
+from annotation.formats.uploads import find_image_folder, prepare_source
 from annotation.labels import is_label_text
 from annotation.models import Item, Project
-from annotation.parsed_items import kind_of, task_of
+from annotation.parsed_items import get_kind, parse_task
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.frozen_model import FrozenModel
@@ -69,11 +69,11 @@ def import_items_file(job: Job, report: Report) -> JobResult:
         Refused: The file has mistakes; names file, line and field of each. Nothing is stored.
     """
     options = ImportOptions.model_validate(job.options)
-    project = project_of(job, options.project)
+    project = find_project(job, options.project)
     return import_upload(job, _Import(job, report, project, options))
 
 
-def project_of(job: Job, pk: int) -> Project:
+def find_project(job: Job, pk: int) -> Project:
     """Return the project of a job.
 
     Raises:
@@ -112,12 +112,12 @@ class _Import:
         size = (upload if source.path.is_dir() else source.path).stat().st_size
         # Texts and images without labels take the task of the project in any case.
         from_file = options.labels_from_file and options.format != "plain"
-        task = None if from_file else task_of(self.project)
+        task = None if from_file else parse_task(self.project)
         source = dataclasses.replace(
             source,
             task=task.text if task else "",
             plain=from_file,
-            kind=kind_of(self.project),
+            kind=get_kind(self.project),
             on_progress=lambda at: self._note(at, size),
         )
         first = FirstRows(self._report_progress(registry.read(options.format, source), size), _build_preview)
@@ -133,13 +133,13 @@ class _Import:
     def _source(self, upload: Path, folder: Path, findings: Findings) -> Source:
         if self.options.hub:
             return Source(path=fetch_upload(upload, folder, self.report), findings=findings)
-        return source_of(self.options.format, upload, folder, findings=findings, on_progress=self.report)
+        return prepare_source(self.options.format, upload, folder, findings=findings, on_progress=self.report)
 
     def _images(self, upload: Path, folder: Path, findings: Findings) -> Path:
         if not is_zip(upload):
             raise BadFile(upload, say("is not a zip file; put the images into one"))
         files = unpack(upload, folder, on_progress=self.report, on_error=findings.on_error)
-        images = pictures_of(files, folder)
+        images = find_image_folder(files, folder)
         if images is None:
             raise BadFile(upload, say("holds no images; add them"))
         return images.root

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from annotation.labels import LabelLayer, LabelTask, MarkQuestion, Question, sentence_of
+from annotation.labels import LabelLayer, LabelTask, MarkQuestion, Question, describe_mistake
 from annotation.schemas import ItemRecord, Position
 from foundation.frozen_model import FrozenModel
 from foundation.messages import field_error
@@ -67,7 +67,7 @@ def relabel_task(task: LabelTask, change: LabelChange) -> LabelTask:
     try:
         return LabelTask.model_validate({"layers": layers})
     except ValidationError as error:
-        raise ValueError(sentence_of(error)) from error
+        raise ValueError(describe_mistake(error)) from error
 
 
 def _relabel_layer(layer: LabelLayer, change: LabelChange) -> LabelLayer:
@@ -131,7 +131,7 @@ def relabel_objects(
     for each in objects:
         after, used = _relabel_object(each, change)
         uses += used
-        key = _key(after, directed=directed)
+        key = _build_key(after, directed=directed)
         if key is None or key not in seen:
             changed.append(after)
         if key is not None:
@@ -153,7 +153,7 @@ def _relabel_object(given: Mapping[str, Any], change: LabelChange) -> tuple[Json
     return dict(given), 0
 
 
-def _key(given: Mapping[str, Any], *, directed: bool) -> tuple[object, ...] | None:
+def _build_key(given: Mapping[str, Any], *, directed: bool) -> tuple[object, ...] | None:
     """Return what a layer has once: an answer or a relation; None for marks."""
     if "value" in given:
         return ("value", given["value"])

@@ -19,7 +19,15 @@ from analysis.programs import Kind, Node, Program, ProgramError, Role
 from foundation.frozen_model import FrozenModel
 from foundation.imports.bounded_yaml import YamlError, find_repeated_keys, read_yaml
 from foundation.imports.import_fields import describe_value, format_first_error
-from foundation.messages import Message, field_error, message_of, prefix_field, say, split_field, value_error
+from foundation.messages import (
+    Message,
+    extract_message,
+    field_error,
+    prefix_field,
+    say,
+    split_field,
+    value_error,
+)
 
 LayerType = Literal[
     "spans", "boxes", "polygons", "ellipses", "points", "relations", "choice", "choices", "text", "rating"
@@ -93,7 +101,7 @@ def nest_labels(parents: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     return tuple({"name": name, "parent": parent} for name, parent in labels.items())
 
 
-def _brief_label(label: Label) -> str | dict[str, str]:
+def _abbreviate_label(label: Label) -> str | dict[str, str]:
     return {"name": label.name, "parent": label.parent} if label.parent else label.name
 
 
@@ -202,7 +210,7 @@ class Question(FrozenModel):
         """The question without colours, keys and hint."""
         return (
             {"type": self.type, "name": self.name}
-            | ({"labels": [_brief_label(label) for label in self.labels]} if self.labels else {})
+            | ({"labels": [_abbreviate_label(label) for label in self.labels]} if self.labels else {})
             | ({} if self.required else {"required": False})
             | ({"lowest": self.lowest, "highest": self.highest} if self.type == "rating" else {})
         )
@@ -458,7 +466,7 @@ def is_label_text(program: str) -> bool:
     return program.startswith("{")
 
 
-def _role(layer: LabelLayer) -> Role:
+def _find_role(layer: LabelLayer) -> Role:
     if layer.type == "relations":
         return "relate"
     return "draw" if layer.type in MARKS else "answer"
@@ -473,7 +481,7 @@ def label_program(text: str, kind: Kind) -> LabelProgram:
     try:
         task = LabelTask.model_validate_json(text)
     except ValidationError as error:
-        raise LabelError(sentence_of(error), text) from error
+        raise LabelError(describe_mistake(error), text) from error
     if task.kind not in (None, kind):
         raise LabelError(
             say("layers: the task marks %(kind)s, and the project %(other)s", kind=task.kind, other=kind),
@@ -481,7 +489,7 @@ def label_program(text: str, kind: Kind) -> LabelProgram:
         )
     root = Node(0, ROOT, None, tuple(range(1, len(task.layers) + 1)), None, 0, "answers", "compute")
     layers = (
-        Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers", _role(layer))
+        Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers", _find_role(layer))
         for index, layer in enumerate(task.layers, start=1)
     )  # fmt: skip
     return LabelProgram(kind, (root, *layers), task)
@@ -505,7 +513,7 @@ def read_label_task(text: str) -> LabelTask:
     try:
         return LabelTask.model_validate(given)
     except ValidationError as error:
-        raise ValueError(sentence_of(error)) from error
+        raise ValueError(describe_mistake(error)) from error
 
 
 def label_yaml(task: LabelTask) -> str:
@@ -556,7 +564,7 @@ def can_extend(before: str, after: str) -> bool:
     return True
 
 
-def sentence_of(error: ValidationError) -> str:
+def describe_mistake(error: ValidationError) -> str:
     """Return the first mistake; a check of several fields names its own."""
     first = error.errors(include_url=False)[0]
     unquoted = first["type"] == "string_type" and isinstance(first["input"], _SCALAR)
@@ -569,7 +577,7 @@ def sentence_of(error: ValidationError) -> str:
         given = first["input"]
         value = str(given) if isinstance(given, date) else describe_value(given)
         return prefix_field(where, say("must be text; found %(value)s; put it in quotes", value=value))
-    message = message_of(first["ctx"]["error"])
+    message = extract_message(first["ctx"]["error"])
     field, problem = split_field(message) if isinstance(message, Message) else ("", message)
     full = ".".join(part for part in (where, field) if part)
     return prefix_field(full, problem) if full else problem

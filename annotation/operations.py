@@ -112,13 +112,13 @@ def apply(
     problem = edit.problem if "problem" in edit.model_fields_set else document.problem
     _check_problem(problem, program)
     after = Document(layers={node: layers[node] for node in sorted(layers)}, problem=problem)
-    return after, _inverse(before, layers, edit, document.problem)
+    return after, _build_inverse(before, layers, edit, document.problem)
 
 
 def _apply_change(
     layers: dict[int, Layer], change: Change, program: Program, subject: Subject, prefix: str
 ) -> None:
-    node = _node(change.node, program, prefix)
+    node = _find_node(change.node, program, prefix)
     layer = layers.get(change.node, Layer())
     objects = {each.id: each for each in layer.objects}
     for name in change.remove:
@@ -154,7 +154,7 @@ def _check_problem(problem: Problem | None, program: Program) -> None:
         raise bad_edit("problem.node", "the program has no step %(node)s", node=problem.node)
 
 
-def _node(index: int, program: Program, prefix: str) -> Node:
+def _find_node(index: int, program: Program, prefix: str) -> Node:
     if index >= len(program.nodes):
         raise bad_edit(f"{prefix}node", "the program has no step %(index)s", index=index)
     if program.representative[index] != index:
@@ -279,7 +279,7 @@ def _check_relation(shape: Object, node: Node, layer: LabelLayer | None, field: 
         raise _build_label_error(shape.label, layer, f"{field}.label")
 
 
-def relation_key(relation: Relation, layer: LabelLayer) -> tuple[str, ...]:
+def build_relation_key(relation: Relation, layer: LabelLayer) -> tuple[str, ...]:
     """Return what two relations have in common if they are the same."""
     return (relation.label, *(relation.ends if layer.directed else sorted(relation.ends)))
 
@@ -288,7 +288,7 @@ def _check_relations(objects: Iterable[Object], layer: LabelLayer | None, field:
     """Check that a layer has each relation once."""
     if layer is None or layer.type != "relations":
         return
-    keys = [relation_key(each, layer) for each in objects if isinstance(each, Relation)]
+    keys = [build_relation_key(each, layer) for each in objects if isinstance(each, Relation)]
     if len(set(keys)) < len(keys):
         raise bad_edit(field, "“%(layer)s” has a relation twice", layer=layer.name)
 
@@ -336,11 +336,11 @@ def drop_hanging_references(layers: dict[int, Layer], program: Program) -> None:
         layer = layers.get(index)
         if layer is None or not layer.objects:
             continue
-        below = _ids_below(layers, program, index)
+        below = _collect_ids_below(layers, program, index)
         kept: list[Object] = []
         for each in layer.objects:
             if isinstance(each, Chosen | Relation):
-                if below.issuperset(_references(each)):
+                if below.issuperset(_list_references(each)):
                     kept.append(each)
             elif set(each.links) <= below:
                 kept.append(each)
@@ -355,9 +355,9 @@ def _check_references(
     layers: Mapping[int, Layer], change: Change, program: Program, prefix: str, objects: str = "put"
 ) -> None:
     """Check that new objects refer to objects of the steps directly below."""
-    below = _ids_below(layers, program, change.node)
+    below = _collect_ids_below(layers, program, change.node)
     for index, each in enumerate(change.put):
-        if unknown := [reference for reference in _references(each) if reference not in below]:
+        if unknown := [reference for reference in _list_references(each) if reference not in below]:
             name = {Chosen: "ref", Relation: "ends"}.get(type(each), "links")
             text = "the steps below this one have no object %(unknown)r"
             if isinstance(each, Relation):
@@ -365,7 +365,7 @@ def _check_references(
             raise bad_edit(f"{prefix}{objects}.{index}.{name}", text, unknown=unknown[0])
 
 
-def _references(each: Object) -> tuple[str, ...]:
+def _list_references(each: Object) -> tuple[str, ...]:
     """Return the IDs of the objects of other steps that an object refers to."""
     if isinstance(each, Relation):
         return each.ends
@@ -385,7 +385,7 @@ def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
             seen.add(each.id)
 
 
-def _ids_below(layers: Mapping[int, Layer], program: Program, index: int) -> set[str]:
+def _collect_ids_below(layers: Mapping[int, Layer], program: Program, index: int) -> set[str]:
     """Return the IDs of the objects that a step works on.
 
     A computed step hands on those of the steps below it, and relations connect marks of all layers.
@@ -396,18 +396,18 @@ def _ids_below(layers: Mapping[int, Layer], program: Program, index: int) -> set
         children = program.marks
     for child in children:
         if program.nodes[child].role == "compute":
-            ids |= _ids_below(layers, program, child)
+            ids |= _collect_ids_below(layers, program, child)
         else:
             layer = layers.get(program.representative[child], Layer())
             ids.update(each.id for each in layer.objects)
     return ids
 
 
-def _inverse(
+def _build_inverse(
     before: Mapping[int, Layer], after: Mapping[int, Layer], edit: Edit, problem: Problem | None
 ) -> dict[str, Any]:
     changes = [
-        _difference(node, after.get(node, Layer()), before.get(node, Layer()))
+        _build_difference(node, after.get(node, Layer()), before.get(node, Layer()))
         for node in sorted({*before, *after}, key=lambda node: node != edit.node)
         if after.get(node) != before.get(node)
     ]
@@ -421,7 +421,7 @@ def _inverse(
     return inverse
 
 
-def _difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
+def _build_difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
     """Return the change that turns the layer ``now`` into ``then``."""
     present = {each.id: each for each in now.objects}
     wanted = {each.id: each for each in then.objects}
@@ -447,7 +447,7 @@ def check_document(document: Document, program: Program, subject: Subject) -> Do
     """
     for index, layer in sorted(document.layers.items()):
         path = f"layers.{index}"
-        node = _node(index, program, f"{path}.")
+        node = _find_node(index, program, f"{path}.")
         if layer.state == "nothing" and layer.objects:
             raise bad_edit(f"{path}.state", "a step with objects cannot say that nothing is here")
         for number, each in enumerate(layer.objects):

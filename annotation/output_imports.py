@@ -10,7 +10,7 @@ from pydantic import Field
 
 from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
-from annotation.imports import project_of
+from annotation.imports import find_project
 from annotation.schemas import SystemRecord
 from foundation.frozen_model import FrozenModel
 from foundation.imports.findings import Findings
@@ -47,7 +47,7 @@ def import_outputs_file(job: Job, report: Report) -> JobResult:
         NotFound: The project is not in the workspace of the job.
     """
     options = OutputOptions.model_validate(job.options)
-    project = project_of(job, options.project)
+    project = find_project(job, options.project)
 
     def work(upload: Path, folder: Path, findings: Findings) -> dict[str, Any]:
         path = unpack_file(upload, folder)

@@ -4,26 +4,26 @@ from typing import cast
 
 from analysis.programs import Program
 from annotation.completeness import drop_hidden_parts
-from annotation.formats.checks import program_of_text
+from annotation.formats.checks import parse_program_text
 from annotation.label_changes import LabelChange
 from annotation.labels import LabelTask, is_label_text
 from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.operations import Subject
 from annotation.schemas import Document, Kind
-from annotation.suggestions import Suggestions, suggestions
+from annotation.suggestions import Suggestions, build_suggestions
 
 
-def program_of(item: Item, kind: str) -> Program:
+def parse_item_program(item: Item, kind: str) -> Program:
     """Parse the item's program, which was checked at import."""
-    return program_of_text(item.program, cast(Kind, kind))
+    return parse_program_text(item.program, cast(Kind, kind))
 
 
-def kind_of(project: Project) -> Kind:
+def get_kind(project: Project) -> Kind:
     """Return what the project marks."""
     return cast(Kind, project.kind)
 
 
-def task_of(project: Project) -> LabelTask | None:
+def parse_task(project: Project) -> LabelTask | None:
     """Return the plain task of a project; None if its items have programs."""
     return LabelTask.model_validate(project.labels) if project.labels else None
 
@@ -33,7 +33,7 @@ def label_changes_of(project: Project) -> list[LabelChange]:
     return [LabelChange.model_validate(each) for each in project.label_changes]
 
 
-def subject_of(item: Item, kind: str) -> Subject:
+def build_subject(item: Item, kind: str) -> Subject:
     """Return what edits of an annotation of the item are checked against."""
     # Items are checked at import, so not again at every edit.
     return Subject.model_construct(
@@ -44,9 +44,9 @@ def subject_of(item: Item, kind: str) -> Subject:
     )
 
 
-def suggestions_of(output: SystemOutput, program: Program, subject: Subject) -> Suggestions:
+def suggest_from_output(output: SystemOutput, program: Program, subject: Subject) -> Suggestions:
     """Return what a model output suggests to people, by node."""
-    return suggestions(
+    return build_suggestions(
         f"s{output.pk}",
         program,
         subject,
@@ -60,14 +60,14 @@ def drop_hidden_layers(document: Document, program: str, kind: str) -> Document:
     """Return the document without the layers that its own answers hide."""
     if not is_label_text(program):
         return document
-    return drop_hidden_parts(document, program_of_text(program, cast(Kind, kind)))
+    return drop_hidden_parts(document, parse_program_text(program, cast(Kind, kind)))
 
 
 def read_visible_document(annotation: Annotation, kind: str) -> Document:
     """Return what a person says of an item, without hidden layers."""
-    return drop_hidden_layers(document_of(annotation.document), annotation.item.program, kind)
+    return drop_hidden_layers(parse_document(annotation.document), annotation.item.program, kind)
 
 
-def document_of(stored: object) -> Document:
+def parse_document(stored: object) -> Document:
     """Parse a stored document."""
     return Document.model_validate(stored)

@@ -10,8 +10,8 @@ Exceptions: `NotAllowed`, an AnnotationError.
 from django.utils.translation import gettext as _
 
 from accounts.models import Role, User
-from accounts.policy import Act, Roles, allows, find_granting_roles
-from accounts.rights import refusal
+from accounts.policy import Act, Roles, find_granting_roles, is_allowed
+from accounts.rights import explain_refusal
 from annotation.errors import AnnotationError
 from annotation.models import Annotation, Membership, Project
 from annotation.models import Role as ProjectRole
@@ -26,7 +26,7 @@ class NotAllowed(AnnotationError):
     status = 403
 
 
-def roles_of(member: Membership) -> Roles:
+def collect_roles(member: Membership) -> Roles:
     """Return a person's roles on a project: by share and workspace."""
     return Roles(member.workspace_roles, member.shared_roles)
 
@@ -36,23 +36,23 @@ def may(member: Membership, act: Act) -> bool:
 
     The share is asked first: an annotator's request needs no query for the roles in the workspace.
     """
-    return allows(Roles(shared=member.shared_roles), act) or allows(roles_of(member), act)
+    return is_allowed(Roles(shared=member.shared_roles), act) or is_allowed(collect_roles(member), act)
 
 
 def check(member: Membership, act: Act) -> None:
     """Check that a role of the person allows the act."""
     if not may(member, act):
-        raise NotAllowed(refusal(roles_of(member), act))
+        raise NotAllowed(explain_refusal(collect_roles(member), act))
 
 
-def acts_of(member: Membership) -> frozenset[Act]:
+def list_acts(member: Membership) -> frozenset[Act]:
     """Return the acts that the person may do, for the buttons of a page."""
     return frozenset(act for act in Act if may(member, act))
 
 
-def roles_here(member: Membership) -> list[Role]:
+def list_roles(member: Membership) -> list[Role]:
     """Return the roles by which the person sees the project."""
-    roles = roles_of(member)
+    roles = collect_roles(member)
     counting = Roles(
         roles.workspace & find_granting_roles(Act.PROJECT_SEE),
         roles.shared & find_granting_roles(Act.PROJECT_SEE, shared=True),

@@ -198,7 +198,7 @@ _CLASSES: dict[type, str] = {
 }
 
 
-def _shape(value: object) -> str:
+def _detect_shape(value: object) -> str:
     """Return the kind of an object, by the field that only that kind has."""
     if isinstance(value, dict):
         return next((kind for field, kind in _FIELDS.items() if field in value), "box")
@@ -215,7 +215,7 @@ Object = Annotated[
     | Annotated[Chosen, Tag("chosen")]
     | Annotated[Answer, Tag("answer")]
     | Annotated[Relation, Tag("relation")],
-    Discriminator(_shape),
+    Discriminator(_detect_shape),
 ]
 
 

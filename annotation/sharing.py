@@ -15,7 +15,7 @@ INVITES = Act.ANNOTATION_MANAGE
 OBJECTS = Project.objects.select_related("workspace")
 
 
-def shares(
+def list_shares(
     *, workspace: Workspace | None = None, users: Collection[User] | None = None
 ) -> Iterator[tuple[Project, User, Role]]:
     """Yield which project is shared with whom in which role.
@@ -34,8 +34,8 @@ def share(*, object: Project, user: User, role: Role, by: User | None) -> None:
     A project is shared with a person in one role: another one replaces it, unless the one that they have
     allows as much.
     """
-    allowed = _acts(role)
-    if not any(allowed <= _acts(each) for each in object.shared_roles(user)):
+    allowed = _list_acts(role)
+    if not any(allowed <= _list_acts(each) for each in object.shared_roles(user)):
         set_member(project=object, user=user, role=ProjectRole(role), by=by)
 
 
@@ -53,5 +53,5 @@ def end_share(*, object: Project, user: User, role: Role, by: User | None) -> No
         set_member(project=object, user=user, role=ProjectRole(role), active=False, by=by)
 
 
-def _acts(role: Role) -> set[Act]:
+def _list_acts(role: Role) -> set[Act]:
     return {act for act in Act if role in find_granting_roles(act, shared=True)}

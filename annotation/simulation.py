@@ -12,10 +12,10 @@ from accounts.models import User
 from annotation import bots
 from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.bots import BEHAVIOURS, Bot, Plan
-from annotation.imports import project_of
+from annotation.imports import find_project
 from annotation.models import Project
 from annotation.queries.bots import count_stored_operations, find_submitted_annotations, read_current_gold
-from annotation.queries.progress import totals
+from annotation.queries.progress import count_totals
 from foundation.errors import RunFailed
 from foundation.frozen_model import FrozenModel
 from foundation.imports.import_fields import Text
@@ -91,7 +91,7 @@ def simulate(
     mix = {behaviour: 1.0} if isinstance(behaviour, str) else dict(behaviour)
     crowd = bots.make_bots(people, mix, seed=seed)
     before = set(count_stored_operations(project, names))
-    far = totals(project)
+    far = count_totals(project)
     total = min((items or far.places) * n, max(far.places - far.submitted, 0))
     begun = time.monotonic()
     working = bots.run_bots(
@@ -106,10 +106,10 @@ def simulate(
         run_watched(working, lambda: on_progress(sum(len(bot.submitted) for bot in crowd), total))
     finally:
         retire_bots(names=names)
-    return Simulation(list(crowd), time.monotonic() - begun, _difference(project, crowd, before))
+    return Simulation(list(crowd), time.monotonic() - begun, _describe_difference(project, crowd, before))
 
 
-def _difference(project: Project, crowd: list[Bot], before: set[tuple[int, str]]) -> str:
+def _describe_difference(project: Project, crowd: list[Bot], before: set[tuple[int, str]]) -> str:
     """Return how the database differs from the answers of the site, or "".
 
     It must hold each acknowledged operation once, and nothing else of the bots.
@@ -139,7 +139,7 @@ def simulate_annotators(job: Job, report: Report) -> JobResult:
     """
     options = SimulationOptions.model_validate(job.options)
     done = simulate(
-        project_of(job, options.project),
+        find_project(job, options.project),
         n=options.n,
         behaviour=options.behaviour,
         seed=options.seed,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from analysis.programs import Program
 from analysis.scores.hotpotqa import normalise_answer
-from annotation.formats.texts import span_of, trim_stretch
+from annotation.formats.texts import build_span, trim_stretch
 from annotation.labels import ANSWERED, LabelLayer, LabelProgram, LabelTask
 from annotation.operations import Subject
 from annotation.schemas import Answer, Object, Span
@@ -40,7 +40,7 @@ class Fit(FrozenModel):
     label: str = ""
 
 
-def default_fit(task: LabelTask | None) -> Fit:
+def choose_default_fit(task: LabelTask | None) -> Fit:
     """Return how answers fit a plain task, or programs without one.
 
     Facts are the rationale of an answer, and if only spans are asked for, the answer is the span.
@@ -55,7 +55,7 @@ def default_fit(task: LabelTask | None) -> Fit:
     return Fit(marks="facts" if is_asked else "answer", layer=index, label=layer.labels[0].name)
 
 
-def suggestions(
+def build_suggestions(
     key: str,
     program: Program,
     subject: Subject,
@@ -122,7 +122,7 @@ def _find_attended_spans(output: Mapping[str, Any], subject: Subject) -> Iterato
         yield {"span": [start, end], "tokens": [first, beyond], "quote": subject.passage[start:end]}
 
 
-def questions(name: str, text: str, program: Program, passage: str, fit: Fit) -> dict[int, QAItem]:
+def build_questions(name: str, text: str, program: Program, passage: str, fit: Fit) -> dict[int, QAItem]:
     """Return what a reader is asked about an item, by the node of the answer.
 
     Args:
@@ -136,18 +136,18 @@ def questions(name: str, text: str, program: Program, passage: str, fit: Fit) ->
     if isinstance(program, LabelProgram):
         for index, layer in enumerate(program.task.layers, start=1):
             if layer.type in ANSWERED:
-                asked[index] = _question(text, layer)
+                asked[index] = _format_question(text, layer)
     marked = _find_marked_node(program, fit)
     if marked is not None and (fit.marks == "answer" or not asked):
         asked[marked] = text or (program.nodes[marked].module)
-    context = [("", [passage[start:end] for start, end in sentences(passage)])]
+    context = [("", [passage[start:end] for start, end in split_sentences(passage)])]
     return {
         node: QAItem(id=f"{name[:180]}#{node}", question=question, context=context)
         for node, question in asked.items()
     }
 
 
-def _question(text: str, layer: LabelLayer) -> str:
+def _format_question(text: str, layer: LabelLayer) -> str:
     parts = [text, layer.hint or ("" if text and not layer.labels else layer.name)]
     options: Sequence[object] = layer.names
     if layer.type == "rating":
@@ -167,14 +167,14 @@ def _find_marked_node(program: Program, fit: Fit) -> int | None:
     return next((index for index in drawn if program.representative[index] == index), None)
 
 
-def sentences(passage: str) -> list[tuple[int, int]]:
+def split_sentences(passage: str) -> list[tuple[int, int]]:
     """Return start and end of each sentence, without blank parts."""
     ends = [match.end() for match in _SENTENCE_END.finditer(passage)]
     edges = [0, *[end for end in ends if end < len(passage)], len(passage)]
     return [(start, end) for start, end in pairwise(edges) if passage[start:end].strip()]
 
 
-def marks_of(
+def build_marks(
     answers: Mapping[int, QAPrediction], program: Program, subject: Subject, fit: Fit
 ) -> tuple[dict[int, tuple[Object, ...]], float | None]:
     """Return the marks that answers suggest, by node, and their certainty.
@@ -182,23 +182,23 @@ def marks_of(
     The certainty is the lowest probability of an answer, None if the system gives none.
     """
     marks: dict[int, tuple[Object, ...]] = {}
-    sentence_spans = sentences(subject.passage)
+    sentence_spans = split_sentences(subject.passage)
     for node, prediction in answers.items():
         layer = program.layer(node) if isinstance(program, LabelProgram) else None
         if layer is not None and layer.type in ANSWERED:
-            values = list(_values(layer, prediction.answer))
+            values = list(_interpret_answer(layer, prediction.answer))
             marks[node] = tuple(Answer(id=f"{node}.{index}", value=each) for index, each in enumerate(values))
     marked = _find_marked_node(program, fit)
     if marked is not None:
         source = answers.get(marked) if fit.marks == "answer" else next(iter(answers.values()), None)
-        stretches = () if source is None else _stretches(source, fit, subject.passage, sentence_spans)
-        marks[marked] = tuple(_spans(marked, stretches, subject, fit.label))
+        stretches = () if source is None else _find_stretches(source, fit, subject.passage, sentence_spans)
+        marks[marked] = tuple(_build_spans(marked, stretches, subject, fit.label))
     logprobs = [each.answer_logprob for each in answers.values() if each.answer_logprob is not None]
     score = math.exp(min(logprobs)) if logprobs else None
     return {node: several for node, several in marks.items() if several}, score
 
 
-def _values(layer: LabelLayer, answer: str) -> Iterator[str | int]:
+def _interpret_answer(layer: LabelLayer, answer: str) -> Iterator[str | int]:
     """Yield what an answer means at a layer, possibly nothing."""
     if layer.type == "text":
         if answer.strip():
@@ -215,7 +215,7 @@ def _values(layer: LabelLayer, answer: str) -> Iterator[str | int]:
             yield from named
 
 
-def _stretches(
+def _find_stretches(
     prediction: QAPrediction, fit: Fit, passage: str, sentence_spans: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
     """Yield the code points of the answer, or of each fact."""
@@ -234,13 +234,13 @@ def _stretches(
             yield match.span()
 
 
-def _spans(
+def _build_spans(
     node: int, stretches: Sequence[tuple[int, int]] | Iterator[tuple[int, int]], subject: Subject, label: str
 ) -> Iterator[Span]:
     for index, (start, end) in enumerate(stretches):
         first, beyond = trim_stretch(start, end, subject.passage)
         try:
-            span = span_of(f"{node}.{index}", first, beyond, subject.passage, subject.tokens)
+            span = build_span(f"{node}.{index}", first, beyond, subject.passage, subject.tokens)
         except ValueError:
             continue  # it begins or ends between words of a tokenisation of the project's own
         yield span.model_copy(update={"label": label})

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import httpx
 
-from scripts.processes import Part, Supervisor, answers, free_port
+from scripts.processes import Part, Supervisor, free_port, is_url_answering
 
 ITEMS = 3_000
 PASSAGE = " ".join(f"In week {n} Ada kicked a {20 + n}-yard field goal ." for n in range(1, 13))
@@ -70,7 +70,7 @@ class Visitor(httpx.Client):
 
 
 @contextmanager
-def label_studio(programs: Path, folder: Path, people: int) -> Iterator[Served]:
+def serve_label_studio(programs: Path, folder: Path, people: int) -> Iterator[Served]:
     """Serve Label Studio from an empty folder to annotators who signed up."""
     own = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder), "COLLECT_ANALYTICS": "0", "LATEST_VERSION_CHECK": "0"}
     env, program, port = os.environ | own, str(programs / "label-studio"), free_port()
@@ -96,12 +96,12 @@ def label_studio(programs: Path, folder: Path, people: int) -> Iterator[Served]:
             texts = [{"text": f"{n} {PASSAGE}"} for n in range(ITEMS)]
             visitor.send_json("/api/projects/1/import", texts)
 
-    with _served("Label Studio", command, env, folder, port, "/user/login/", sign_up, people) as served:
+    with _serve_tool("Label Studio", command, env, folder, port, "/user/login/", sign_up, people) as served:
         yield served
 
 
 @contextmanager
-def doccano(programs: Path, folder: Path, people: int) -> Iterator[Served]:
+def serve_doccano(programs: Path, folder: Path, people: int) -> Iterator[Served]:
     """Serve doccano from an empty folder to sessions of its administrator."""
     env = os.environ | {"DOCCANO_HOME": str(folder)}
     program, port = str(programs / "doccano"), free_port()
@@ -120,12 +120,12 @@ def doccano(programs: Path, folder: Path, people: int) -> Iterator[Served]:
             subprocess.run(examples, cwd=folder, env=env, check=True, capture_output=True)
 
     command = [program, "webserver", "--port", str(port), "--workers", "2"]
-    with _served("doccano", command, env, folder, port, "/", log_in, people) as served:
+    with _serve_tool("doccano", command, env, folder, port, "/", log_in, people) as served:
         yield served
 
 
 @contextmanager
-def potato(programs: Path, folder: Path, people: int) -> Iterator[Served]:
+def serve_potato(programs: Path, folder: Path, people: int) -> Iterator[Served]:
     """Serve Potato from an empty folder to annotators who signed up."""
     lines = [json.dumps({"id": str(n), "text": f"{n} {PASSAGE}"}) for n in range(ITEMS)]
     (folder / "items.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -138,12 +138,12 @@ def potato(programs: Path, folder: Path, people: int) -> Iterator[Served]:
         visitor.get("/annotate").raise_for_status()  # assigns the items
 
     command = [str(programs / "potato"), "start", "config.yaml", "--host", "127.0.0.1", "--port", str(port)]
-    with _served("Potato", command, dict(os.environ), folder, port, "/", sign_up, people) as served:
+    with _serve_tool("Potato", command, dict(os.environ), folder, port, "/", sign_up, people) as served:
         yield served
 
 
 @contextmanager
-def _served(
+def _serve_tool(
     name: str,
     command: list[str],
     env: dict[str, str],
@@ -156,7 +156,7 @@ def _served(
     url = f"http://127.0.0.1:{port}"
     part = Part(
         name=name, command=["env", "--chdir", str(folder), *command], log=folder / "log",
-        env=env, ready=lambda: answers(url + ready), seconds=900.0,
+        env=env, ready=lambda: is_url_answering(url + ready), seconds=900.0,
     )  # fmt: skip
     with Supervisor() as parts:
         parts.start(part)

@@ -116,7 +116,7 @@ class World:
         )
 
 
-def trials_of(grids: Sequence[Grid], outcome: str, positions: Array | None = None) -> Trials:
+def build_trials(grids: Sequence[Grid], outcome: str, positions: Array | None = None) -> Trials:
     """Return the outcome's trials of these conditions.
 
     positions: Of each trial, participants of all conditions × items.
@@ -146,18 +146,18 @@ def is_bar_missed(rate: Rate, *, interval: bool, most: float = MOST) -> bool:
     return bool(rate.hits > stats.binom.ppf(0.999, rate.studies, most))
 
 
-def rows(rates: Sequence[Rate], *, interval: bool) -> Iterator[str]:
+def format_rows(rates: Sequence[Rate], *, interval: bool) -> Iterator[str]:
     """A Markdown table: a row per label, a column per size."""
     sizes = list(dict.fromkeys(rate.size for rate in rates))
     yield "| | " + " | ".join(f"{size.people} × {size.items}" for size in sizes) + " |"
     yield "|---|" + "---:|" * len(sizes)
     by_label_and_size = {(rate.label, rate.size): rate for rate in rates}
     for label in dict.fromkeys(rate.label for rate in rates):
-        cells = [_cell(by_label_and_size.get((label, size)), interval=interval) for size in sizes]
+        cells = [_format_cell(by_label_and_size.get((label, size)), interval=interval) for size in sizes]
         yield f"| {label} | " + " | ".join(cells) + " |"
 
 
-def _cell(rate: Rate | None, *, interval: bool) -> str:
+def _format_cell(rate: Rate | None, *, interval: bool) -> str:
     if rate is None or not rate.studies:
         return "–"
     text = f"{100 * rate.share:.1f}"

@@ -25,7 +25,7 @@ from annotation.models import Membership as Member
 from annotation.schemas import ItemRecord
 from jobs.models import Job
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
-from studyapp.actions.conduct import item_times, recount
+from studyapp.actions.conduct import read_item_times, recount
 from studyapp.actions.links import create_link
 from studyapp.actions.studies import create_study, launch_study
 from studyapp.definition.schema import StudyDefinition
@@ -66,10 +66,10 @@ def fill(rows: int) -> Large:
     workspace = Workspace.objects.get_or_create(slug="main", defaults={"name": "Main"})[0]
     owner = User.objects.create(username="owner", password="!", is_superuser=True)  # noqa: S106
     Membership.objects.create(workspace=workspace, user=owner, role=Role.OWNER)
-    dataset, run = _data(workspace, rows)
-    study = _study(workspace, owner, rows)
-    project = _project(workspace, owner, rows)
-    _records(workspace, owner, rows)
+    dataset, run = _fill_data(workspace, rows)
+    study = _fill_study(workspace, owner, rows)
+    project = _fill_project(workspace, owner, rows)
+    _fill_records(workspace, owner, rows)
     _analyse()
     return Large(workspace, owner, dataset, run, study, project)
 
@@ -84,7 +84,7 @@ def find_large_data() -> Large | None:
     return Large(study.workspace, owner, run.dataset, run, study, project)
 
 
-def _data(workspace: Workspace, rows: int) -> tuple[Dataset, PredictionRun]:
+def _fill_data(workspace: Workspace, rows: int) -> tuple[Dataset, PredictionRun]:
     dataset = Dataset.objects.create(
         workspace=workspace, name="large", source_format="hotpot", question_count=rows
     )
@@ -97,7 +97,7 @@ def _data(workspace: Workspace, rows: int) -> tuple[Dataset, PredictionRun]:
         )
         for number in range(rows)
     )  # fmt: skip
-    runs = [_run(dataset, name) for name in ("first", "second")]
+    runs = [_create_run(dataset, name) for name in ("first", "second")]
     # The second run fails on half of the questions.
     _store(
         Prediction(
@@ -105,27 +105,27 @@ def _data(workspace: Workspace, rows: int) -> tuple[Dataset, PredictionRun]:
             answer="Elsewhere" if number % 3 == 0 else f"Kolwen {number}",
         )
         for run, part in zip(runs, (1, 2), strict=True)
-        for number, question in enumerate(_keys(dataset.questions))
+        for number, question in enumerate(_list_keys(dataset.questions))
         if number % part == 0
     )  # fmt: skip
     _store(
         PredictionFailure(
             run=runs[1], question_id=question, kind=f"kind{number % 5}", message=f"Question {number} is long."
         )
-        for number, question in enumerate(_keys(dataset.questions))
+        for number, question in enumerate(_list_keys(dataset.questions))
         if number % 2
     )
     return dataset, runs[1]
 
 
-def _run(dataset: Dataset, system: str) -> PredictionRun:
+def _create_run(dataset: Dataset, system: str) -> PredictionRun:
     return PredictionRun.objects.create(
         dataset=dataset, system=System.objects.create(name=system), revision="r1", schema_version=1,
         source=PredictionRun.Source.SERVER, status=PredictionRun.Status.DONE, finished_at=timezone.now(),
     )  # fmt: skip
 
 
-def _study(workspace: Workspace, owner: User, rows: int) -> Study:
+def _fill_study(workspace: Workspace, owner: User, rows: int) -> Study:
     study = create_study(workspace=workspace, definition=StudyDefinition.model_validate(STUDY), by=owner)
     launch_study(study=study, by=owner, accept={"judging": "a benchmark", "rehearsal": "a benchmark"})
     link, _token = create_link(study=study, by=owner)
@@ -146,7 +146,7 @@ def _study(workspace: Workspace, owner: User, rows: int) -> Study:
             )  # fmt: skip
 
     def trials() -> Iterator[Trial]:
-        for number, key in enumerate(_keys(Participant.objects.filter(version=version))):
+        for number, key in enumerate(_list_keys(Participant.objects.filter(version=version))):
             for index, item in enumerate(items):
                 came = now - timedelta(minutes=number)
                 # Answers follow the person's number, so that few agree in all of them.
@@ -165,13 +165,13 @@ def _study(workspace: Workspace, owner: User, rows: int) -> Study:
     recount_times(version)
     _store(
         Event(study=study, participant_id=key, kind=("item_shown", "item_submitted")[turn % 2])
-        for key in _keys(Participant.objects.filter(version=version))
+        for key in _list_keys(Participant.objects.filter(version=version))
         for turn in range(ITEMS)
     )
     return study
 
 
-def _project(workspace: Workspace, owner: User, rows: int) -> Project:
+def _fill_project(workspace: Workspace, owner: User, rows: int) -> Project:
     project = create_project(
         workspace=workspace, slug="large-project", title="A large project", kind="spans", by=owner
     )
@@ -200,7 +200,7 @@ def _project(workspace: Workspace, owner: User, rows: int) -> Project:
     run = OutputRun.objects.create(project=project, system="net", revision="r1", created_by=owner)
     _store(
         OutputFailure(run=run, item_id=key, kind="error", message=f"Item {number} has no image 'a{number}'.")
-        for number, key in enumerate(_keys(project.items))
+        for number, key in enumerate(_list_keys(project.items))
     )
     _store(
         AuditEvent(project=project, actor=owner, kind="accepted", data={"item": number})
@@ -213,7 +213,7 @@ def _annotate(project: Project, annotators: Sequence[User]) -> None:
     """Let both annotators finish most items, a fifth of them with gold."""
     now, wanted = timezone.now(), len(annotators)
     statuses = ["accepted", "submitted", "submitted", "in review", "reserved"]
-    keys = list(_keys(project.items))
+    keys = list(_list_keys(project.items))
     _store(
         Annotation(
             project=project, item_id=key, annotator=annotator, status=statuses[number % 5], revision=1,
@@ -227,7 +227,7 @@ def _annotate(project: Project, annotators: Sequence[User]) -> None:
     Item.objects.filter(project=project, annotations__status="reserved").update(submitted=0)
 
 
-def _records(workspace: Workspace, owner: User, rows: int) -> None:
+def _fill_records(workspace: Workspace, owner: User, rows: int) -> None:
     """Store people, their roles, audit entries and jobs."""
     now = timezone.now()
     _store(
@@ -235,14 +235,14 @@ def _records(workspace: Workspace, owner: User, rows: int) -> None:
         for number in range(rows)
     )
     people = User.objects.filter(username__startswith="person")
-    _store(Membership(workspace=workspace, user_id=key, role=Role.VIEWER) for key in _keys(people))
+    _store(Membership(workspace=workspace, user_id=key, role=Role.VIEWER) for key in _list_keys(people))
     _store(
         AuditEntry(
             workspace=workspace, actor=owner, kind=("login", "role_given")[number % 2], subject="owner"
         )
         for number in range(rows)
     )
-    _store(AuditEntry(kind="login", actor_id=key, subject="") for key in _keys(people))
+    _store(AuditEntry(kind="login", actor_id=key, subject="") for key in _list_keys(people))
     _store(
         Job(workspace=workspace, kind="export_bundle", subject="large", status="done", created_by=owner,
             finished_at=now, options={"study": 1})
@@ -250,7 +250,7 @@ def _records(workspace: Workspace, owner: User, rows: int) -> None:
     )  # fmt: skip
 
 
-def _keys(rows: Any) -> Iterator[int]:
+def _list_keys(rows: Any) -> Iterator[int]:
     yield from rows.order_by("pk").values_list("pk", flat=True).iterator()
 
 
@@ -267,19 +267,19 @@ def _analyse() -> None:
         cursor.execute("ANALYZE")
 
 
-def pages(large: Large) -> dict[str, str]:
+def list_pages(large: Large) -> dict[str, str]:
     """Return the addresses of the pages that list the rows, by name."""
     return {
-        **_study_pages(large),
-        **_data_pages(large),
-        **_annotation_pages(large),
-        **_site_pages(large),
+        **_list_study_pages(large),
+        **_list_data_pages(large),
+        **_list_annotation_pages(large),
+        **_list_site_pages(large),
     }
 
 
-def _study_pages(large: Large) -> dict[str, str]:
+def _list_study_pages(large: Large) -> dict[str, str]:
     study, at = large.study, f"/staff/studies/{large.study.slug}/"
-    keys = list(_keys(Participant.objects.filter(version__study=study)))
+    keys = list(_list_keys(Participant.objects.filter(version__study=study)))
     middle, last, person = keys[len(keys) // 2], keys[-1], f"p{len(keys) // 2:06}"
     people = {
         "first": "", "middle": f"before={middle}", "last": f"before={keys[20]}",
@@ -317,8 +317,8 @@ def _study_pages(large: Large) -> dict[str, str]:
     }
 
 
-def _data_pages(large: Large) -> dict[str, str]:
-    keys = list(_keys(large.dataset.questions))
+def _list_data_pages(large: Large) -> dict[str, str]:
+    keys = list(_list_keys(large.dataset.questions))
     at, middle = f"/data/{large.dataset.pk}/", keys[len(keys) // 2]
     questions = {
         "first": "", "middle": f"after={middle}", "last": f"before={keys[-1]}", "end": f"after={keys[-9]}",
@@ -338,9 +338,9 @@ def _data_pages(large: Large) -> dict[str, str]:
     }
 
 
-def _annotation_pages(large: Large) -> dict[str, str]:
+def _list_annotation_pages(large: Large) -> dict[str, str]:
     at = f"/annotate/{large.project.slug}/"
-    keys = list(_keys(large.project.items))
+    keys = list(_list_keys(large.project.items))
     rows = len(keys)
     items = {
         "first": "", "middle": f"after={rows // 2}", "last": f"before={rows}", "common word": "search=goals",
@@ -375,9 +375,9 @@ def _annotation_pages(large: Large) -> dict[str, str]:
     }
 
 
-def _site_pages(large: Large) -> dict[str, str]:
+def _list_site_pages(large: Large) -> dict[str, str]:
     at = f"/people/{large.workspace.slug}/"
-    entries = list(_keys(AuditEntry.objects.filter(workspace=large.workspace)))
+    entries = list(_list_keys(AuditEntry.objects.filter(workspace=large.workspace)))
     audit = {
         "first": "", "middle": f"before={entries[len(entries) // 2]}", "last": f"before={entries[9]}",
         "person": "person=owner", "nobody": "person=nobody", "kind": "kind=role_given",
@@ -410,7 +410,7 @@ def recount_times(version: StudyVersion) -> None:
     groups = Participant.objects.filter(version=version).order_by().values_list("mode", "group").distinct()
     for mode, group in list(groups):
         trials = Trial.objects.filter(participant__version=version, participant__mode=mode)
-        counts = Counter(item_times(trials.filter(participant__group=group)))
+        counts = Counter(read_item_times(trials.filter(participant__group=group)))
         ItemTime.objects.bulk_create(
             ItemTime(version=version, mode=mode, group=group, tenths=tenths, number=number)
             for tenths, number in counts.items()

@@ -19,7 +19,7 @@ from analysis.participants.trial_grid import Grid
 from analysis.stats.results import TARGETS, Finding
 from analysis.study.comparisons import compare, omnibus
 
-from ._crossed_studies import Rate, Size, World, trials_of
+from ._crossed_studies import Rate, Size, World, build_trials
 
 SIZES = tuple(Size(people, items) for items in (10, 25) for people in (8, 10, 20, 40))
 KEYS = ("agreement", "over_estimation", "time_geometric", "certainty")
@@ -32,12 +32,14 @@ DISAGREE = "studies in which an interval and its p disagree"
 Outcome = dict[str, float | None]  # p by label
 
 
-def comparisons(rng: np.random.Generator, size: Size) -> Outcome:
+def run_comparisons(rng: np.random.Generator, size: Size) -> Outcome:
     """Compare conditions that are alike, between and within participants."""
     p: Outcome = {}
     disagreed = 0
     for design in ("between", "within"):
-        alike, unlike = (_estimates(rng, size, design, items_differ) for items_differ in (False, True))
+        alike, unlike = (
+            _estimate_measures(rng, size, design, items_differ) for items_differ in (False, True)
+        )
         for key in KEYS:
             pair = compare(alike, key, "a", "b", rng=rng, permutations=199)
             for target in TARGETS:
@@ -58,7 +60,7 @@ def comparisons(rng: np.random.Generator, size: Size) -> Outcome:
     return p | {DISAGREE: 0.0 if disagreed else 1.0}
 
 
-def marginal(rng: np.random.Generator, size: Size) -> Outcome:
+def run_marginal_models(rng: np.random.Generator, size: Size) -> Outcome:
     """Fit the marginal models to conditions that are alike."""
     p: Outcome = {}
     for design in ("between", "within"):
@@ -67,18 +69,20 @@ def marginal(rng: np.random.Generator, size: Size) -> Outcome:
             ("GEE", gee_logistic, "correctness_rating"),
             ("ordinal model", ordinal_logit, "certainty"),
         ):
-            p[f"{name}, two conditions, {design}"] = model(trials_of(grids[:2], outcome)).joint_p
-            p[f"{name}, {len(grids)} conditions jointly, {design}"] = model(trials_of(grids, outcome)).joint_p
+            p[f"{name}, two conditions, {design}"] = model(build_trials(grids[:2], outcome)).joint_p
+            p[f"{name}, {len(grids)} conditions jointly, {design}"] = model(
+                build_trials(grids, outcome)
+            ).joint_p
     return p
 
 
-def mixed(rng: np.random.Generator, size: Size) -> Outcome:
+def run_mixed_model(rng: np.random.Generator, size: Size) -> Outcome:
     """Fit the mixed model of log time to conditions that are alike."""
     p: Outcome = {}
     for items_differ in (False, True):
         grids = _simulate_grids(rng, size, "between", items_differ)
         words = "unlike" if items_differ else "alike"
-        model = mixed_log_time(trials_of(grids, "seconds"), position=False)
+        model = mixed_log_time(build_trials(grids, "seconds"), position=False)
         p[f"mixed model, items acting {words}, two of 4 conditions"] = (
             None if model.reason else model.contrasts[0].p
         )
@@ -86,7 +90,7 @@ def mixed(rng: np.random.Generator, size: Size) -> Outcome:
     return p
 
 
-STUDIES = {"comparisons": comparisons, "marginal": marginal, "mixed": mixed}
+STUDIES = {"comparisons": run_comparisons, "marginal": run_marginal_models, "mixed": run_mixed_model}
 
 
 def _simulate_grids(rng: np.random.Generator, size: Size, design: str, items_differ: bool) -> list[Grid]:
@@ -96,7 +100,7 @@ def _simulate_grids(rng: np.random.Generator, size: Size, design: str, items_dif
     return [world.condition(size.people, name) for name in FOUR]
 
 
-def _estimates(rng: np.random.Generator, size: Size, design: str, items_differ: bool) -> Estimates:
+def _estimate_measures(rng: np.random.Generator, size: Size, design: str, items_differ: bool) -> Estimates:
     return estimate(_simulate_grids(rng, size, design, items_differ), MEASURED, rng=rng, resamples=0)
 
 
@@ -108,7 +112,7 @@ def _is_contradictory(finding: Finding, nothing: float) -> bool:
     return (low <= nothing <= high) == (finding.p <= 1 - finding.level)
 
 
-def levels(
+def estimate_levels(
     kind: str,
     sizes: Sequence[Size],
     studies: int,
@@ -124,7 +128,7 @@ def levels(
     rates = []
     for size in sizes:
         totals: dict[str, list[int]] = {}
-        for counts in _batches(kind, size, studies, store, seed, alpha):
+        for counts in _simulate_batches(kind, size, studies, store, seed, alpha):
             for label, (hits, defined, missing) in counts.items():
                 total = totals.setdefault(label, [0, 0, 0])
                 totals[label] = [total[0] + hits, total[1] + defined, total[2] + missing]
@@ -132,7 +136,7 @@ def levels(
     return rates
 
 
-def _batches(
+def _simulate_batches(
     kind: str, size: Size, studies: int, store: Path | None, seed: int, alpha: float
 ) -> Iterator[Mapping[str, Sequence[int]]]:
     """Yield hits, studies and undefined ones by label, for each batch."""
@@ -142,7 +146,9 @@ def _batches(
         if name not in done:
             rng = np.random.default_rng([seed, *size, batch])
             results = [STUDIES[kind](rng, size) for _ in range(min(BATCH, studies - batch * BATCH))]
-            counts = {label: _count([one[label] for one in results], alpha) for label in results[0]}
+            counts = {
+                label: _count_rejections([one[label] for one in results], alpha) for label in results[0]
+            }
             if store is not None:
                 with store.open("a") as file:
                     file.write(json.dumps({"batch": name, "counts": counts}) + "\n")
@@ -157,6 +163,6 @@ def _read_stored_counts(store: Path | None) -> dict[str, Mapping[str, Sequence[i
     return {one["batch"]: one["counts"] for one in batches}
 
 
-def _count(values: Sequence[float | None], alpha: float) -> list[int]:
+def _count_rejections(values: Sequence[float | None], alpha: float) -> list[int]:
     defined = [value for value in values if value is not None]
     return [sum(value <= alpha for value in defined), len(defined), len(values) - len(defined)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from scripts.processes import Part, Supervisor, answers, free_port
+from scripts.processes import Part, Supervisor, free_port, is_url_answering
 
 PEOPLE = 400  # that may come; oTree makes their rows in advance
 FILES = {
@@ -55,7 +55,7 @@ page_sequence = [Judge]
 
 
 @contextmanager
-def otree_study(programs: Path, folder: Path, database: str) -> Iterator[tuple[str, int]]:
+def serve_otree_study(programs: Path, folder: Path, database: str) -> Iterator[tuple[str, int]]:
     """Serve the study from an empty folder.
 
     Args:
@@ -79,7 +79,7 @@ def otree_study(programs: Path, folder: Path, database: str) -> Iterator[tuple[s
     with Supervisor() as parts:
         parts.start(
             Part(name="oTree", command=command, log=folder / "log", env=env,
-                 ready=lambda: answers(f"{url}/login"))
+                 ready=lambda: is_url_answering(f"{url}/login"))
         )  # fmt: skip
         parts.wait_ready()
         body = {"session_config_name": "judge", "num_participants": PEOPLE}

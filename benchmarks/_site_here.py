@@ -12,7 +12,7 @@ ORIGIN = "http://127.0.0.1:8000"
 
 
 @contextmanager
-def site_here(database: str = "") -> Iterator[Path]:
+def set_up_site(database: str = "") -> Iterator[Path]:
     """Set Django up on an empty database; yield the site's folder.
 
     Args:

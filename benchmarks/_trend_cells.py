@@ -21,7 +21,7 @@ from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance
 from analysis.counterfactuals.records import select_usable
 from analysis.scores.hotpotqa import answer_f1
-from benchmarks.reading import METHODS, records
+from benchmarks.reading import METHODS, compute_records
 from modelserver.__main__ import main as modelserver
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import WEIGHTS, load_system
@@ -76,9 +76,9 @@ def run_cell(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return KINDS[kind](system, seed, sizes, work)
 
 
-def _readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _score_readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train a recurrent reader on the generated world, and score it with FaRM."""
-    test, out = _world(work, "test", sizes.test), work / f"readers-{system}-{seed}"
+    test, out = _prepare_world(work, "test", sizes.test), work / f"readers-{system}-{seed}"
     check = ["--check-every", str(max(1, sizes.reader_steps // 6)), "--seed", str(seed)]
     size = ["--train", str(sizes.questions), "--dev", str(sizes.test), "--steps", str(sizes.reader_steps)]
     device = ["--device", sizes.device]
@@ -90,9 +90,9 @@ def _readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return {key: scores[key] for key in wanted if scores[key] is not None}
 
 
-def _visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _score_visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train and score a variant of visual-nmn over an LXMERT."""
-    row = _visual_row(variant, seed, sizes, work, "visual", ["--steps", str(sizes.visual_steps)])
+    row = _compute_visual_row(variant, seed, sizes, work, "visual", ["--steps", str(sizes.visual_steps)])
     faithful = {"faithfulness": row["faithfulness"]["overall"]["f1"]} if "faithfulness" in row else {}
     return {"accuracy": row["accuracy"], **faithful}
 
@@ -106,20 +106,20 @@ def _from_labels(sizes: Sizes) -> list[str]:
     return [*learning, "--check-every", str(max(1, sizes.label_steps // 7))]
 
 
-def _labels(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "labels") -> Scores:
+def _score_labels(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "labels") -> Scores:
     """Train and score a variant without attention, with further statements."""
-    row = _visual_row(variant, seed, sizes, work, name, _from_labels(sizes))
+    row = _compute_visual_row(variant, seed, sizes, work, name, _from_labels(sizes))
     scores = {"accuracy": row["accuracy"], "faithfulness": row["faithfulness"]["overall"]["f1"]}
     modules = ("with-relation", "project")
     return scores | {name: row["faithfulness"][name]["f1"] for name in modules if name in row["faithfulness"]}
 
 
-def _train_longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _score_longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train and score as `_labels` does, in twice the steps."""
-    return _labels(variant, seed, replace(sizes, label_steps=2 * sizes.label_steps), work, "longer")
+    return _score_labels(variant, seed, replace(sizes, label_steps=2 * sizes.label_steps), work, "longer")
 
 
-def _visual_options(seed: int, sizes: Sizes, work: Path) -> list[str]:
+def _build_visual_options(seed: int, sizes: Sizes, work: Path) -> list[str]:
     """Return the options of both tables of visual networks."""
     options = ["--train", str(sizes.scenes), "--pretraining-scenes", str(sizes.pretraining_scenes)]
     options += ["--dev", str(sizes.test_scenes // 2), "--test", str(sizes.test_scenes)]
@@ -127,18 +127,20 @@ def _visual_options(seed: int, sizes: Sizes, work: Path) -> list[str]:
     return [*options, "--seed", str(seed), "--device", sizes.device, "--resume"]
 
 
-def _visual_row(
+def _compute_visual_row(
     variant: str, seed: int, sizes: Sizes, work: Path, name: str, learning: list[str]
 ) -> dict[str, Any]:
     """Return the row of a variant in the table of visual networks."""
     out = work / name
-    options = [*_visual_options(seed, sizes, work), *learning]
+    options = [*_build_visual_options(seed, sizes, work), *learning]
     _run("visual-table", "--out", str(out), "--variants", variant, *options)
     row: dict[str, Any] = json.loads((out / "table.json").read_text())[variant]
     return row
 
 
-def _text(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "text", *further: str) -> Scores:
+def _score_text(
+    variant: str, seed: int, sizes: Sizes, work: Path, name: str = "text", *further: str
+) -> Scores:
     """Train and score a variant of text-nmn on generated games."""
     size = ["--train", str(sizes.games), "--dev", str(sizes.test), "--test", str(sizes.test)]
     out = work / name
@@ -148,12 +150,12 @@ def _text(variant: str, seed: int, sizes: Sizes, work: Path, name: str = "text",
     return {"f1": row["f1"], "loss": row["loss"]["overall"]}
 
 
-def _text_split(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _score_text_split(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train on the largest and the greater, score on their opposites."""
-    return _text(variant, seed, sizes, work, "text-split", "--split")
+    return _score_text(variant, seed, sizes, work, "text-split", "--split")
 
 
-def _heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _score_heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Score a rule that selects a sentence; the seed is of the questions."""
     gold = parse_gold(generate("test", sizes.test, seed), "world")
     choice = Choice(cast(Selector, selector))
@@ -165,7 +167,7 @@ def _heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return {"f1": float(np.mean([answer_f1(each.answer, answer).f1 for each, answer in pairs]))}
 
 
-def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+def _score_reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train an encoder on comparisons; score counterfactuals and alignment.
 
     It learns from the questions for the larger value first: from both directions at once it hardly does.
@@ -176,21 +178,24 @@ def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     learning = ["--vocabulary-size", "500", "--learning-rate", "2e-3", "--batch", "32", "--resume"]
     for questions, share in STAGES:
         count, steps = round(share * sizes.comparisons), round(share * sizes.encoder_steps)
-        train, dev = _world(work, "train", count, questions), _world(work, "dev", sizes.test, questions)
+        train, dev = (
+            _prepare_world(work, "train", count, questions),
+            _prepare_world(work, "dev", sizes.test, questions),
+        )
         files = ["--train-file", str(train), "--dev-file", str(dev), "--format", "hotpotqa"]
         pace = ["--steps", str(steps), "--check-every", str(max(1, steps // 6)), "--device", sizes.device]
         ends = ["--encoder", start, "--out", start := str(out / questions)]
         _run("train", "extractive-qa", *ends, *files, *chosen, *learning, *pace)
-    return reason_scores(Path(start), comparisons(4 * sizes.test))
+    return compute_reason_scores(Path(start), draft_comparisons(4 * sizes.test))
 
 
-def comparisons(questions: int) -> list[Instance]:
+def draft_comparisons(questions: int) -> list[Instance]:
     """Return counterfactuals of comparisons among generated test questions."""
     world = (dict(question) for question in generate("test", questions, TEST_SEED, 2))
     return select_usable(draft(world, extents=["facts"], steps=["comparison"]).instances)
 
 
-def reason_scores(weights: Path, instances: list[Instance]) -> Scores:
+def compute_reason_scores(weights: Path, instances: list[Instance]) -> Scores:
     """Return F1 on originals and counterfactuals, and alignment by method.
 
     Alignment is the share of all instances, and "aligned" that of the ones with both answers right, as only
@@ -198,7 +203,7 @@ def reason_scores(weights: Path, instances: list[Instance]) -> Scores:
     """
     torch.set_num_threads(1)
     system = load_system("extractive-qa", weights=weights)
-    rows = [Record(**row) for row in records(system, instances, METHODS, "world")]
+    rows = [Record(**row) for row in compute_records(system, instances, METHODS, "world")]
     inside = [row for row in rows if row.distribution == "in" and row.method == METHODS[0]]
     outside = [row for row in rows if row.distribution == "out" and row.method == METHODS[0]]
     scores = {
@@ -214,7 +219,7 @@ def reason_scores(weights: Path, instances: list[Instance]) -> Scores:
     return scores
 
 
-def _world(work: Path, split: Split, count: int, questions: Questions = "all") -> Path:
+def _prepare_world(work: Path, split: Split, count: int, questions: Questions = "all") -> Path:
     path = work / f"world-{questions}-{count}" / f"{split}.json"
     if not path.exists():
         write_split(path, split, count, TEST_SEED, ARTICLES if questions == "all" else 2, questions)
@@ -229,12 +234,12 @@ def _run(*words: str) -> None:
 
 
 KINDS: dict[str, Callable[[str, int, Sizes, Path], Scores]] = {
-    "readers": _readers,
-    "visual": _visual,
-    "labels": _labels,
-    "longer": _train_longer,
-    "text": _text,
-    "text-split": _text_split,
-    "reasons": _reasons,
-    "heuristics": _heuristics,
+    "readers": _score_readers,
+    "visual": _score_visual,
+    "labels": _score_labels,
+    "longer": _score_longer,
+    "text": _score_text,
+    "text-split": _score_text_split,
+    "reasons": _score_reasons,
+    "heuristics": _score_heuristics,
 }

@@ -28,7 +28,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from scripts.debian import chromium
+from scripts.debian import find_chromium
 from scripts.site import Site, run_site
 
 BOXES, SPANS, TOKENS = 1_000, 2_000, 10_000
@@ -40,7 +40,7 @@ SIZE = (1280, 860)
 SEED = """
 import json
 from pathlib import Path
-from accounts.queries.workspaces import workspace_named
+from accounts.queries.workspaces import choose_workspace
 from annotation.actions import assignments
 from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
@@ -52,7 +52,7 @@ from benchmarks._bot_sessions import open_sessions
 works = {{}}
 for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().splitlines()):
     project = create_project(
-        workspace=workspace_named(None), slug=record.kind, title=record.kind, kind=record.kind, by=None
+        workspace=choose_workspace(None), slug=record.kind, title=record.kind, kind=record.kind, by=None
     )
     import_items(records=[record], project=project, image_folder=Path({path!r}).parent)
     [(name, password)] = enlist_bots(project=project, n=1)
@@ -75,14 +75,14 @@ WATCH = """() => {
 }"""
 
 
-def records(folder: Path) -> list[dict[str, Any]]:
+def make_records(folder: Path) -> list[dict[str, Any]]:
     """Return two items with drafts, and write their pictures."""
     Image.new("RGB", (800, 600), "#dde").save(folder / "left.png")
     Image.new("RGB", (800, 600), "#ded").save(folder / "right.png")
     boxes = {
         "external_id": "b", "kind": "boxes", "program": "count(find[dogs])", "text": "How many dogs?",
         "images": [{"name": "left.png"}, {"name": "right.png"}],
-        "extra": {"draft": {"layers": {"1": {"objects": _boxes(random.Random(3))}}}},
+        "extra": {"draft": {"layers": {"1": {"objects": _make_boxes(random.Random(3))}}}},
     }  # fmt: skip
     words = [f"word{number}" + ("." if number % 17 == 16 else "") for number in range(TOKENS)]
     text, bounds, at = " ".join(words), [], 0
@@ -92,12 +92,12 @@ def records(folder: Path) -> list[dict[str, Any]]:
     spans = {
         "external_id": "s", "kind": "spans", "program": "count(find[goals])", "text": "How many goals?",
         "passage": text, "tokens": bounds,
-        "extra": {"draft": {"layers": {"1": {"objects": _spans(random.Random(4), text, bounds)}}}},
+        "extra": {"draft": {"layers": {"1": {"objects": _make_spans(random.Random(4), text, bounds)}}}},
     }  # fmt: skip
     return [boxes, spans]
 
 
-def _boxes(chance: random.Random) -> list[dict[str, Any]]:
+def _make_boxes(chance: random.Random) -> list[dict[str, Any]]:
     """Return the boxes of the left image; the first lies alone in a corner."""
     boxes_drawn = [{"id": "b0", "image": 0, "box": [0.0, 0.0, 0.08, 0.08]}]
     for number in range(1, BOXES):
@@ -106,7 +106,7 @@ def _boxes(chance: random.Random) -> list[dict[str, Any]]:
     return boxes_drawn
 
 
-def _spans(chance: random.Random, text: str, bounds: list[tuple[int, int]]) -> list[dict[str, Any]]:
+def _make_spans(chance: random.Random, text: str, bounds: list[tuple[int, int]]) -> list[dict[str, Any]]:
     drawn = []
     for number in range(SPANS):
         first = chance.randrange(TOKENS - 10)
@@ -122,7 +122,9 @@ def seed_annotations(site: Site) -> dict[str, tuple[int, str]]:
     """The works to open, each with the session of its annotator, by kind."""
     path = site.var / "editor" / "items.jsonl"
     path.parent.mkdir()
-    path.write_text("".join(json.dumps(record) + "\n" for record in records(path.parent)), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(record) + "\n" for record in make_records(path.parent)), encoding="utf-8"
+    )
     return json.loads(
         site.manage("shell", "--no-imports", "--command", SEED.format(path=str(path))).splitlines()[-1]
     )
@@ -228,7 +230,7 @@ def _wait_until_saved(page: Page) -> None:
     page.locator("#save-status[data-kind=saved]").wait_for(timeout=20_000)
 
 
-def edits(site: Site) -> dict[str, int]:
+def count_edits(site: Site) -> dict[str, int]:
     """Count the edits that the site has stored, by kind."""
     return json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
 
@@ -243,7 +245,7 @@ STAGES = (
 )
 
 
-def summary(kind: str, act: str, frames: list[float]) -> dict[str, Any]:
+def summarise_frames(kind: str, act: str, frames: list[float]) -> dict[str, Any]:
     """Return frames a second and the longest frames of an act."""
     ordered = sorted(frames)
     return {
@@ -258,7 +260,7 @@ def summary(kind: str, act: str, frames: list[float]) -> dict[str, Any]:
     }
 
 
-def line(result: dict[str, Any]) -> str:
+def format_line(result: dict[str, Any]) -> str:
     """Format a result as a line of the table."""
     return (
         f"{result['kind']:>5}, {result['act']:<20} {result['frames_a_second']:5.1f} frames/s (bar 60), "
@@ -275,9 +277,9 @@ def measure(browser: Browser, site: Site, seconds: float) -> list[dict[str, Any]
     results = []
     for kind, act, stage in STAGES:
         pages[kind].bring_to_front()
-        results.append(summary(kind, act, stage(pages[kind], seconds)))
-        print(line(results[-1]), flush=True)
-    if (stored := edits(site)) != {"boxes": 2, "spans": 1}:
+        results.append(summarise_frames(kind, act, stage(pages[kind], seconds)))
+        print(format_line(results[-1]), flush=True)
+    if (stored := count_edits(site)) != {"boxes": 2, "spans": 1}:
         raise SystemExit(f"The drawn marks did not become the edits that they should: {stored}")
     return results
 
@@ -290,7 +292,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each act")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the figures here too")
     options = parser.parse_args()
-    program = chromium()
+    program = find_chromium()
     if program is None:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
     with run_site(worker=False, as_deployed=True) as site, sync_playwright() as playwright:

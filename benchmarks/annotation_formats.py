@@ -30,7 +30,7 @@ from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio
 from annotation.formats.registry import WRITERS
 from annotation.formats.source import Source
-from annotation.formats.texts import span_of, tokenize
+from annotation.formats.texts import build_span, tokenize
 from annotation.schemas import ItemRecord
 
 ITEMS = 10_000
@@ -45,7 +45,7 @@ BOX_FORMATS = ("jsonl", "labelstudio", "coco", "w3c", "parquet", "faithful-nmn")
 SPAN_FORMATS = ("jsonl", "labelstudio", "w3c", "parquet", "brat")
 
 
-def box_item(number: int, works: int) -> ItemRecord:
+def make_box_item(number: int, works: int) -> ItemRecord:
     """An image pair: five dogs, two of them chosen."""
     rng = random.Random(number)
     spans = []
@@ -56,7 +56,7 @@ def box_item(number: int, works: int) -> ItemRecord:
     chosen = [{"id": f"c{index}", "ref": f"a{index}"} for index in range(2)]
     layers = {2: {"state": "done", "objects": spans}, 4: {"state": "done", "objects": chosen}}
     images = [{"name": f"{number}-{side}.png", "width": 640, "height": 480} for side in (0, 1)]
-    return _item(
+    return _make_item(
         number,
         works,
         layers,
@@ -67,14 +67,14 @@ def box_item(number: int, works: int) -> ItemRecord:
     )
 
 
-def span_item(number: int, works: int) -> ItemRecord:
+def make_span_item(number: int, works: int) -> ItemRecord:
     """A passage: four events, three of them chosen, and two numbers."""
     rng = random.Random(number)
     passage = " ".join(rng.choices(WORDS, k=300))
     tokens = tokenize(passage)
 
     def span(name: str, first: int, **more: Any) -> dict[str, Any]:
-        built = span_of(name, tokens[first][0], tokens[first + 3][1], passage, tokens)
+        built = build_span(name, tokens[first][0], tokens[first + 3][1], passage, tokens)
         return {**built.model_dump(), **more}
 
     events = [span(f"e{index}", 40 * index) for index in range(4)]
@@ -85,10 +85,10 @@ def span_item(number: int, works: int) -> ItemRecord:
         for node, objects in ((3, events), (2, chosen), (1, numbers))
     }
     more = {"passage": passage, "tokens": tokens}
-    return _item(number, works, layers, kind="spans", program=SPANS, text="How long was it?", **more)
+    return _make_item(number, works, layers, kind="spans", program=SPANS, text="How long was it?", **more)
 
 
-def _item(number: int, works: int, layers: dict[int, Any], *, program: str, **fields: Any) -> ItemRecord:
+def _make_item(number: int, works: int, layers: dict[int, Any], *, program: str, **fields: Any) -> ItemRecord:
     document = {"layers": layers}
     work = {
         "annotator": "ann",
@@ -106,9 +106,9 @@ def _item(number: int, works: int, layers: dict[int, Any], *, program: str, **fi
     return ItemRecord.model_validate({**values, "program": program.format(n=number % 50), **fields})
 
 
-def items(kind: str, count: int, works: int) -> Iterator[ItemRecord]:
+def generate_items(kind: str, count: int, works: int) -> Iterator[ItemRecord]:
     """Yield generated items of one kind."""
-    make = box_item if kind == "boxes" else span_item
+    make = make_box_item if kind == "boxes" else make_span_item
     return (make(number, works) for number in range(count))
 
 
@@ -123,7 +123,7 @@ READERS: dict[str, Callable[[Source], Iterable[ItemRecord]]] = {
 }
 
 
-def _source(name: str, path: Path) -> Source:
+def _make_source(name: str, path: Path) -> Source:
     if name != "faithful-nmn":
         return Source(path)
     examples = [path / "examples.jsonl"]
@@ -132,13 +132,13 @@ def _source(name: str, path: Path) -> Source:
 
 def measure(job: str, name: str, kind: str, path: Path) -> dict[str, float]:
     """Seconds of processor and clock, peak memory in MB, and how many items."""
-    held = list(items(kind, ITEMS, 1)) if job == "write" else []
+    held = list(generate_items(kind, ITEMS, 1)) if job == "write" else []
     start, wall = time.process_time(), time.perf_counter()
     if job == "write":
         WRITERS[name](held, path)
         count = len(held)
     else:
-        count = sum(1 for _ in READERS[name](_source(name, path)))
+        count = sum(1 for _ in READERS[name](_make_source(name, path)))
     seconds, waited = time.process_time() - start, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     return {"items": count, "seconds": seconds, "wall": waited, "peak_mb": peak}
@@ -170,7 +170,7 @@ def check_reading(folder: Path) -> bool:
         peaks = []
         for count in (ITEMS, 4 * ITEMS):
             path = folder / f"{kind}-{count}.jsonl"
-            write_jsonl(items(kind, count, 0), path)
+            write_jsonl(generate_items(kind, count, 0), path)
             measured = run_alone("read", "jsonl", kind, str(path))
             show("read", "jsonl", kind, measured)
             peaks.append(measured["peak_mb"])

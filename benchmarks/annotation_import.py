@@ -37,13 +37,13 @@ TABLES = ("annotation_item", "annotation_imagefile", "annotation_gold")
 PASSAGE = "Ada kicked a 30-yard goal. Bo kicked a 40-yard goal."
 
 
-def lines(kind: str, count: int) -> Iterator[str]:
+def generate_lines(kind: str, count: int) -> Iterator[str]:
     """Yield items of one kind as JSON lines; image pairs share no images."""
     for number in range(count):
-        yield json.dumps(_spans(number) if kind == "spans" else _boxes(number, kind)) + "\n"
+        yield json.dumps(_make_span_item(number) if kind == "spans" else _make_box_item(number, kind)) + "\n"
 
 
-def _spans(number: int) -> dict[str, Any]:
+def _make_span_item(number: int) -> dict[str, Any]:
     tokens, start = [], 0
     for word in PASSAGE.split(" "):
         tokens.append([start, start + len(word)])
@@ -55,7 +55,7 @@ def _spans(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _boxes(number: int, kind: str) -> dict[str, Any]:
+def _make_box_item(number: int, kind: str) -> dict[str, Any]:
     images = [{"name": f"{number}-{side}.png", "width": 256, "height": 192} for side in ("left", "right")]
     item: dict[str, Any] = {
         "external_id": f"q{number}", "kind": "boxes", "text": f"There are two black dogs. {number}",
@@ -68,26 +68,26 @@ def _boxes(number: int, kind: str) -> dict[str, Any]:
     return item
 
 
-def child(path: Path, count: int) -> None:
+def run_child(path: Path, count: int) -> None:
     """Import and export in this process; print seconds and peak memory."""
     import django
 
     django.setup()
     # Only once Django is set up can its models be imported.
-    from accounts.queries.workspaces import workspace_named
+    from accounts.queries.workspaces import choose_workspace
     from annotation.actions.data import import_project
     from annotation.formats.jsonl import read_jsonl, write_jsonl
     from annotation.models import Project
-    from annotation.queries.export import item_records
+    from annotation.queries.export import read_item_records
 
     started, cpu = time.perf_counter(), time.process_time()
-    report = import_project(workspace=workspace_named(None), slug="items", records=read_jsonl(Source(path)))
+    report = import_project(workspace=choose_workspace(None), slug="items", records=read_jsonl(Source(path)))
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     assert report.added == count
     # Not getrusage: its peak begins with that of the process that started this one.
     peak = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
     out = time.process_time()
-    write_jsonl(item_records(Project.objects.get()), path.with_name("out.jsonl"))
+    write_jsonl(read_item_records(Project.objects.get()), path.with_name("out.jsonl"))
     out = time.process_time() - out
     print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak, "out": out}))
 
@@ -96,13 +96,13 @@ def measure(kind: str, count: int) -> dict[str, float]:
     """Import items, and insert the same rows past Django for comparison."""
     with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as name:
         folder = Path(name)
-        env = _environment(folder)
+        env = _build_environment(folder)
         subprocess.run([sys.executable, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=env, check=True)
         database, bare = folder / "touchstone.sqlite3", folder / "bare.sqlite3"
         shutil.copy(database, bare)
         path = folder / "items.jsonl"
         with path.open("w", encoding="utf-8") as file:
-            file.writelines(lines(kind, count))
+            file.writelines(generate_lines(kind, count))
         command = [
             sys.executable,
             "-m",
@@ -117,7 +117,7 @@ def measure(kind: str, count: int) -> dict[str, float]:
         return {**measured, "bare": _measure_bare_inserts(database, bare)}
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _build_environment(folder: Path) -> dict[str, str]:
     return {
         **os.environ, "VAR_DIR": str(folder), "SECRET_KEY": "only-for-benchmarks", "DEBUG": "false",
         "DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": f"sqlite:///{folder}/touchstone.sqlite3",
@@ -140,7 +140,7 @@ def _measure_bare_inserts(source: Path, target: Path) -> float:
     return seconds
 
 
-def report(kind: str, count: int) -> bool:
+def report_kind(kind: str, count: int) -> bool:
     """Measure one kind, print it, and say whether it reached the bars."""
     small, large = measure(kind, count // 10), measure(kind, count)
     rate, out = count / large["cpu"], large["out"] * 10_000 / count
@@ -162,9 +162,9 @@ def main() -> int:
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options.child, options.items)
+        run_child(options.child, options.items)
         return 0
-    reached = [report(kind, options.items) for kind in KINDS]  # all of them, also after one has failed
+    reached = [report_kind(kind, options.items) for kind in KINDS]  # all of them, also after one has failed
     return 0 if all(reached) else 1
 
 

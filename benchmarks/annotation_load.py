@@ -45,7 +45,7 @@ layers:
 # A passage of 120 words, as long as a paragraph of the DROP data.
 SEED = """
 import json
-from accounts.queries.workspaces import workspace_named
+from accounts.queries.workspaces import choose_workspace
 from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
@@ -62,7 +62,7 @@ first = ItemRecord(
     answer=None if task else 1,
 )
 project = create_project(
-    workspace=workspace_named(None), slug="load", title="Load", kind="spans", by=None, labels=task,
+    workspace=choose_workspace(None), slug="load", title="Load", kind="spans", by=None, labels=task,
 )
 records = (first.model_copy(update={{"external_id": str(n)}}) for n in range({items}))
 import_items(records=records, project=project)
@@ -160,12 +160,12 @@ class Benchmark:
             if name.endswith("far end"):
                 self.shell(FAR_AWAY.format(position=int(FAR * self.items)))
             result = self.load(name, users, **options)
-            print(line(result), flush=True)
+            print(format_line(result), flush=True)
             results.append(result)
         return results
 
 
-def line(result: dict[str, Any]) -> str:
+def format_line(result: dict[str, Any]) -> str:
     """Format a stage as a line of the table."""
     ms, took = result["ms"], result["seconds"]
     parts = [f"{act} {ms[act]['p50']:.1f}/{ms[act]['p95']:.1f}" for act in ("all", "item", "next", "open",
@@ -213,7 +213,7 @@ def main() -> int:
     database = "PostgreSQL" if options.postgres else "SQLite"
     print(f"{database}, granian with 2 processes", flush=True)
     with ExitStack() as stack:
-        url = stack.enter_context(servers.postgres()) if options.postgres else None
+        url = stack.enter_context(servers.run_postgres()) if options.postgres else None
         site = stack.enter_context(run_site(postgres=url, worker=False, as_deployed=True))
         task = PLAIN if options.plain else ""
         results = Benchmark(site, options.items, options.seconds, task).stages()

@@ -20,13 +20,13 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from benchmarks._site_here import ORIGIN, site_here
+from benchmarks._site_here import ORIGIN, set_up_site
 
 PEOPLE, WARM_UP = 20, 6  # requests of each that do not count
 ACTS = ("save", "submit")
 
 
-def request(ask: Any, cookies: str) -> dict[str, Any]:
+def build_environ(ask: Any, cookies: str) -> dict[str, Any]:
     """Return the WSGI environment of a bot's request."""
     body, kind = b"", ""
     if ask.form is not None:
@@ -57,7 +57,7 @@ class Client:
         from annotation.bots import Answer  # only once Django is set up
 
         ask = self.walk.send(self.answer)
-        environ = request(ask, "; ".join(f"{name}={value}" for name, value in self.cookies.items()))
+        environ = build_environ(ask, "; ".join(f"{name}={value}" for name, value in self.cookies.items()))
         statuses: list[Any] = []
         begun = time.process_time()
         response = self.application(environ, lambda status, fields: statuses.extend((status, fields)))
@@ -73,10 +73,10 @@ class Client:
         return ask.act, took
 
 
-def clients(pairs: int) -> list[Client]:
+def create_clients(pairs: int) -> list[Client]:
     """Twenty annotators in a new project that has enough items for all."""
     # Only once Django is set up can its models be imported.
-    from accounts.queries.workspaces import workspace_named
+    from accounts.queries.workspaces import choose_workspace
     from annotation.actions.bots import enlist_bots
     from annotation.actions.data import import_items
     from annotation.actions.projects import create_project
@@ -92,7 +92,7 @@ def clients(pairs: int) -> list[Client]:
         text="How many long goals were kicked?", passage=passage, tokens=tokenize(passage), answer=1,
     )  # fmt: skip
     project = create_project(
-        workspace=workspace_named(None), slug="pair", title="Pair", kind="spans", by=None
+        workspace=choose_workspace(None), slug="pair", title="Pair", kind="spans", by=None
     )
     count = pairs + PEOPLE * (WARM_UP + 2)
     import_items(
@@ -119,7 +119,7 @@ def measure(pairs: int) -> dict[str, tuple[list[float], int]]:
         ran += 1
         return execute(*args)
 
-    everybody = clients(pairs)
+    everybody = create_clients(pairs)
     for client in everybody:
         for _time in range(WARM_UP):
             client.step()
@@ -141,7 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.annotation_pair", description="One pair.")
     parser.add_argument("--pairs", type=int, default=400)
     options = parser.parse_args()
-    with site_here():
+    with set_up_site():
         measured = measure(options.pairs)
     median, lowest = (
         {act: 1000 * seconds[pick(len(seconds))] for act, (seconds, _queries) in measured.items()}

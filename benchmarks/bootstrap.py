@@ -35,7 +35,7 @@ POST = ("trust", "relevant_information", "irrelevant_information", "satisfaction
 KEYS = [measure.key for measure in MEASURES]
 
 
-def study(participants: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def simulate_study(participants: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return random trials and post surveys.
 
     There is one row per participant and item, and one per participant.
@@ -89,7 +89,7 @@ def prepare(trials: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def loop_replicate(
+def compute_loop_replicate(
     trials: pd.DataFrame, people: pd.DataFrame, items: np.ndarray, drawn: dict[str, np.ndarray]
 ) -> pd.DataFrame:
     """All measures of one replicate; conditions × measures.
@@ -99,7 +99,7 @@ def loop_replicate(
     sample = pd.DataFrame({"item_id": items}).merge(trials, on="item_id")
     groups = sample.groupby("participant_id")
     columns = ["n", "rated", "seconds", "log_seconds", "tp", "fp", "fn", "tn", *RATINGS]
-    measures = formulas(groups[columns].sum(), groups["seconds"].median())
+    measures = compute_measures(groups[columns].sum(), groups["seconds"].median())
     measures = measures.join(people.set_index("participant_id")[list(POST)])
     rows = {}
     for condition, names in drawn.items():
@@ -109,7 +109,7 @@ def loop_replicate(
     return pd.DataFrame(rows).T[KEYS]
 
 
-def formulas(s: pd.DataFrame, median: pd.Series) -> pd.DataFrame:
+def compute_measures(s: pd.DataFrame, median: pd.Series) -> pd.DataFrame:
     """The measures of docs/reference/measures.md, one row per participant."""
     signal, noise = s["tp"] + s["fn"], s["fp"] + s["tn"]
     precision, recall = s["tp"] / (s["tp"] + s["fp"]), s["tp"] / signal
@@ -163,13 +163,13 @@ def check_same(
 
 def measure(participants: int, resamples: int, loop: int) -> tuple[float, float, float]:
     """Return the seconds of all vectorised replicates and of one loop."""
-    trials, people = study(participants, seed=1)
+    trials, people = simulate_study(participants, seed=1)
     grids, prepared, rng = build_trial_grids(trials, people), prepare(trials), np.random.default_rng(2)
     taken = []
     for _ in range(loop):
         items, drawn = draw(grids, rng)
         start = time.process_time()
-        replicate = loop_replicate(prepared, people, items, drawn)
+        replicate = compute_loop_replicate(prepared, people, items, drawn)
         taken.append(time.process_time() - start)
         check_same(grids, replicate, items, drawn)
     start, start_cpu = time.perf_counter(), time.process_time()

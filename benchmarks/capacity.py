@@ -114,7 +114,7 @@ class Result:
         ]  # fmt: skip
 
 
-def kinds_of(costs: Costs) -> list[Kind]:
+def list_kinds(costs: Costs) -> list[Kind]:
     """Return the kinds of requests of participants."""
     return [
         Kind(name, len(requests) / costs.participants, costs.list_costs(name))
@@ -192,7 +192,7 @@ def main() -> int:
     )
     parser.add_argument("--participants", type=int, default=60, help="to measure with")
     costs = measure(parser.parse_args().participants)
-    kinds, missed = kinds_of(costs), False
+    kinds, missed = list_kinds(costs), False
     print("| size | requests/s | web processes | database cores | 95 % within | use of a study's consents "
           "| consents, 95 % | tables, GB a day | written ahead, GB a day |")  # fmt: skip
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")

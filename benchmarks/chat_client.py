@@ -95,7 +95,7 @@ def serve_after(delay: float) -> None:
 
 
 @contextmanager
-def served_world_lm() -> Iterator[str]:
+def serve_world_lm() -> Iterator[str]:
     """Serve the shipped language model; yield the address."""
     port = free_port()
     command = [str(Path(sys.executable).with_name("transformers")), "serve", str(WEIGHTS / "world-lm")]
@@ -125,14 +125,14 @@ def time_chat(system: ChatSystem, items: Sequence[QAItem]) -> Turn:
     """Measure ``chat`` on some questions."""
     started = time.perf_counter(), time.process_time()
     outcomes = system.predict(items)
-    turn = _turn(started, len(items))
+    turn = _compute_turn(started, len(items))
     failed = sum(not isinstance(outcome, QAPrediction) for outcome in outcomes)
     if failed * 20 > len(items):  # their retries would have to be counted
         raise RuntimeError(f"{failed} of {len(items)} answers were not valid")
     return turn
 
 
-def _turn(started: tuple[float, float], requests: int) -> Turn:
+def _compute_turn(started: tuple[float, float], requests: int) -> Turn:
     seconds, processor = time.perf_counter() - started[0], time.process_time() - started[1]
     return Turn(requests / seconds, 1_000 * processor / requests)
 
@@ -152,7 +152,7 @@ async def time_bare_client(system: ChatSystem, items: Sequence[QAItem]) -> Turn:
 
         started = time.perf_counter(), time.process_time()
         await asyncio.gather(*map(ask, items))
-        return _turn(started, len(items))
+        return _compute_turn(started, len(items))
 
 
 def measure(url: str, model: str, turns: int, requests: int) -> list[tuple[Turn, Turn]]:
@@ -197,7 +197,7 @@ def main() -> int:
     if options.url:
         taken = measure(options.url, options.model, *amount)
     else:
-        with served_world_lm() if options.delay is None else start_waiting_server(options.delay) as url:
+        with serve_world_lm() if options.delay is None else start_waiting_server(options.delay) as url:
             taken = measure(url, str(WEIGHTS / "world-lm"), *amount)
     ratio = statistics.median(mine.rate / bare.rate for mine, bare in taken)
     more = statistics.median(mine.processor - bare.processor for mine, bare in taken)

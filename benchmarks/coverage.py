@@ -40,8 +40,18 @@ from analysis.stats.correlations import COEFFICIENTS, correlate
 from analysis.stats.effect_sizes import welch_difference
 from analysis.study.comparisons import compare
 
-from ._crossed_studies import LEAST, MOST, Interval, Rate, Size, World, is_bar_missed, rows, trials_of
-from ._levels import MOST_MIXED, OWN_ITEM_SD, levels
+from ._crossed_studies import (
+    LEAST,
+    MOST,
+    Interval,
+    Rate,
+    Size,
+    World,
+    build_trials,
+    format_rows,
+    is_bar_missed,
+)
+from ._levels import MOST_MIXED, OWN_ITEM_SD, estimate_levels
 from ._levels import SIZES as LEVEL_SIZES
 from ._levels import STUDIES as LEVELS
 
@@ -60,7 +70,7 @@ Found = dict[str, tuple[float | None, Interval]]  # what a study gives: value an
 # --- intervals: each study gives the value and the interval of every label ---------------------------------
 
 
-def measures(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+def estimate_measures(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     """Estimate the measures of one condition."""
     grid = World(rng, size.items).condition(size.people)
     estimates = estimate([grid], MEASURED, rng=rng, resamples=resamples)
@@ -68,7 +78,7 @@ def measures(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     return {f"measure: {key}": (result.value, result.interval) for key, result in own.items()}
 
 
-def differences(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+def estimate_differences(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     """Compare two conditions on these items, and on items like these.
 
     Items then act unlike in the two conditions.
@@ -85,7 +95,7 @@ def differences(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     return labels
 
 
-def calibrations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+def estimate_calibrations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     """Estimate the calibration errors of one condition."""
     grid = World(rng, size.items).condition(size.people)
     [result, _] = calibration([grid], 5, rng=rng, resamples=resamples, probabilities=STATED)
@@ -94,10 +104,10 @@ def calibrations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     return {f"calibration: {name}": (mean.value, mean.interval) for name, mean in named.items()}
 
 
-def positions(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+def estimate_learning_curves(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     """Estimate the learning curves of one condition."""
     grid = World(rng, size.items).condition(size.people)
-    orders = random_orders(rng, *grid.present.shape)
+    orders = draw_random_orders(rng, *grid.present.shape)
     grid.seconds[:] = grid.seconds * np.exp(-0.02 * orders)
     estimates = {
         result.trait: result for result in learning([grid], [orders], rng=rng, resamples=resamples)[::-1]
@@ -111,7 +121,7 @@ def positions(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     return labels | {"time at certainty 3": (level.seconds, level.interval)}
 
 
-def correlations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+def estimate_correlations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     """Return correlations with systems whose scores differ.
 
     The truth is over these same systems.
@@ -119,7 +129,7 @@ def correlations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     labels: Found = {}
     for n in (3, 6):
         world = World(rng, size.items)
-        grids = [world.condition(size.people, f"s{k}", shift) for k, shift in enumerate(_shifts(n))]
+        grids = [world.condition(size.people, f"s{k}", shift) for k, shift in enumerate(_list_shifts(n))]
         estimates = estimate(grids, MEASURED[:1], rng=rng, resamples=resamples)
         values = [estimates.get("agreement", grid.condition).value for grid in grids]
         draws = estimates.replicates["agreement"] if resamples else None
@@ -129,17 +139,21 @@ def correlations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     return labels
 
 
-def _shifts(n: int) -> list[float]:
+def _list_shifts(n: int) -> list[float]:
     return [0.0, 0.9, 0.6, 1.5, 0.5, 1.2][:n]
 
 
 INTERVALS: dict[Callable[[np.random.Generator, Size, int], Found], bool] = {
-    measures: False, differences: False, calibrations: False, positions: False, correlations: True,
-}  # fmt: skip
+    estimate_measures: False,
+    estimate_differences: False,
+    estimate_calibrations: False,
+    estimate_learning_curves: False,
+    estimate_correlations: True,
+}
 LIMITS = ("calibration: error", "correlation over")  # whose truth is that of many items
 
 
-def truths(
+def estimate_truths(
     study: Callable[[np.random.Generator, Size, int], Found], size: Size, studies: int
 ) -> dict[str, float]:
     """Return the mean of each statistic over very large studies."""
@@ -164,7 +178,7 @@ def _average_estimates(
     }
 
 
-def cover(
+def estimate_coverage(
     study: Callable[[np.random.Generator, Size, int], Found],
     size: Size,
     studies: int,
@@ -187,7 +201,7 @@ def cover(
 # --- tests: each study, in which nothing differs, gives the p of every label -------------------------------
 
 
-def nulls(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
+def run_null_tests(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
     """Two conditions alike, over the same items; three of excluded trials."""
     world = World(rng, size.items)
     grids = [world.condition(size.people, name) for name in ("a", "b")]
@@ -195,8 +209,8 @@ def nulls(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
         estimate(grids, MEASURED[:1], rng=rng, resamples=0).per_participant["agreement"][column]
         for column in (0, 1)
     )
-    orders = random_orders(rng, 2 * size.people, size.items)
-    timed = mixed_log_time(trials_of(grids, "seconds", orders))
+    orders = draw_random_orders(rng, 2 * size.people, size.items)
+    timed = mixed_log_time(build_trials(grids, "seconds", orders))
     human, model = rng.normal(size=(2, 6))
     return {
         "Welch's t over participants": welch_difference(first, second).p,
@@ -206,7 +220,7 @@ def nulls(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
     }
 
 
-def random_orders(rng: np.random.Generator, people: int, items: int) -> Array:
+def draw_random_orders(rng: np.random.Generator, people: int, items: int) -> Array:
     """Positions from 1 in a random order for each participant."""
     return np.argsort(rng.random((people, items)), axis=1).astype(float) + 1
 
@@ -221,7 +235,7 @@ def _simulate_exclusions(rng: np.random.Generator, size: Size) -> dict[str, Arra
 def reject(size: Size, studies: int, *, seed: int = 2, alpha: float = 0.05) -> list[Rate]:
     """Return the share of studies in which each test rejects at `alpha`."""
     rng = np.random.default_rng([seed, *size])
-    frame = pd.DataFrame([nulls(rng, size) for _ in range(studies)]).astype(float)
+    frame = pd.DataFrame([run_null_tests(rng, size) for _ in range(studies)]).astype(float)
     return [
         Rate(label, size, int((own <= alpha).sum()), len(own), studies - len(own))
         for label, own in ((label, frame[label].dropna()) for label in frame.columns)
@@ -236,9 +250,9 @@ def print_intervals(studies: int) -> int:
     held: list[Rate] = []
     for study in INTERVALS:
         for size in SIZES:
-            held += cover(study, size, studies, truth=truths(study, size, 400))
+            held += estimate_coverage(study, size, studies, truth=estimate_truths(study, size, 400))
     print(f"95 % intervals: share of {studies} studies that hold the truth, in percent")
-    print("\n".join(rows(held, interval=True)), flush=True)
+    print("\n".join(format_rows(held, interval=True)), flush=True)
     return sum(is_bar_missed(rate, interval=True) for rate in held)
 
 
@@ -246,15 +260,15 @@ def print_tests(studies: int) -> int:
     """Print rejections, and return the number of shares above the bar."""
     rejected = [rate for size in SIZES for rate in reject(size, studies)]
     print(f"tests at 5 %: share of {studies} studies without a difference that reject, in percent")
-    print("\n".join(rows(rejected, interval=False)), flush=True)
+    print("\n".join(format_rows(rejected, interval=False)), flush=True)
     return sum(is_bar_missed(rate, interval=False) for rate in rejected)
 
 
 def print_levels(kind: str, studies: int, store: Path | None) -> int:
     """Print rejections of tests of conditions, and count those above the bar."""
-    rejected = levels(kind, LEVEL_SIZES, studies, store=store)
+    rejected = estimate_levels(kind, LEVEL_SIZES, studies, store=store)
     print(f"{kind} at 5 %: share of {studies} studies without a difference that reject, in percent")
-    print("\n".join(rows(rejected, interval=False)), flush=True)
+    print("\n".join(format_rows(rejected, interval=False)), flush=True)
     most = MOST_MIXED if kind == "mixed" else MOST
     return sum(is_bar_missed(rate, interval=False, most=most) for rate in rejected)
 

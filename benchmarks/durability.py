@@ -15,7 +15,7 @@ import json
 import sys
 
 from benchmarks.participants import load
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.site import run_site
 
 USERS = (1, 10, 50)
@@ -29,7 +29,7 @@ def measure(mode: str, seconds: float) -> list[dict[str, object]]:
         worker=False, extra={"SQLITE_SYNCHRONOUS": mode, "RATE_LIMITS": "false"}, as_deployed=True
     ) as site:
         load_example(site)
-        link = new_link(site)
+        link = make_link(site)
         load(link, 4, 0.0, 1.0)  # the first requests of a process pay for its imports
         results = [load(link, users, 0.0, seconds) for users in USERS]
     return [

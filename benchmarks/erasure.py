@@ -34,7 +34,7 @@ from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import QAItem, QAPrediction
 from modelserver.wire.system_protocol import Predictor
 from modelserver.world import generate
-from predictions.farm_contexts import Reductions, reductions
+from predictions.farm_contexts import Reductions, build_reductions
 
 SYSTEMS = ("qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg", "encoder-small", "heuristic")
 LANGUAGE = ("world-lm", "world-lm-answer-first")
@@ -66,7 +66,7 @@ class Row:
     scores: dict[str, float | None]
 
 
-def questions(source: str, count: int) -> list[Asked]:
+def draw_questions(source: str, count: int) -> list[Asked]:
     """Return ``count`` questions of a source, drawn by a fixed seed."""
     if source == "world":
         gold = parse_gold(generate("test", count, WORLD_SEED), "world")
@@ -128,7 +128,7 @@ def score_row(data: str, system: Predictor, asked: Sequence[Asked]) -> Row:
         chances = [(fact.title, fact.index, fact.probability) for fact in prediction.fact_probabilities or ()]
         if not chances:
             continue  # nothing says which fact goes first
-        form = forms[item.id] = reductions(item.context, prediction.facts, chances, with_erasure=True)
+        form = forms[item.id] = build_reductions(item.context, prediction.facts, chances, with_erasure=True)
         for digest, context in form.contexts.items():
             name = f"{item.id}/{digest}"
             reduced[name] = QAItem(
@@ -142,15 +142,17 @@ def score_row(data: str, system: Predictor, asked: Sequence[Asked]) -> Row:
         best = [max(answer_f1(first[e.item.id].answer, a)[0] for a in e.answers) for e in answered]
         scores["answer_f1"] = float(np.mean(best))
     if whole:
-        scores["farm_4"] = _farm(first, again, whole)
-        probabilities = [_probabilities(first[name], again, name, form) for name, form in whole.items()]
+        scores["farm_4"] = _compute_farm(first, again, whole)
+        probabilities = [
+            _compute_probabilities(first[name], again, name, form) for name, form in whole.items()
+        ]
         if all(probabilities):
             means = asdict(erasure(cast("list[Probabilities]", probabilities)))
             scores |= {key: means[key] for key in DIFFERENCES}
     return Row(data, system.name, len(answered), len(asked) - len(answered), scores)
 
 
-def _farm(
+def _compute_farm(
     first: dict[str, QAPrediction], again: dict[str, QAPrediction], forms: dict[str, Reductions]
 ) -> float | None:
     def answers(side: str, k: int) -> dict[str, str]:
@@ -164,7 +166,7 @@ def _farm(
     return farm({name: first[name].answer for name in forms}, *without).farm[4]
 
 
-def _probabilities(
+def _compute_probabilities(
     prediction: QAPrediction, again: dict[str, QAPrediction], name: str, form: Reductions
 ) -> Probabilities | None:
     logs = {digest: again[f"{name}/{digest}"].target_logprob for digest in form.contexts}
@@ -181,7 +183,7 @@ def _probabilities(
     )
 
 
-def correlations(rows: Sequence[Row]) -> dict[str, tuple[float, float, int]]:
+def correlate_scores(rows: Sequence[Row]) -> dict[str, tuple[float, float, int]]:
     """Return Spearman's rho, Kendall's tau and n of each pair of scores.
 
     They are over the systems that have both, from three on.
@@ -208,7 +210,7 @@ def main() -> int:
     torch.set_num_threads(1)
     rows: list[Row] = []
     for source in options.data:
-        asked = questions(source, options.questions)
+        asked = draw_questions(source, options.questions)
         name = source.partition(":")[0] + ("" if source in ("world", "claims") else f" {Path(source).stem}")
         print(
             f"\n{name}\n\n| system | n (left out) | {' | '.join(SCORES)} |\n|---|---:|{'---:|' * len(SCORES)}"
@@ -220,7 +222,7 @@ def main() -> int:
             count = f"{rows[-1].questions} ({rows[-1].left_out})"
             print(f"| `{system_name}` | {count} | {cells} |", flush=True)
         print()
-        for pair, (rho, tau, n) in correlations([each for each in rows if each.data == name]).items():
+        for pair, (rho, tau, n) in correlate_scores([each for each in rows if each.data == name]).items():
             print(f"{pair}: rho {rho:+.2f}, tau {tau:+.2f}, n = {n} systems")
     if options.out:
         options.out.write_text(json.dumps([asdict(each) for each in rows], indent=1) + "\n", "utf-8")

@@ -56,13 +56,16 @@ def generate_examples(count: int, seed: int) -> tuple[list[GoldExample], list[Ou
     rng = np.random.default_rng(seed)
     gold, outputs = [], []
     for number in range(count):
-        proposals = (_boxes(rng, PROPOSALS), _boxes(rng, PROPOSALS))
+        proposals = (_generate_boxes(rng, PROPOSALS), _generate_boxes(rng, PROPOSALS))
         nodes, other = [], []
         for index, module in enumerate(NODES):
             chosen = [rng.random(PROPOSALS) < rng.choice([0.0, 0.03, 0.06]) for _ in proposals]
             boxes = tuple(
                 np.concatenate(
-                    [image[kept] + rng.normal(0, 0.01, (kept.sum(), 4)), _boxes(rng, int(rng.integers(2)))]
+                    [
+                        image[kept] + rng.normal(0, 0.01, (kept.sum(), 4)),
+                        _generate_boxes(rng, int(rng.integers(2))),
+                    ]
                 )
                 for image, kept in zip(proposals, chosen, strict=True)
             )
@@ -76,7 +79,7 @@ def generate_examples(count: int, seed: int) -> tuple[list[GoldExample], list[Ou
     return gold, outputs
 
 
-def _boxes(rng: np.random.Generator, count: int) -> np.ndarray:
+def _generate_boxes(rng: np.random.Generator, count: int) -> np.ndarray:
     corner = rng.random((count, 2)) * 0.7
     return np.concatenate([corner, np.minimum(corner + 0.05 + rng.random((count, 2)) * 0.6, 1)], axis=1)
 
@@ -208,7 +211,7 @@ def find_largest_difference(left: Found, other: Found) -> float:
     return max(scores)
 
 
-def turn(
+def measure_turn(
     gold: list[GoldExample], outputs: Mapping[str, OutputExample], lists: Plain, repeats: int = 5
 ) -> tuple[float, float, float]:
     """Return the processor seconds of loop, package and arrangement."""
@@ -243,7 +246,7 @@ def main() -> int:
     gold, outputs = generate_examples(options.examples, seed=1)
     named, lists = {left.id: left for left in outputs}, as_lists(gold, outputs)
     apart = find_largest_difference(score_both_plainly(lists), score_vectorised(arrange(gold, named)))
-    turns = [turn(gold, named, lists) for _ in range(options.turns)]
+    turns = [measure_turn(gold, named, lists) for _ in range(options.turns)]
     loop, ours, before = (1000 * statistics.median(column) for column in zip(*turns, strict=True))
     faster = statistics.median(loop / ours for loop, ours, _ in turns)
     whole = statistics.median(loop / (ours + before) for loop, ours, before in turns)

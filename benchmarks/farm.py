@@ -5,7 +5,8 @@ Run ``python -m benchmarks.farm``, on generated questions or with ``--data`` on 
 The nine passes are what the released code of Schuff et al. 2020 amounts to: all questions on their full
 contexts, and for each k = 1..4 all of them again without the relevant and without the irrelevant facts, in
 the order of the data, 64 questions a batch (the default of the reader that it builds on, Qi et al. 2019).
-Beside them runs ``modelserver.evaluation.scores.farm_scores`` on the predictions that the full pass gave.
+Beside them runs ``modelserver.evaluation.scores.compute_farm_scores`` on the predictions that the full pass
+gave.
 Both may use all cores, and of the nine passes on one thread and on all of torch's threads the quicker counts:
 on a busy machine threads that wait for each other can take ten times as long. The ways take turns, and the
 figure is the median of the ratios. The processor time beside it says how much of that is less work.
@@ -33,7 +34,7 @@ from typing import Any, TypeVar
 import torch
 
 from analysis.scores.farm_loca import REMOVALS, farm, reduce_context, removal_order
-from modelserver.evaluation.scores import Scores, farm_scores
+from modelserver.evaluation.scores import Scores, compute_farm_scores
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import load_system
 from modelserver.systems.batches import collate
@@ -50,7 +51,7 @@ BATCH = 64
 SHARE_TURNS = 5
 
 
-def questions(data: Path | None, most: int) -> tuple[list[QAItem], str]:
+def load_questions(data: Path | None, most: int) -> tuple[list[QAItem], str]:
     """Return questions of a file, or generated ones, and their source."""
     if data is None:
         records, source = list(generate("test", most, 1)), "generated"
@@ -106,7 +107,7 @@ def compare(system: Predictor, items: Sequence[QAItem], turns: int) -> tuple[lis
 
     They are seconds and processor seconds of both ways, and the contexts that FaRM predicted.
     """
-    farm_scores(system, items[:16], run_single_pass(system, items[:16]))  # to warm up
+    compute_farm_scores(system, items[:16], run_single_pass(system, items[:16]))  # to warm up
     times: list[tuple[float, ...]] = []
     same, threads = True, torch.get_num_threads()
     for _ in range(turns):
@@ -120,14 +121,14 @@ def compare(system: Predictor, items: Sequence[QAItem], turns: int) -> tuple[lis
         sizes: list[int] = []
         count = sizes.append
         fast, fast_used, scores = measure_time(
-            lambda full=full, count=count: farm_scores(system, items, full, advance=count)  # type: ignore[misc]
+            lambda full=full, count=count: compute_farm_scores(system, items, full, advance=count)  # type: ignore[misc]
         )
         times.append((slow, fast, slow_used, fast_used, sum(sizes)))
         same = same and scores == expected
     return times, same
 
 
-def shares(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[float, float]:
+def measure_shares(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[float, float]:
     """Return the shares of words and first encoding in a pass's time.
 
     The least times of some turns, on one thread and ``BATCH`` questions at most.
@@ -156,16 +157,16 @@ def compute_unchanged_share(system: RecurrentSystem, items: Sequence[QAItem]) ->
     """Return the share of words whose first encoding stays the same."""
     same = words = 0
     for item, prediction in zip(items, run_single_pass(system, items), strict=True):
-        before = _marks(system, item)
+        before = _mark_shared_words(system, item)
         reduced = {each.model_dump_json(): each for each in _list_reduced_items(item, prediction)}
         for pair in reduced.values():
-            for article, marks in _marks(system, pair).items():
+            for article, marks in _mark_shared_words(system, pair).items():
                 words += len(marks)
                 same += len(marks) * (before.get(article) == marks)
     return same / max(1, words)
 
 
-def second_reads(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[float, float]:
+def measure_second_reads(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[float, float]:
     """Return the shares of second reads in a pass and of repeated ones.
 
     A second read is repeated if another context of the question, the full one included, has the same selected
@@ -224,7 +225,7 @@ def _list_selected_sentences(item: QAItem, prediction: QAPrediction) -> tuple[st
     )
 
 
-def _marks(system: RecurrentSystem, item: QAItem) -> dict[tuple[str, ...], list[bool]]:
+def _mark_shared_words(system: RecurrentSystem, item: QAItem) -> dict[tuple[str, ...], list[bool]]:
     """Return the words of each article that another article has too."""
     features = system.features(item)
     shared = collate([features], system.device).context.shared.numpy()
@@ -242,7 +243,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="questions in HotpotQA's form (default: generated ones)")
     parser.add_argument("--turns", type=int, default=3, help="of each way (default: %(default)s)")
     options = parser.parse_args()
-    items, source = questions(options.data, options.questions)
+    items, source = load_questions(options.data, options.questions)
     print(f"{len(items)} {source} questions, median of {options.turns}")
     missed = False
     for name in options.systems:
@@ -263,14 +264,14 @@ def main() -> int:
             flush=True,
         )
         if isinstance(system, RecurrentSystem):
-            words, first = shares(system, items)
+            words, first = measure_shares(system, items)
             unchanged = compute_unchanged_share(system, items)
             print(
                 f"  of a pass, {words:.0%} is for the numbers and vectors of words and {first:.0%} for the "
                 f"first encoding of articles, the same for {unchanged:.0%} of the words"
             )
             if isinstance(system.model, SelectAndForget):
-                share, again = second_reads(system, items)
+                share, again = measure_second_reads(system, items)
                 print(f"  the second read is {share:.0%} of a pass, and {again:.0%} of them repeat one")
     return 1 if missed else 0
 

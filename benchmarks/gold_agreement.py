@@ -40,7 +40,7 @@ SPAN_NODES = (
 )
 
 
-def box_items(count: int, seed: int) -> list[Item]:
+def generate_box_items(count: int, seed: int) -> list[Item]:
     """Generate items: each person draws most objects, slightly off."""
     rng = np.random.default_rng(seed)
     items = []
@@ -48,10 +48,10 @@ def box_items(count: int, seed: int) -> list[Item]:
         objects: dict[str, dict[int, list]] = {person: {} for person in PEOPLE}
         values = {}
         for node in BOX_NODES[:5]:
-            there = [(int(rng.integers(2)), *_corners(rng)) for _ in range(rng.integers(0, 5))]
+            there = [(int(rng.integers(2)), *_draw_corners(rng)) for _ in range(rng.integers(0, 5))]
             for person in PEOPLE:
                 kept = [one for one in there if rng.random() < 0.85]
-                kept += [(int(rng.integers(2)), *_corners(rng))] * int(rng.random() < 0.1)
+                kept += [(int(rng.integers(2)), *_draw_corners(rng))] * int(rng.random() < 0.1)
                 objects[person][node.index] = [_draw_box(rng, *one) for one in kept]
         for person in PEOPLE:
             values[person] = {1: len(objects[person][2]), 0: len(objects[person][2]) == 2}
@@ -59,7 +59,7 @@ def box_items(count: int, seed: int) -> list[Item]:
     return items
 
 
-def _corners(rng: np.random.Generator) -> tuple[float, float, float, float]:
+def _draw_corners(rng: np.random.Generator) -> tuple[float, float, float, float]:
     left, top = rng.random(2) * 0.7
     return left, top, left + 0.05 + rng.random() * 0.25, top + 0.05 + rng.random() * 0.25
 
@@ -68,7 +68,7 @@ def _draw_box(rng: np.random.Generator, image: int, *sides: float) -> tuple[int,
     return image, tuple(np.array(sides) + rng.normal(0, 0.01, 4))
 
 
-def span_items(count: int, seed: int) -> list[Item]:
+def generate_span_items(count: int, seed: int) -> list[Item]:
     """Each person marks most spans, at times longer or shorter by a token."""
     rng = np.random.default_rng(seed)
     items = []
@@ -92,7 +92,10 @@ def main() -> int:
     parser.add_argument("--resamples", type=int, default=2_000, help="(default: %(default)s)")
     options = parser.parse_args()
     met = {}
-    for kind, items in (("boxes", box_items(options.items, 1)), ("spans", span_items(options.items, 1))):
+    for kind, items in (
+        ("boxes", generate_box_items(options.items, 1)),
+        ("spans", generate_span_items(options.items, 1)),
+    ):
         started = time.perf_counter()
         result = agreement(items, kind, rng=np.random.default_rng(1), resamples=options.resamples)  # type: ignore[arg-type]
         taken = time.perf_counter() - started

@@ -40,7 +40,7 @@ def percentile_95(times: list[float]) -> float:
     return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
 
 
-def child(options: argparse.Namespace) -> None:
+def run_child(options: argparse.Namespace) -> None:
     """Fill the database, and print a line of JSON for each page."""
     import django
 
@@ -54,7 +54,7 @@ def child(options: argparse.Namespace) -> None:
     _run_in_fork(lambda: str(large_data.find_large_data() or large_data.fill(options.rows)))
     large = large_data.find_large_data()
     assert large is not None
-    addresses = large_data.pages(large)
+    addresses = large_data.list_pages(large)
     connections.close_all()  # a process that is forked must not share them
     _run_in_fork(lambda: [_open_pages(large.owner.pk, ["/accounts/login/"])])  # writes the compiled modules
     import_views()
@@ -149,13 +149,13 @@ def measure(options: argparse.Namespace, url: str | None) -> list[list[Any]]:
             assert process.stdout is not None
             for line in process.stdout:
                 results.append(json.loads(line))
-                print(_line(*results[-1]), flush=True)
+                print(_format_line(*results[-1]), flush=True)
         if process.returncode:
             raise SystemExit(process.returncode)
         return results
 
 
-def _line(name: str, *both: list[dict[str, float]]) -> str:
+def _format_line(name: str, *both: list[dict[str, float]]) -> str:
     cells = []
     for figures in both:
         times = [each["clock"] for each in figures]
@@ -183,14 +183,14 @@ def main() -> int:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options)
+        run_child(options)
         return 0
     load = os.getloadavg()[0]
     print(f"{'PostgreSQL' if options.postgres else 'SQLite'}, {options.rows:,} rows, load {load:.1f}, ms")
     heads = ("cold", "95 %", "most", "busy", "warm", "95 %", "most", "busy", "queries")
     print(" " * 36 + "".join(f"{head:>{max(7, len(head) + 1)}}" for head in heads))
     with ExitStack() as stack:
-        results = measure(options, stack.enter_context(servers.postgres()) if options.postgres else None)
+        results = measure(options, stack.enter_context(servers.run_postgres()) if options.postgres else None)
     late = list_missed_pages(results, "clock")
     print(f"load {os.getloadavg()[0]:.1f}")
     print(f"Missed by the clock: {', '.join(late)}" if late else "All bars reached.")

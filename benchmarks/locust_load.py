@@ -26,24 +26,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benchmarks._annotation_tools import doccano, label_studio, potato
-from benchmarks._otree_study import otree_study
+from benchmarks._annotation_tools import serve_doccano, serve_label_studio, serve_potato
+from benchmarks._otree_study import serve_otree_study
 from benchmarks.annotation_load import SEED
 from benchmarks.participants import load as warm_up
 from scripts import servers
-from scripts.annotators import processor_seconds
+from scripts.annotators import read_group_seconds
 from scripts.environments import add_ours, install_environment
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.processes import ROOT, Supervisor, free_port
 from scripts.site import run_site
 
 SCENARIOS = ROOT / "benchmarks/_locust_scenarios.py"
 LOCUST, OTREE = ("locust==2.47.0",), ("otree==6.0.15", "psycopg2-binary==2.9.13")
 TOOLS = {
-    "label-studio": (("label-studio==1.23.2",), label_studio),
+    "label-studio": (("label-studio==1.23.2",), serve_label_studio),
     # With later numpy and marshmallow it does not start.
-    "doccano": (("doccano==1.8.4", "numpy<2", "marshmallow<4"), doccano),
-    "potato": (("potato-annotation==2.12.1",), potato),
+    "doccano": (("doccano==1.8.4", "numpy<2", "marshmallow<4"), serve_doccano),
+    "potato": (("potato-annotation==2.12.1",), serve_potato),
 }
 LAST = {  # how the request ends that finishes an item
     "annotators": "/submit/", "label-studio": "/annotations/", "doccano": "/states",
@@ -83,11 +83,11 @@ class Load:
         command = [str(locust), "-f", str(SCENARIOS), "--headless", "--only-summary", "--json"]
         command += ["--host", f"{address.scheme}://{address.netloc}"]
         settings = {"LOAD_SHAPE": self.shape, "LOAD_USERS": str(self.users), "LOAD_SECONDS": str(seconds)}
-        busy = processor_seconds(self.leader)
+        busy = read_group_seconds(self.leader)
         done = subprocess.run(
             command, cwd=ROOT, env=os.environ | settings | self.env, capture_output=True, text=True
         )
-        self.busy += processor_seconds(self.leader) - busy
+        self.busy += read_group_seconds(self.leader) - busy
         if not done.stdout.startswith("["):
             raise SystemExit(f"Locust: {done.stderr[-3000:]}")
         self.seconds += seconds
@@ -121,15 +121,15 @@ class Load:
         )
 
 
-def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
+def prepare_loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
     """Start the servers; return the loads of a turn."""
-    postgres = lasting.enter_context(_postgres()) if options.postgres else ""
+    postgres = lasting.enter_context(_run_postgres()) if options.postgres else ""
     extra = {"RATE_LIMITS": "false"}
     site = lasting.enter_context(
         run_site(postgres=postgres or None, worker=False, extra=extra, as_deployed=True)
     )
     load_example(site)
-    link, most = new_link(site), max(options.users)
+    link, most = make_link(site), max(options.users)
     warm_up(link, 4, 0.0, 2.0)
     seed = SEED.format(items=ITEMS, people=most, task="")
     printed = site.manage("shell", "--no-imports", "--command", seed)
@@ -141,7 +141,7 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
     if options.otree:
         programs = install_environment(options.environments / "otree", *OTREE)
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-otree-")))
-        link, its = lasting.enter_context(otree_study(programs, folder, postgres))
+        link, its = lasting.enter_context(serve_otree_study(programs, folder, postgres))
         other = {"LOAD_LINK": link, "LOAD_OTREE": "1"}
         sustained += [Load("oTree", "sustained", users, link, its, other) for users in options.users]
         sustained.sort(key=lambda load: load.users)
@@ -168,7 +168,7 @@ def start_other_annotators(lasting: ExitStack, options: argparse.Namespace) -> I
 
 
 @contextmanager
-def _postgres() -> Iterator[str]:
+def _run_postgres() -> Iterator[str]:
     """Run PostgreSQL, which waits for the disk as it does by default."""
     with tempfile.TemporaryDirectory(prefix="touchstone-pg-") as folder, Supervisor() as parts:
         port = free_port()
@@ -209,7 +209,7 @@ def main() -> int:
     locust = install_environment(options.environments / "locust", *LOCUST) / "locust"
     add_ours(locust.parent)  # the scenarios import them
     with ExitStack() as lasting:
-        measured = loads(lasting, options)
+        measured = prepare_loads(lasting, options)
         print(f"{'PostgreSQL' if options.postgres else 'SQLite'}, two web processes\n{HEAD}", flush=True)
         for turn in range(1, options.turns + 1):
             for load in measured:

@@ -27,7 +27,7 @@ MOST_MODEL_SERVER_MB = 700.0
 SITE = ("web server", "worker", "broker")
 
 
-def group(leader: int) -> list[int]:
+def list_group_processes(leader: int) -> list[int]:
     """Return the process ids of a process group."""
     processes = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -40,7 +40,7 @@ def group(leader: int) -> list[int]:
     return processes
 
 
-def megabytes(pid: int, name: str) -> float:
+def read_megabytes(pid: int, name: str) -> float:
     """Return a line of a process's memory, such as Pss or Rss, in MB."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
     match = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
@@ -54,11 +54,11 @@ def use(site: Site) -> None:
     load_example(site, questions=30)
     for _number in range(20):  # both web processes
         httpx.get(site.url + "/accounts/login/").raise_for_status()
-    for system in served(site):
+    for system in list_served_systems(site):
         site.manage("predict", "--dataset", "example", "--system", system, "--wait")
 
 
-def served(site: Site) -> list[str]:
+def list_served_systems(site: Site) -> list[str]:
     """Return the names of the systems that the model server has."""
     answer = httpx.get(f"{site.stack.model_url}/v1/systems").raise_for_status().json()
     return [system["name"] for system in answer["systems"]]
@@ -70,8 +70,8 @@ def measure(site: Site, idle: float) -> dict[str, tuple[int, float, float]]:
     time.sleep(idle)
     sizes = {}
     for name, leader in site.parts.pids.items():
-        pids = group(leader)
-        pss, rss = (sum(megabytes(pid, kind) for pid in pids) for kind in ("Pss", "Rss"))
+        pids = list_group_processes(leader)
+        pss, rss = (sum(read_megabytes(pid, kind) for pid in pids) for kind in ("Pss", "Rss"))
         sizes[name] = (len(pids), pss, rss)
     return sizes
 
@@ -85,7 +85,7 @@ def main() -> int:
         raise SystemExit("modelserver/weights is missing: there are no systems to measure")
     with run_site(fake=(), as_deployed=True) as site:
         sizes = measure(site, options.idle)
-        systems = ", ".join(served(site))
+        systems = ", ".join(list_served_systems(site))
     print(f"systems: {systems}\n{'part':<14} {'processes':>9} {'PSS MB':>8} {'RSS MB':>8}")
     for name, (count, pss, rss) in sizes.items():
         print(f"{name:<14} {count:>9} {pss:>8.0f} {rss:>8.0f}")

@@ -18,9 +18,9 @@ from scipy import stats
 
 from analysis.models.logit_mixed import mixed_logit
 from analysis.models.trial_model import Trials
-from analysis.stats.streams import substream
+from analysis.stats.streams import derive_stream
 
-from .coverage import Rate, Size, rows
+from .coverage import Rate, Size, format_rows
 
 MOST = 0.075
 SIZES = tuple(Size(people, items) for people in (8, 10, 20, 40) for items in (10, 25))
@@ -46,13 +46,13 @@ def simulate(rng: np.random.Generator, size: Size, spread: float) -> dict[str, T
     }
 
 
-def rejections(size: Size, studies: int, *, seed: int = 5, alpha: float = 0.05) -> list[Rate]:
+def count_rejections(size: Size, studies: int, *, seed: int = 5, alpha: float = 0.05) -> list[Rate]:
     """Count the studies in which each test rejects."""
     studied: list[dict[str, float | None]] = []
     for study in range(studies):
         row: dict[str, float | None] = {}
         for words, spread in SPREADS.items():
-            rng = substream(np.random.default_rng(seed), "mixed", str(size), words, str(study))
+            rng = derive_stream(np.random.default_rng(seed), "mixed", str(size), words, str(study))
             for name, trials in simulate(rng, size, spread).items():
                 row[name + words] = mixed_logit(trials).joint_p
         studied.append(row)
@@ -76,9 +76,9 @@ def main() -> int:
     if os.environ.get("OMP_NUM_THREADS") != "1":  # more threads gain nothing on small matrices
         command = [sys.executable, "-m", "benchmarks.mixed_models", *sys.argv[1:]]
         return subprocess.call(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    rates = [rate for size in SIZES for rate in rejections(size, options.studies)]
+    rates = [rate for size in SIZES for rate in count_rejections(size, options.studies)]
     print(f"tests at 5 %: share of {options.studies} studies without a difference that reject, in percent")
-    print("\n".join(rows(rates, interval=False)))
+    print("\n".join(format_rows(rates, interval=False)))
     return int(any(is_bar_missed(rate) for rate in rates))
 
 

@@ -31,7 +31,7 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from analysis.models.linear_mixed import mixed_log_time
 from analysis.models.ordinal_logit import ordinal_logit
 from analysis.models.trial_model import Trials
-from analysis.stats.streams import substream
+from analysis.stats.streams import derive_stream
 
 MOST = 0.075
 CLOSE = 1e-3  # log odds, or log seconds
@@ -132,7 +132,7 @@ def compare(people: int, studies: int, *, seed: int = 5) -> dict[str, tuple[Tall
     """Fit both models of each pair to the same studies."""
     tallies = {name: (Tally([], [], []), Tally([], [], [])) for name in PAIRS}
     for study in range(studies):
-        rng = substream(np.random.default_rng(seed), "own models", str(people), str(study))
+        rng = derive_stream(np.random.default_rng(seed), "own models", str(people), str(study))
         for (name, fits), trials in zip(PAIRS.items(), simulate(rng, people), strict=True):
             for tally, fit in zip(tallies[name], fits, strict=True):
                 tally.add(fit, trials)

@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from scripts import servers
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.processes import ROOT
 from scripts.site import Site, run_site
 
@@ -55,7 +55,7 @@ def count_stored_rows(site: Site) -> dict[str, int]:
 def measure(site: Site, seconds: float) -> list[dict[str, float]]:
     """Run every level on one site; SystemExit if an answer is lost."""
     load_example(site)
-    link = new_link(site)
+    link = make_link(site)
     load(link, 4, 0.0, 1.0)  # the first requests of a process pay for its imports
     results = []
     for users, think in LEVELS:
@@ -68,11 +68,11 @@ def measure(site: Site, seconds: float) -> list[dict[str, float]]:
                     f"{result[key]} {key} were accepted, {after[name] - before[name]} are stored"
                 )
         results.append(result)
-        print(line(result), flush=True)
+        print(format_line(result), flush=True)
     return results
 
 
-def line(result: dict[str, float]) -> str:
+def format_line(result: dict[str, float]) -> str:
     """Format a level as a line of the table."""
     pace = f"think {result['think_s']:.0f} s" if result["think_s"] else "flat out"
     return (
@@ -104,7 +104,7 @@ def main() -> int:
     print(f"{database}, granian with 2 processes")
     print("users      pace  requests/s   p50 ms   p95 ms   max ms  answers", flush=True)
     with ExitStack() as stack:
-        url = stack.enter_context(servers.postgres()) if options.postgres else None
+        url = stack.enter_context(servers.run_postgres()) if options.postgres else None
         results = measure(
             stack.enter_context(run_site(postgres=url, worker=False, as_deployed=True)), options.seconds
         )

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.farm import questions, run_single_pass
+from benchmarks.farm import load_questions, run_single_pass
 from modelserver.registry import load_system
 from modelserver.wire.schema import QAItem
 
@@ -29,7 +29,7 @@ SYSTEMS = ("qi2019", "select-and-forget", "encoder-small")
 TURNS = 3
 
 
-def answers(system: Any, items: Sequence[QAItem]) -> tuple[float, list[str]]:
+def time_answers(system: Any, items: Sequence[QAItem]) -> tuple[float, list[str]]:
     """Return the least processor seconds of some passes, and the answers."""
     system.predict(items[:2])  # to warm up
     seconds, given = [], list[str]()
@@ -55,16 +55,16 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # torch moves its quantisation to another package
     torch.set_num_threads(1)
-    items, source = questions(options.data, options.questions)
+    items, source = load_questions(options.data, options.questions)
     print(f"{len(items)} {source} questions")
     for name in SYSTEMS:
         system: Any = load_system(name)
         exact = system.model
-        whole, expected = answers(system, items)
+        whole, expected = time_answers(system, items)
         for form in ("bfloat16", "8-bit"):
             system.model = quantise_model(exact) if form == "8-bit" else exact
             with torch.autocast("cpu", torch.bfloat16) if form == "bfloat16" else nullcontext():
-                seconds, given = answers(system, items)
+                seconds, given = time_answers(system, items)
             same = sum(answer == other for answer, other in zip(given, expected, strict=True))
             print(f"{name} {form}: {whole / seconds:.2f} times as fast, {same} of {len(items)} answers equal")
     return 0

@@ -34,7 +34,7 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
-from modelserver.inputs.packing import BatchLimits, plan
+from modelserver.inputs.packing import BatchLimits, plan_batches
 from modelserver.serving.fake_server import FakeSystem
 from modelserver.wire.client import ModelClient
 from modelserver.wire.errors import Unavailable
@@ -100,7 +100,7 @@ def _wait_for_server(process: subprocess.Popen[bytes], log: Path) -> str:
         time.sleep(0.02)
 
 
-def questions(count: int, seed: int = 0) -> list[QAItem]:
+def make_questions(count: int, seed: int = 0) -> list[QAItem]:
     """Return questions with 8 articles of 2 or 3 short sentences."""
     rng = random.Random(seed)
     words = ["".join(rng.choices("abcdefghilmnoprstu", k=rng.randint(2, 9))) for _ in range(2_000)]
@@ -171,7 +171,9 @@ def measure(
     for number in range(count):
         for way in ways:
             here, there = time.process_time(), server()
-            latencies, asked = _turn(way, _chunks(items, way.size), number, seconds / count)
+            latencies, asked = _measure_turn(
+                way, _split_into_requests(items, way.size), number, seconds / count
+            )
             answered[way.name] += way.size * len(latencies)
             turns[way.name].append(
                 Turn(
@@ -184,15 +186,17 @@ def measure(
     return [Rate(way.name, answered[way.name], tuple(turns[way.name])) for way in ways]
 
 
-def processor_seconds(pid: int) -> float:
+def read_processor_seconds(pid: int) -> float:
     """Return the processor seconds of a process and its children (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     started = [first.read_text(encoding="ascii") for first in Path(f"/proc/{pid}/task").glob("*/children")]
-    return own + sum(processor_seconds(int(child)) for line in started for child in line.split())
+    return own + sum(read_processor_seconds(int(child)) for line in started for child in line.split())
 
 
-def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> tuple[list[float], int]:
+def _measure_turn(
+    way: Way, requests: list[list[QAItem]], turn: int, seconds: float
+) -> tuple[list[float], int]:
     """Ask for some seconds; return the latency of each request.
 
     Connections and a queue build up before, and the last answers, which no further request keeps company,
@@ -220,14 +224,14 @@ def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> 
     return list(itertools.chain.from_iterable(latencies)), sum(counts)
 
 
-def _chunks(items: Sequence[QAItem], size: int) -> list[list[QAItem]]:
+def _split_into_requests(items: Sequence[QAItem], size: int) -> list[list[QAItem]]:
     """Cut into requests of exactly ``size`` items."""
     return [list(items[start : start + size]) for start in range(0, len(items) - size + 1, size)]
 
 
 def predict_here(system: Predictor, items: Sequence[QAItem]) -> None:
     """Predict the same batches in this process."""
-    for positions in plan([system.cost(item) for item in items], BatchLimits()):
+    for positions in plan_batches([system.cost(item) for item in items], BatchLimits()):
         system.predict([items[position] for position in positions])
 
 
@@ -248,7 +252,7 @@ def benchmark(
     half: bool = False,
 ) -> list[Rate]:
     """Measure every way of asking for ``seconds`` each."""
-    items = questions(512)
+    items = make_questions(512)
     fake = name == "fake"
     chosen = f"{name}={weights}" if weights else name
     hardware = ["--device", device, *(["--half"] if half else [])]
@@ -266,7 +270,7 @@ def benchmark(
             Way("without a server, one by one", without, size=1),
             Way(f"without a server, batches of {PER_REQUEST}", without, size=PER_REQUEST, callers=processes),
         )
-        used = partial(processor_seconds, server.process.pid)
+        used = partial(read_processor_seconds, server.process.pid)
         return measure(ways, items, seconds=seconds, server=used)
 
 
@@ -286,7 +290,7 @@ def _load_bare_predictor(
     return ask
 
 
-def _hardware(device: str) -> str:
+def _describe_hardware(device: str) -> str:
     if not device.startswith("cuda"):
         return f"{len(os.sched_getaffinity(0))} cores"
     import torch
@@ -294,7 +298,7 @@ def _hardware(device: str) -> str:
     return torch.cuda.get_device_name(device)
 
 
-def ratios(rates: Sequence[Rate]) -> dict[str, float]:
+def compute_ratios(rates: Sequence[Rate]) -> dict[str, float]:
     """Return the gain of batching and the cost of serving (medians)."""
     single, request, clients, bare_single, bare_batch = rates
     return {
@@ -311,7 +315,7 @@ def _ratio(first: Rate, other: Rate) -> float:
     return statistics.median(turn.per_second / beside.per_second for turn, beside in pairs)
 
 
-def bars(rates: Sequence[Rate]) -> dict[str, bool]:
+def check_bars(rates: Sequence[Rate]) -> dict[str, bool]:
     """Return messages on the bars, and if all were met."""
     single, _, clients, bare_single, bare_batch = rates
     share = _ratio(clients, bare_batch)
@@ -347,23 +351,23 @@ def main() -> int:
         device=options.device,
         half=options.half,
     )
-    met = bars(rates)
+    met = check_bars(rates)
     if options.json:
         figures = [asdict(rate) | {name: rate.median(attrgetter(name)) for name in FIGURES} for rate in rates]
         print(
             json.dumps(
                 {
                     "system": options.system,
-                    "hardware": _hardware(options.device),
+                    "hardware": _describe_hardware(options.device),
                     "rates": figures,
-                    "ratios": ratios(rates),
+                    "ratios": compute_ratios(rates),
                     "bars": met,
                 }
             )
         )
         return 0 if all(met.values()) else 1
     print(
-        f"{options.system}, {_hardware(options.device)}, {options.processes} model process(es), "
+        f"{options.system}, {_describe_hardware(options.device)}, {options.processes} model process(es), "
         "and as many threads without a server\n"
     )
     print(f"{'':<36} {'':>13} {'':>10} processor ms a prediction")
@@ -372,7 +376,7 @@ def main() -> int:
         rounded = (f"{rate.median(attrgetter(name)):.2f}" for name in FIGURES)
         print("{:<36} {:>13} {:>10} {:>10} {:>10}".format(rate.way, *rounded))
     print()
-    for what, ratio in ratios(rates).items():
+    for what, ratio in compute_ratios(rates).items():
         print(f"{what:<36} {ratio:>13.2f}")
     print()
     for sentence, reached in met.items():

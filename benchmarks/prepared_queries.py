@@ -22,7 +22,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from benchmarks._site_here import ORIGIN, site_here
+from benchmarks._site_here import ORIGIN, set_up_site
 from scripts.processes import ROOT
 
 DEFINITION = """
@@ -92,12 +92,12 @@ def take_part(study: Any, count: int, application: Any) -> None:
 
     from studyapp.actions.links import create_link
     from studyapp.models import Mode
-    from studyapp.queries.bots import plan_of
+    from studyapp.queries.bots import build_study_plan
     from studyapp.simulation.walk import Post, Think, make_bots, walk
 
     _link, token = create_link(study=study, by=None, label="bench", mode=Mode.BOT)
     for bot in make_bots(count, {"honest": 1.0}, seed=1):
-        steps, response = walk(bot, f"{ORIGIN}/join/{token}/", plan_of(study)), None
+        steps, response = walk(bot, f"{ORIGIN}/join/{token}/", build_study_plan(study)), None
         with httpx.Client(transport=httpx.WSGITransport(app=application), follow_redirects=True) as client:
             try:
                 while True:
@@ -112,7 +112,7 @@ def take_part(study: Any, count: int, application: Any) -> None:
                 continue
 
 
-def participants(count: int, folder: Path) -> list[float]:
+def time_participants(count: int, folder: Path) -> list[float]:
     """Return processor seconds of each request of participants."""
     from config.wsgi import application
 
@@ -128,7 +128,7 @@ def participants(count: int, folder: Path) -> list[float]:
     return seconds[200:]  # the first requests of a process pay for its imports
 
 
-def annotators(pairs: int) -> list[float]:
+def time_annotators(pairs: int) -> list[float]:
     """Return processor seconds of each pair of requests of annotators."""
     from benchmarks.annotation_pair import ACTS, measure
 
@@ -138,15 +138,15 @@ def annotators(pairs: int) -> list[float]:
 
 def measure_here(way: str, count: int) -> None:
     """Measure one way in this process; print JSON."""
-    with site_here() as folder:
+    with set_up_site() as folder:
         if way == "plain":
             import config.wsgi
 
             assert config.wsgi.application
             build_every_time()
             use_plain_inserts()
-        pages = participants(count, folder)
-        pairs = annotators(10 * count)
+        pages = time_participants(count, folder)
+        pairs = time_annotators(10 * count)
     figures = {"participants": pages, "annotators": pairs}
     json.dump({name: [1000 * value for value in values] for name, values in figures.items()}, sys.stdout)
 

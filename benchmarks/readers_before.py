@@ -4,7 +4,7 @@ Run ``python -m benchmarks.readers_before`` in a clone that has the commit; by d
 readers' own kernels. Both run in turns on the same generated questions and, with ``--data``, on questions of
 a file in HotpotQA's form: the forward in the server's batches, by the processor time of one thread; the nine
 passes of `benchmarks.farm` on the earlier commit, on one thread or all, whichever is quicker, and
-``farm_scores`` now, by the clock. The figure is the median over the turns of the ratio within a turn.
+``compute_farm_scores`` now, by the clock. The figure is the median over the turns of the ratio within a turn.
 
 Bars: 1.8 times the forward and 18 times the nine passes on questions of a file, 2.5 times on generated ones,
 with equal answers and scores and probabilities within 1e-6.
@@ -57,8 +57,8 @@ def measure_here(data: str, count: int, generated: int) -> dict[str, Figures]:
             items = [example.item for example in parse_gold(rows, source)]
             run_single_pass(system, items[:4])  # to warm up
             figures[f"{name} {source}"] = {
-                "forward": _forward_seconds(system, items),
-                **_farm_seconds(system, items),
+                "forward": _measure_forward_seconds(system, items),
+                **_measure_farm_seconds(system, items),
                 "answers": [
                     [row.answer, [fact.probability for fact in row.fact_probabilities or ()]]
                     for row in run_single_pass(system, items)
@@ -75,15 +75,18 @@ def _import_single_pass() -> Any:
     return run_single_pass
 
 
-def _forward_seconds(system: Any, items: list[Any]) -> float:
+def _measure_forward_seconds(system: Any, items: list[Any]) -> float:
     import torch
 
     try:
-        from modelserver.inputs.packing import BatchLimits, plan
+        from modelserver.inputs.packing import BatchLimits, plan_batches
     except ImportError:  # where an earlier commit has them
-        from modelserver.serving.batching import BatchLimits, plan  # type: ignore[attr-defined, no-redef]
+        from modelserver.serving.batching import BatchLimits
+        from modelserver.serving.batching import plan as plan_batches  # type: ignore[attr-defined, no-redef]
 
-    batches = [[items[at] for at in batch] for batch in plan([*map(system.cost, items)], BatchLimits())]
+    batches = [
+        [items[at] for at in batch] for batch in plan_batches([*map(system.cost, items)], BatchLimits())
+    ]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     least = min(measure_time(lambda: [system.predict(batch) for batch in batches])[1] for _ in range(TIMES))
@@ -91,20 +94,28 @@ def _forward_seconds(system: Any, items: list[Any]) -> float:
     return least
 
 
-def _farm_seconds(system: Any, items: list[Any]) -> Figures:
-    """Return seconds of the nine passes, of ``farm_scores``, and its scores."""
+def _measure_farm_seconds(system: Any, items: list[Any]) -> Figures:
+    """Return seconds of the nine passes and of FaRM, and the scores."""
     import torch
 
     from benchmarks.farm import nine_passes
-    from modelserver.evaluation.scores import farm_scores
+
+    try:
+        from modelserver.evaluation.scores import compute_farm_scores
+    except ImportError:  # where an earlier commit has them
+        from modelserver.evaluation.scores import (  # type: ignore[attr-defined, no-redef]
+            farm_scores as compute_farm_scores,
+        )
 
     threads, passes = torch.get_num_threads(), []
     for number in (1, threads):
         torch.set_num_threads(number)
         passes.append(measure_time(lambda: nine_passes(system, items))[0])
     full = _import_single_pass()(system, items)
-    scores = farm_scores(system, items, full)
-    farm = statistics.median(measure_time(lambda: farm_scores(system, items, full))[0] for _ in range(TIMES))
+    scores = compute_farm_scores(system, items, full)
+    farm = statistics.median(
+        measure_time(lambda: compute_farm_scores(system, items, full))[0] for _ in range(TIMES)
+    )
     return {"nine": min(passes), "farm": farm, "scores": scores}
 
 

@@ -26,12 +26,12 @@ from analysis.commands.counterfactuals import read_questions
 from analysis.counterfactuals.alignment import Record, alignments, judge
 from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance, Version, Weight
-from analysis.counterfactuals.records import record, select_usable
+from analysis.counterfactuals.records import build_record, select_usable
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Explanation, ItemError, QAItem, SaliencyMethod, SaliencyOptions
-from modelserver.wire.system_protocol import Predictor, explainer
+from modelserver.wire.system_protocol import Predictor, find_explainer
 from modelserver.world import generate
 
 SYSTEMS = ("qi2019", "encoder-small", "encoder-mini", "heuristic")
@@ -39,7 +39,7 @@ METHODS: tuple[SaliencyMethod, ...] = ("integrated-gradients", "occlusion")
 TOGETHER = 16  # items asked at once
 
 
-def key(version: Version) -> str:
+def build_key(version: Version) -> str:
     """Return a key of a text."""
     return json.dumps([version.question, version.context])
 
@@ -66,7 +66,7 @@ class ExplainTask:
 
     def __init__(self, system: Any, options: SaliencyOptions) -> None:
         self.name, self.check, self.cost, self._options = system.name, system.check, system.cost, options
-        self._explain = explainer(system)
+        self._explain = find_explainer(system)
 
     def predict(self, items: Sequence[QAItem]) -> Any:
         """Return the saliency of the items."""
@@ -74,22 +74,23 @@ class ExplainTask:
         return self._explain(items, self._options)
 
 
-def records(
+def compute_records(
     system: Predictor, instances: Sequence[Instance], methods: Sequence[SaliencyMethod], dataset: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of a system; print errors to standard error."""
-    originals = {key(instance.original): instance.original for instance in instances}
+    originals = {build_key(instance.original): instance.original for instance in instances}
     answers = ask_system(
-        system, originals | {key(instance.counterfactual): instance.counterfactual for instance in instances}
+        system,
+        originals | {build_key(instance.counterfactual): instance.counterfactual for instance in instances},
     )
-    can = explainer(system) is not None
+    can = find_explainer(system) is not None
     for method in methods if can else [None]:
         began = time.process_time()
         reasons = ask_system(ExplainTask(system, SaliencyOptions(method=method)), originals) if method else {}
         lost: Counter[str] = Counter()
         for instance in instances:
-            first, second = answers[key(instance.original)], answers[key(instance.counterfactual)]
-            why = reasons.get(key(instance.original))
+            first, second = answers[build_key(instance.original)], answers[build_key(instance.counterfactual)]
+            why = reasons.get(build_key(instance.original))
             if isinstance(first, ItemError) or isinstance(second, ItemError):
                 lost["not answered"] += 1
                 continue
@@ -100,18 +101,18 @@ def records(
                 lost["no saliency, counted as not aligned"] += 1
                 weights = []
             names = {"dataset": dataset, "system": system.name, "method": method or ""}
-            yield record(instance, names, (first.answer, second.answer), weights)
+            yield build_record(instance, names, (first.answer, second.answer), weights)
         losses = "".join(f"; {number} {reason}" for reason, number in lost.items())
         seconds = time.process_time() - began
         print(f"  {system.name} {method or 'answers'}: {seconds:.0f} s{losses}", file=sys.stderr)
 
 
-def percent(value: float | None) -> str:
+def format_percent(value: float | None) -> str:
     """Format a share in per cent."""
     return "–" if value is None else f"{100 * value:.1f}"
 
 
-def table(answers: Sequence[dict[str, Any]]) -> str:
+def format_table(answers: Sequence[dict[str, Any]]) -> str:
     """Return exact match and alignment of each group in Markdown."""
     lines = [
         "| system | step | words | n | EM | EM counterfactual | method | alignment (95 %) | answered twice "
@@ -123,14 +124,16 @@ def table(answers: Sequence[dict[str, Any]]) -> str:
         groups.setdefault((row["system"], row["step"], row["distribution"], row["method"]), []).append(row)
     for (system, step, distribution, method), rows in groups.items():
         em = [
-            percent(float(np.mean([r[f"{k}_correct"] for r in rows]))) for k in ("original", "counterfactual")
+            format_percent(float(np.mean([r[f"{k}_correct"] for r in rows])))
+            for k in ("original", "counterfactual")
         ]
         cells = [system, step, distribution, str(len(rows)), *em, method or "–"]
         verdicts = alignments(judge([Record(**row) for row in rows], rng=np.random.default_rng(1)))
         for verdict in verdicts:
             low, high = verdict.interval
-            cells += [f"{percent(verdict.score)} ({percent(low)} to {percent(high)})", str(verdict.answered),
-                      percent(verdict.among_answered), percent(verdict.control)]  # fmt: skip
+            interval = f"{format_percent(low)} to {format_percent(high)}"
+            cells += [f"{format_percent(verdict.score)} ({interval})", str(verdict.answered)]
+            cells += [format_percent(verdict.among_answered), format_percent(verdict.control)]
         lines.append("| " + " | ".join(cells + ["–"] * (4 * (not verdicts))) + " |")
     return "\n".join(lines)
 
@@ -166,8 +169,10 @@ def main() -> int:
         print(f"\n{name}: {len(instances)} instances")
         for (step, _, reason), number in drafts.skipped.items():
             print(f"  {number} left out of {step}: {reason}")
-        rows = [row for instance in loaded for row in records(instance, instances, options.methods, name)]
-        print(f"\n{table(rows)}", flush=True)
+        rows = [
+            row for instance in loaded for row in compute_records(instance, instances, options.methods, name)
+        ]
+        print(f"\n{format_table(rows)}", flush=True)
         answers += rows
     if options.out:
         options.out.write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")

@@ -86,8 +86,8 @@ def write_study(folder: Path, participants: int, seed: int = 1) -> None:
         system_correct=np.where(correct, "true", "false"),
         correctness_rating=np.where(believed, "true", "false"),
         known_before=np.where(rng.random(len(who)) < 0.02, "true", "false"),
-        certainty=_points(rng.normal(3.2 + sure + 0.4 * (believed == correct), 0.9)),
-        helpfulness=_points(rng.normal(3.0 + sure, 1.0)),
+        certainty=_round_to_points(rng.normal(3.2 + sure + 0.4 * (believed == correct), 0.9)),
+        helpfulness=_round_to_points(rng.normal(3.0 + sure, 1.0)),
     )  # fmt: skip
     folder.mkdir(parents=True)
     trials.to_csv(folder / "trials.csv", index=False)
@@ -106,8 +106,8 @@ def write_definition(folder: Path, rng: np.random.Generator) -> None:
             {"name": name, "label": name, "system": system, "ground_truth": system is None}
             for name, system in SYSTEMS.items()
         ],
-        "item_questionnaire": [_question(key, scale) for key, scale in ITEM_SCALES.items()],
-        "post_survey": [_question(key, POINTS) for key in POST_KEYS],
+        "item_questionnaire": [_build_question(key, scale) for key, scale in ITEM_SCALES.items()],
+        "post_survey": [_build_question(key, POINTS) for key in POST_KEYS],
         "definition": {},
     }
     scores = {
@@ -124,11 +124,11 @@ def write_definition(folder: Path, rng: np.random.Generator) -> None:
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 
-def _points(values: np.ndarray) -> np.ndarray:
+def _round_to_points(values: np.ndarray) -> np.ndarray:
     return np.clip(np.round(values), 1, 5).astype(int)
 
 
-def _question(key: str, scale: Any) -> dict[str, Any]:
+def _build_question(key: str, scale: Any) -> dict[str, Any]:
     return {"key": key, "text": key.replace("_", " "), "scale": scale, "role": key}
 
 
@@ -153,7 +153,7 @@ def measure(participants: int) -> Cost:
     return Cost(participants, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
-def growth(costs: list[Cost]) -> float:
+def compute_growth(costs: list[Cost]) -> float:
     """Return the growth of processor time per row with the study."""
     settled = [cost for cost in costs if cost.participants >= SETTLED]
     return (settled[-1].processor / settled[-1].rows) / (settled[0].processor / settled[0].rows)
@@ -193,8 +193,9 @@ def main() -> int:
     last = costs[-1]
     missed = last.processor > MOST_SECONDS or last.peak > MOST_BYTES
     if last.participants > SETTLED:
-        print(f"processor time per row from {SETTLED} participants on: x {growth(costs):.2f} ({MOST_GROWTH})")
-        missed |= growth(costs) > MOST_GROWTH
+        growth = compute_growth(costs)
+        print(f"processor time per row from {SETTLED} participants on: x {growth:.2f} ({MOST_GROWTH})")
+        missed |= growth > MOST_GROWTH
     return int(missed)
 
 

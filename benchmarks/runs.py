@@ -21,7 +21,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.memory import group
+from benchmarks.memory import list_group_processes
 from modelserver.world import generate
 from scripts.processes import ROOT
 from scripts.site import Site, run_site
@@ -48,11 +48,13 @@ def run(site: Site, *arguments: str) -> float:
     return seconds
 
 
-def peak_memory(site: Site) -> dict[str, float]:
+def read_peak_memory(site: Site) -> dict[str, float]:
     """Return the largest peak of each part's processes, in MB."""
     seconds_by_step = {}
     for part, leader in site.parts.pids.items():
-        texts = [Path(f"/proc/{pid}/status").read_text(encoding="utf-8") for pid in group(leader)]
+        texts = [
+            Path(f"/proc/{pid}/status").read_text(encoding="utf-8") for pid in list_group_processes(leader)
+        ]
         peaks = [int(match[1]) for text in texts if (match := re.search(r"VmHWM:\s+(\d+)", text))]
         seconds_by_step[part] = max(peaks) * 1024 / 1e6
     return seconds_by_step
@@ -88,7 +90,7 @@ def measure(questions: int) -> bool:
         files = [site.var / "first.json", site.var / "second.json"]
         scored, again = (run(site, "score", "--dataset", "whole", "--out", str(file)) for file in files)
         same = files[0].read_text("utf-8") == files[1].read_text("utf-8")
-        counts, peaks = count_stored_rows(site), peak_memory(site)
+        counts, peaks = count_stored_rows(site), read_peak_memory(site)
     print(f"{questions} questions, {len(SYSTEMS)} systems, 2 workers")
     print(f"predictions {predicted:.0f} s, scores {scored:.0f} s, and once more {again:.0f} s")
     print("peak MB: " + ", ".join(f"{part} {peak:.0f}" for part, peak in peaks.items()))

@@ -24,7 +24,7 @@ from typing import TypeGuard
 import torch
 from torch import Tensor
 
-from modelserver.inputs.encoders import new_encoder, save
+from modelserver.inputs.encoders import create_encoder, save
 from modelserver.inputs.hotpot import GoldExample, parse_gold
 from modelserver.registry import load_system
 from modelserver.saliency.attribution import PASS_TOKENS, Explainable, Subject
@@ -35,7 +35,7 @@ from modelserver.systems.extractive_saliency import ExtractiveSaliency
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Qi2019, SelectAndForget
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
-from modelserver.training.recurrent import texts
+from modelserver.training.recurrent import list_example_texts
 from modelserver.wire.schema import QAItem, SaliencyMethod, SaliencyOptions
 from modelserver.world import generate
 
@@ -50,16 +50,18 @@ def shorten_item(example: GoldExample) -> QAItem:
     return example.item.model_copy(update={"context": context})
 
 
-def encoder(folder: Path, examples: Sequence[GoldExample]) -> ExtractiveSystem:
+def build_encoder(folder: Path, examples: Sequence[GoldExample]) -> ExtractiveSystem:
     """Return an untrained encoder, which is as slow as a trained one."""
     torch.manual_seed(1)
     device = torch.device("cpu")
-    model, tokenizer = new_encoder(texts(examples), device, hidden=128, layers=2, heads=2, pieces=2000)
+    model, tokenizer = create_encoder(
+        list_example_texts(examples), device, hidden=128, layers=2, heads=2, pieces=2000
+    )
     save(folder, model, tokenizer, {})
     return extractive.load(folder, device, name="extractive-qa", description="")
 
 
-def sizes(subject: Subject, passes: int) -> list[int]:
+def list_batch_sizes(subject: Subject, passes: int) -> list[int]:
     """Return how many copies of a subject run together in each batch."""
     most = max(1, PASS_TOKENS // subject.cost)
     return [most] * (passes // most) + ([passes % most] if passes % most else [])
@@ -133,7 +135,10 @@ def compare_passes(
         ]
         backward = {"integrated-gradients": options.steps, "occlusion": 0, "gradient-x-input": 1}[method]
         for passes, back in ((forward, False), (backward, True)):
-            work += [(prepare_bare_pass(system, subject, copies), back) for copies in sizes(subject, passes)]
+            work += [
+                (prepare_bare_pass(system, subject, copies), back)
+                for copies in list_batch_sizes(subject, passes)
+            ]
         if is_selective(system):  # the pass over the whole item that selects the facts
             work.append((prepare_whole_pass(system, subject.item), False))
         elif method != "occlusion":  # the pass that finds the answer, whose logit is explained
@@ -161,7 +166,11 @@ def main() -> int:
     items = [shorten_item(one) for one in examples]
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        systems = [load_system("qi2019"), load_system("select-and-forget"), encoder(Path(folder), examples)]
+        systems = [
+            load_system("qi2019"),
+            load_system("select-and-forget"),
+            build_encoder(Path(folder), examples),
+        ]
         for system in systems:
             assert isinstance(system, RecurrentSystem | ExtractiveSystem)
             # One that selects facts has nothing to explain if it selected none.

@@ -72,18 +72,18 @@ def score_plainly(gold: Gold, predictions: Predictions) -> dict[str, float]:
         of_answer = of_facts = None
         if name in predictions["answer"]:
             of_answer = _score_answer(predictions["answer"][name], question["answer"])
-            _count(sums, "", of_answer)
+            _add_scores(sums, "", of_answer)
         if name in predictions["sp"]:
             of_facts = _score_facts(predictions["sp"][name], question["supporting_facts"])
-            _count(sums, "sp_", of_facts)
+            _add_scores(sums, "sp_", of_facts)
         if of_answer and of_facts:
             precision, recall = of_answer["prec"] * of_facts["prec"], of_answer["recall"] * of_facts["recall"]
             joint = {"em": of_answer["em"] * of_facts["em"], "f1": _compute_f1(precision, recall)}
-            _count(sums, "joint_", joint | {"prec": precision, "recall": recall})
+            _add_scores(sums, "joint_", joint | {"prec": precision, "recall": recall})
     return {key: value / len(gold) for key, value in sums.items()}
 
 
-def _count(sums: dict[str, float], prefix: str, scores: Mapping[str, float]) -> None:
+def _add_scores(sums: dict[str, float], prefix: str, scores: Mapping[str, float]) -> None:
     for key, value in scores.items():
         sums[prefix + key] += value
 
@@ -144,7 +144,9 @@ def score_by_site(gold: Gold, predictions: Predictions) -> Standard:
     return standard
 
 
-def seconds(function: Callable[[Gold, Predictions], object], gold: Gold, predictions: Predictions) -> float:
+def measure_seconds(
+    function: Callable[[Gold, Predictions], object], gold: Gold, predictions: Predictions
+) -> float:
     """Return how long one call takes."""
     started = time.perf_counter()
     function(gold, predictions)
@@ -159,7 +161,7 @@ def main() -> int:
     options = parser.parse_args()
     gold, predictions = generate_questions(options.questions)
     ways = (score_plainly, hotpotqa.score, score_by_site)
-    turns = [[seconds(way, gold, predictions) for way in ways] for _ in range(options.turns)]
+    turns = [[measure_seconds(way, gold, predictions) for way in ways] for _ in range(options.turns)]
     plain, ours, site = (statistics.median(column) for column in zip(*turns, strict=True))
     faster = statistics.median(turn[0] / turn[1] for turn in turns)
     on_site = statistics.median(turn[0] / turn[2] for turn in turns)

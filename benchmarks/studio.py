@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 from modelserver.world import generate
-from scripts.example import predictions, write
+from scripts.example import make_predictions, write
 from scripts.processes import ROOT
 
 SIZES = (100, 7_405)
@@ -32,7 +32,7 @@ RUNS = 7
 MOST_MS = 500.0
 
 
-def child(folder: Path) -> None:
+def run_child(folder: Path) -> None:
     """Import each dataset, start a draft of it, and measure its pages."""
     import django
 
@@ -43,7 +43,7 @@ def child(folder: Path) -> None:
 
     from accounts.actions.workspaces import give_role
     from accounts.models import Role, User
-    from accounts.queries.workspaces import workspace_named
+    from accounts.queries.workspaces import choose_workspace
     from studyapp.actions.drafts import start_draft
     from studyapp.studio import starts
     from studyapp.studio.steps import STEPS
@@ -52,7 +52,7 @@ def child(folder: Path) -> None:
     pages.append("preview/texts/?preview_page=item")
     client = Client(SERVER_NAME="127.0.0.1")
     user = User.objects.create(username="bench")
-    give_role(workspace=workspace_named(None), user=user, role=Role.OWNER, by=None)
+    give_role(workspace=choose_workspace(None), user=user, role=Role.OWNER, by=None)
     client.force_login(user)
     durations: dict[str, list[float]] = {}
     for size in SIZES:
@@ -61,13 +61,13 @@ def child(folder: Path) -> None:
         write(folder / "questions.json", examples)
         call_command("import_dataset", "hotpot", str(folder / "questions.json"), name=name, verbosity=0)
         for system in SYSTEMS:
-            write(folder / f"{system}.json", predictions(examples, right=system == "right"))
+            write(folder / f"{system}.json", make_predictions(examples, right=system == "right"))
             call_command("import_predictions", str(folder / f"{system}.json"), dataset=name, system=system)
         start_draft(
-            draft=starts.draft(
+            draft=starts.build_draft(
                 starts.STARTS["xqa-2020"], slug=name, title="A study", dataset=name, systems=SYSTEMS
             ),
-            workspace=workspace_named(None),
+            workspace=choose_workspace(None),
             by=None,
         )
         for page in pages:
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child is not None:
-        child(options.child)
+        run_child(options.child)
         return 0
     few, many = SIZES
     print(f"{'page':34}{few:>8,} q.{many:>8,} q.  factor")

@@ -227,7 +227,7 @@ TRENDS = (
 CHOSEN_UNDER = {"reasons": 1, "longer": 1}
 
 
-def cells(trends: Iterable[Trend], only: Sequence[str] = ()) -> list[str]:
+def list_cells(trends: Iterable[Trend], only: Sequence[str] = ()) -> list[str]:
     """Return the cells of trends, each once.
 
     Args:
@@ -312,7 +312,7 @@ def _is_torn(path: Path) -> bool:
     return bool(text) and not text.endswith(b"\n")
 
 
-def table(trends: Iterable[Trend], store: Store) -> str:
+def format_table(trends: Iterable[Trend], store: Store) -> str:
     """Return the trends in Markdown: expected, ours, and whether it holds."""
     lines = ["| paper | expected | ours (95 % interval over seeds) | seeds | |", "|---|---|---:|---:|---|"]
     for trend in trends:
@@ -351,12 +351,12 @@ def main() -> int:
     parser.add_argument("--device", default="cpu", help="device of the commands: cpu, cuda, cuda:1 …")
     parser.add_argument("--tiny", action="store_true", help="sizes that only show that it runs")
     options = parser.parse_args()
-    names = cells(TRENDS, options.only)
+    names = list_cells(TRENDS, options.only)
     if not names:
-        parser.error(f"--only: no such cell; there are {', '.join(cells(TRENDS))}")
+        parser.error(f"--only: no such cell; there are {', '.join(list_cells(TRENDS))}")
     store = read_store(options.store, tiny=options.tiny)
     fill(store, names, options)
-    print(table(TRENDS, store), format_means(store), sep="\n\n")
+    print(format_table(TRENDS, store), format_means(store), sep="\n\n")
     return 0
 
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks._site_here import site_here
-from benchmarks.annotation_pair import ACTS, PEOPLE, WARM_UP, clients
+from benchmarks._site_here import set_up_site
+from benchmarks.annotation_pair import ACTS, PEOPLE, WARM_UP, create_clients
 from benchmarks.prepared_queries import launch_generated_study, take_part
 from scripts import servers
 
@@ -60,10 +60,10 @@ class Costs:
         """Return the application with each request measured."""
 
         def answer(environ: dict[str, Any], start_response: Any) -> Any:
-            begun, of_database = time.process_time(), database_seconds()
+            begun, of_database = time.process_time(), read_database_seconds()
             response = application(environ, start_response)
-            took = time.process_time() - begun, database_seconds() - of_database
-            self.requests[kind_of(environ)].append((1000 * took[0], 1000 * took[1]))
+            took = time.process_time() - begun, read_database_seconds() - of_database
+            self.requests[classify_request(environ)].append((1000 * took[0], 1000 * took[1]))
             return response
 
         return answer
@@ -74,7 +74,7 @@ class Costs:
         return costs[len(costs) // 3 :]
 
 
-def kind_of(environ: dict[str, Any]) -> str:
+def classify_request(environ: dict[str, Any]) -> str:
     """Return the kind of a request."""
     name = next(name for pattern, name in PAGES if re.search(pattern, environ["PATH_INFO"]))
     if name.startswith("annotation"):
@@ -82,7 +82,7 @@ def kind_of(environ: dict[str, Any]) -> str:
     return f"{name}, {'sent' if environ['REQUEST_METHOD'] == 'POST' else 'shown'}"
 
 
-def database_seconds() -> float:
+def read_database_seconds() -> float:
     """Return the processor seconds of the process that serves this connection."""
     from django.db import connection
 
@@ -105,7 +105,7 @@ def query_number(statement: str) -> float:
 def measure(participants: int = 60, pairs: int = 0) -> Costs:
     """Measure requests of participants and pairs of annotators' requests."""
     costs = Costs(participants=participants)
-    with servers.postgres() as database, site_here(database) as folder:
+    with servers.run_postgres() as database, set_up_site(database) as folder:
         from config.wsgi import application
 
         study = launch_generated_study(folder)
@@ -120,7 +120,7 @@ def measure(participants: int = 60, pairs: int = 0) -> Costs:
 
 def annotate(pairs: int, costs: Costs) -> None:
     """Have annotators save and submit items."""
-    everybody = clients(pairs)
+    everybody = create_clients(pairs)
     for client in everybody:
         for _request in range(WARM_UP):
             client.step()
@@ -131,7 +131,7 @@ def annotate(pairs: int, costs: Costs) -> None:
                 client.step()
 
 
-def table(costs: Costs) -> str:
+def format_table(costs: Costs) -> str:
     """Format the costs as a table in Markdown."""
     lines = [
         "| request | times a participant | site, median ms | 95 % | PostgreSQL, median ms | 95 % |",
@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=400, help="items that annotators save and submit")
     options = parser.parse_args()
     costs = measure(options.participants, options.pairs)
-    print(table(costs))
+    print(format_table(costs))
     print(f"\nA participant: {costs.bytes_each / 1000:.0f} KB in tables and indexes, "
           f"{costs.written_ahead_each / 1000:.0f} KB written ahead")  # fmt: skip
     return 0

@@ -29,7 +29,7 @@ from analysis.stats.paired import paired_difference
 from analysis.stats.results import TARGETS
 from analysis.study.comparisons import compare
 
-from ._crossed_studies import Interval, Rate, Size, is_bar_missed, rows
+from ._crossed_studies import Interval, Rate, Size, format_rows, is_bar_missed
 
 SIZES = (Size(6, 12), Size(12, 16), Size(24, 24))
 EFFECT = 0.5  # planted in the studies whose intervals should hold it
@@ -80,7 +80,7 @@ def simulate_rotated_trials(
     return pd.concat(parts, ignore_index=True)
 
 
-def study(
+def simulate_study(
     rng: np.random.Generator, size: Size, effect: float, *, tests: bool
 ) -> tuple[dict[str, Interval], dict[str, float | None]]:
     """Return intervals and p of every difference in a simulated study."""
@@ -113,21 +113,21 @@ def study(
         "ordinal model": ordinal_logit(read_trials(frame, "rating", conditions=CONDITIONS), position=True),
         "mixed model": mixed_log_time(read_trials(frame, "seconds", conditions=CONDITIONS)),
     }
-    return intervals, p | {f"{name}, two conditions": _p(model) for name, model in models.items()}
+    return intervals, p | {f"{name}, two conditions": _read_p(model) for name, model in models.items()}
 
 
-def _p(model: Model) -> float | None:
+def _read_p(model: Model) -> float | None:
     return None if model.reason else model.contrasts[0].p
 
 
-def rates(size: Size, studies: int, *, seed: int = 1) -> tuple[list[Rate], list[Rate]]:
+def estimate_rates(size: Size, studies: int, *, seed: int = 1) -> tuple[list[Rate], list[Rate]]:
     """Return coverage of intervals and false-positive rates of tests.
 
     The truth of agreement is that of no effect; that of times is the planted ratio, or 1.
     """
     rng = np.random.default_rng([seed, *size])
-    null = [study(rng, size, 0.0, tests=True) for _ in range(studies)]
-    planted = [study(rng, size, EFFECT, tests=False) for _ in range(studies)]
+    null = [simulate_study(rng, size, 0.0, tests=True) for _ in range(studies)]
+    planted = [simulate_study(rng, size, EFFECT, tests=False) for _ in range(studies)]
     held, rejected = [], []
     for label in null[0][0]:
         ratio = label.endswith("time_geometric")
@@ -154,12 +154,12 @@ def main() -> int:
     held: list[Rate] = []
     rejected: list[Rate] = []
     for size in SIZES:
-        own = rates(size, options.studies)
+        own = estimate_rates(size, options.studies)
         held, rejected = held + own[0], rejected + own[1]
     print(f"95 % intervals: share of {options.studies} studies that hold the truth, in percent")
-    print("\n".join(rows(held, interval=True)), flush=True)
+    print("\n".join(format_rows(held, interval=True)), flush=True)
     print(f"tests at 5 %: share of {options.studies} studies without a difference that reject, in percent")
-    print("\n".join(rows(rejected, interval=False)))
+    print("\n".join(format_rows(rejected, interval=False)))
     beyond = [rate for rate in held if is_bar_missed(rate, interval=True)]
     beyond += [rate for rate in rejected if is_bar_missed(rate, interval=False)]
     print(f"beyond the bars: {len(beyond)}")

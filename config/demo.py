@@ -23,10 +23,10 @@ from django.core.management import call_command
 
 from accounts.actions.workspaces import give_role
 from accounts.models import Role, User
-from accounts.queries.workspaces import workspace_named
+from accounts.queries.workspaces import choose_workspace
 from annotation.models import SystemOutput
 from config import demo_annotation
-from jobs.model_gateway import served_names
+from jobs.model_gateway import list_served_names
 from predictions.models import Dataset
 from studyapp.actions.links import create_link
 from studyapp.definition.schema import load_definition
@@ -85,22 +85,23 @@ def load(say: Callable[[str], object]) -> None:
     """
     kept = _read_secrets()
     passwords = {
-        name: _login(name, kept.passwords.get(name, "")) for name in (USERNAME, *demo_annotation.PEOPLE)
+        name: _ensure_login(name, kept.passwords.get(name, ""))
+        for name in (USERNAME, *demo_annotation.PEOPLE)
     }
     tokens = kept.tokens
-    is_served = set(LANGUAGE.systems) <= set(served_names("reader"))
+    is_served = set(LANGUAGE.systems) <= set(list_served_names("reader"))
     for generated in (READERS, LANGUAGE) if is_served else (READERS,):
-        study = _study(generated.definition, partial(_predictions, generated, say))
-        tokens |= {study.slug: _token(study, kept.tokens.get(study.slug, ""))}
+        study = _ensure_study(generated.definition, partial(_create_predictions, generated, say))
+        tokens |= {study.slug: _ensure_token(study, kept.tokens.get(study.slug, ""))}
         _keep(Secrets(passwords, tokens))
     demo_annotation.load(say, User.objects.get(username=USERNAME))
     demo_annotation.execute_programs(say)
-    if (steps := _steps_study(say)) is not None:
-        tokens[steps.slug] = _token(steps, kept.tokens.get(steps.slug, ""))
+    if (steps := _ensure_steps_study(say)) is not None:
+        tokens[steps.slug] = _ensure_token(steps, kept.tokens.get(steps.slug, ""))
         _keep(Secrets(passwords, tokens))
 
 
-def _study(path: Path, prepare: Callable[[str], None]) -> Study:
+def _ensure_study(path: Path, prepare: Callable[[str], None]) -> Study:
     """Return the launched study; ``prepare`` imports the dataset of a new one."""
     definition = load_definition(settings.BASE_DIR / path)
     if not Study.objects.filter(slug=definition.study).exists():
@@ -112,7 +113,7 @@ def _study(path: Path, prepare: Callable[[str], None]) -> Study:
     return study
 
 
-def _steps_study(say: Callable[[str], object]) -> Study | None:
+def _ensure_steps_study(say: Callable[[str], object]) -> Study | None:
     """Return the study of model outputs, None if the model is not served."""
     system = demo_annotation.NETWORKS[STEPS_PROJECT]
     if not SystemOutput.objects.filter(item__project__slug=STEPS_PROJECT, system=system).exists():
@@ -122,7 +123,7 @@ def _steps_study(say: Callable[[str], object]) -> Study | None:
         say(f"Creating a study of the steps of {system} ...")
         call_quietly("import_programs", STEPS_PROJECT, "--name", dataset, "--system", system)
 
-    return _study(STEPS, prepare)
+    return _ensure_study(STEPS, prepare)
 
 
 def call_quietly(*arguments: str, **options: Any) -> None:
@@ -130,7 +131,7 @@ def call_quietly(*arguments: str, **options: Any) -> None:
     call_command(*arguments, stdout=io.StringIO(), **options)
 
 
-def _login(name: str, password: str) -> str:
+def _ensure_login(name: str, password: str) -> str:
     """Create a missing login; return its password, "" if a person changed it."""
     user = User.objects.filter(username=name).first()
     if user is None:
@@ -138,12 +139,12 @@ def _login(name: str, password: str) -> str:
         create = User.objects.create_superuser if name == USERNAME else User.objects.create_user
         user = create(name, password=password)
         if name == USERNAME:
-            give_role(workspace=workspace_named(None), user=user, role=Role.OWNER, by=None)
+            give_role(workspace=choose_workspace(None), user=user, role=Role.OWNER, by=None)
         return password
     return password if user.check_password(password) else ""
 
 
-def _predictions(generated: Generated, say: Callable[[str], object], dataset: str) -> None:
+def _create_predictions(generated: Generated, say: Callable[[str], object], dataset: str) -> None:
     systems, questions = generated.systems, generated.questions
     if not Dataset.objects.filter(name=dataset).exists():
         say("Generating questions about a fictional world ...")
@@ -158,7 +159,7 @@ def _predictions(generated: Generated, say: Callable[[str], object], dataset: st
         call_quietly("score", dataset=dataset, system=list(systems), stderr=io.StringIO())
 
 
-def _token(study: Study, token: str) -> str:
+def _ensure_token(study: Study, token: str) -> str:
     """Return the token of the shared link; create one if it is invalid."""
     link = find_link(token) if token else None
     if link is not None and link.study_id == study.pk:
@@ -166,14 +167,14 @@ def _token(study: Study, token: str) -> str:
     return create_link(study=study, label="demo", by=None)[1]
 
 
-def _path() -> Path:
+def _build_path() -> Path:
     return Path(settings.VAR_DIR) / "demo.json"
 
 
 def _read_secrets() -> Secrets:
-    if not _path().exists():
+    if not _build_path().exists():
         return Secrets({}, {})
-    kept: dict[str, Any] = json.loads(_path().read_text(encoding="utf-8"))
+    kept: dict[str, Any] = json.loads(_build_path().read_text(encoding="utf-8"))
     logins = [kept["staff"], *kept.get("annotators", [])]
     return Secrets(
         {login["username"]: login["password"] for login in logins},
@@ -190,7 +191,7 @@ def _keep(kept: Secrets) -> None:
         "projects": list(demo_annotation.PROJECTS),
         "studies": [{"slug": slug, "token": token} for slug, token in kept.tokens.items()],
     }
-    draft = _path().with_suffix(".new")
+    draft = _build_path().with_suffix(".new")
     with open(draft, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         json.dump(content, file, indent=1)
-    draft.replace(_path())
+    draft.replace(_build_path())

@@ -18,14 +18,14 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
-from accounts.queries.workspaces import workspace_named
+from accounts.queries.workspaces import choose_workspace
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project, set_member, write_guideline
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from annotation.models import Project, Role
 from annotation.schemas import ItemRecord
-from jobs.model_gateway import served_names
+from jobs.model_gateway import list_served_names
 
 ITEMS = 24
 SEED = 20
@@ -89,7 +89,7 @@ def load(say: Callable[[str], object], manager: User) -> None:
                 slug=slug,
                 title=demo.title,
                 kind=demo.kind,
-                workspace=workspace_named(None),
+                workspace=choose_workspace(None),
                 by=manager,
                 annotators_per_item=2,
             )
@@ -106,7 +106,7 @@ def load(say: Callable[[str], object], manager: User) -> None:
 
 def execute_programs(say: Callable[[str], object]) -> None:
     """Execute the projects' programs with the models that are served."""
-    served = served_names("modular")
+    served = list_served_names("modular")
     for slug, system in NETWORKS.items():
         if system not in served:
             say(f"The model server does not serve {system}: the project {slug} has no outputs of it.")

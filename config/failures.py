@@ -57,20 +57,20 @@ class MethodPages(MiddlewareMixin):
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return 400: the address, the headers or the body cannot be read."""
-    return _failure(request, 400)
+    return _answer_failure(request, 400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Return 503 if a part of the site does not answer now, and else 500."""
     error = sys.exc_info()[1]
     if not is_unavailable(error) and getattr(error, "status", None) != HTTPStatus.SERVICE_UNAVAILABLE:
-        return _failure(request, 500)
-    response = _failure(request, 503)
+        return _answer_failure(request, 500)
+    response = _answer_failure(request, 503)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response
 
 
-def _failure(request: HttpRequest, status: int) -> HttpResponse:
+def _answer_failure(request: HttpRequest, status: int) -> HttpResponse:
     if request.path_info.startswith("/api/"):
         problem = ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=_DETAILS[status])
         body = problem.model_dump_json(exclude_defaults=True)
@@ -80,6 +80,6 @@ def _failure(request: HttpRequest, status: int) -> HttpResponse:
     values = {
         "may_retry": may_retry,
         "for_staff": not request.path_info.startswith(_FOR_PARTICIPANTS),
-        "request_id": request_ids.label(),
+        "request_id": request_ids.format_label(),
     }
     return HttpResponse(render_to_string(f"{status}.html", values), status=status)

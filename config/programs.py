@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from analysis.programs import OBJECTS, Execution, FoundBox, FoundSpan, Node, Program, Value
 from annotation.completeness import execute_document
 from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
-from annotation.parsed_items import document_of, program_of
-from annotation.queries.node_outputs import LIKELY, strength_of
-from annotation.queries.outputs import outputs_by_node
+from annotation.parsed_items import parse_document, parse_item_program
+from annotation.queries.node_outputs import LIKELY, compute_strength
+from annotation.queries.outputs import map_outputs_to_nodes
 from predictions.actions.programs import ExecutionRecord
-from predictions.executions import answer_text
+from predictions.executions import format_answer
 from predictions.formats.records import QuestionRecord
 from predictions.program_steps import ItemImage, Step, StepBox
 
@@ -35,7 +35,7 @@ class Lacking:
     answer: list[str]
 
 
-def questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
+def build_questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
     """Convert items to questions, with the steps of their gold.
 
     Items without an answer or without the file of an image are left out.
@@ -45,31 +45,31 @@ def questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
     records: list[QuestionRecord] = []
     lacking = Lacking([], [])
     for item in project.items.order_by("position"):
-        images = _images(item, files)
+        images = _find_images(item, files)
         if item.answer is None or item.answer == "":
             lacking.answer.append(item.external_id)
         elif images is None:
             lacking.images.append(item.external_id)
         else:
-            records.append(_question(item, project, images, gold.get(item.pk)))
+            records.append(_build_question(item, project, images, gold.get(item.pk)))
     return records, lacking
 
 
-def _question(item: Item, project: Project, images: list[ItemImage], gold: object) -> QuestionRecord:
+def _build_question(item: Item, project: Project, images: list[ItemImage], gold: object) -> QuestionRecord:
     assert item.answer is not None  # others are lacking
     return QuestionRecord(
         external_id=item.external_id,
         text=item.text,
-        answer=answer_text(item.answer),
+        answer=format_answer(item.answer),
         kind="sentence" if images else "question",
         context=[("", [item.passage])] if item.passage else [],
         supporting_facts=None,
         images=images,
-        steps=None if gold is None else _gold_steps(program_of(item, project.kind), gold),
+        steps=None if gold is None else _build_gold_steps(parse_item_program(item, project.kind), gold),
     )
 
 
-def _images(item: Item, files: Mapping[str, ImageFile]) -> list[ItemImage] | None:
+def _find_images(item: Item, files: Mapping[str, ImageFile]) -> list[ItemImage] | None:
     stored = [files[name] for name in item.images if name in files and files[name].path]
     if len(stored) < len(item.images):
         return None
@@ -79,24 +79,26 @@ def _images(item: Item, files: Mapping[str, ImageFile]) -> list[ItemImage] | Non
     ]
 
 
-def executions(project: Project, system: str, revision: str, ids: Iterable[str]) -> list[ExecutionRecord]:
+def build_executions(
+    project: Project, system: str, revision: str, ids: Iterable[str]
+) -> list[ExecutionRecord]:
     """Return the outputs of a system for these items that have an answer."""
     wanted = set(ids)
     rows = SystemOutput.objects.filter(item__project=project, system=system, revision=revision)
     return [
         ExecutionRecord(
             row.item.external_id,
-            answer_text(row.answer),
-            _system_steps(row, project) if row.modules else None,
+            format_answer(row.answer),
+            _build_system_steps(row, project) if row.modules else None,
         )
         for row in rows.select_related("item").order_by("item__position")
         if row.item.external_id in wanted and row.answer is not None and row.answer != ""
     ]
 
 
-def _gold_steps(program: Program, stored: object) -> list[Step] | None:
+def _build_gold_steps(program: Program, stored: object) -> list[Step] | None:
     """Return the steps of the gold, None if the output of a step is unknown."""
-    ran = execute_document(document_of(stored), program)
+    ran = execute_document(parse_document(stored), program)
 
     if any(ran.objects[node.index] is None for node in program.nodes if node.type in OBJECTS):
         return None
@@ -105,12 +107,12 @@ def _gold_steps(program: Program, stored: object) -> list[Step] | None:
         objects = ran.objects[index] or ()
         boxes: list[StepBox] = [(one.image, *one.box, None) for one in objects if isinstance(one, FoundBox)]
         spans = sorted((one.start, one.end, GOLD_STRENGTH) for one in objects if isinstance(one, FoundSpan))
-        return _values(ran, index, program.nodes[index].module), boxes, spans
+        return _select_values(ran, index, program.nodes[index].module), boxes, spans
 
-    return _steps(program, output)
+    return _build_steps(program, output)
 
 
-def _values(ran: Execution, index: int, module: str) -> Values:
+def _select_values(ran: Execution, index: int, module: str) -> Values:
     """Return the value of a node, or those of its runs if it has several."""
     runs = ran.runs[index]
     if len(runs) == 1 or module.isdecimal():  # a number in the program is the same for each image
@@ -119,9 +121,9 @@ def _values(ran: Execution, index: int, module: str) -> Values:
     return None, values if len(values) == len(runs) else []
 
 
-def _system_steps(row: SystemOutput, project: Project) -> list[Step]:
-    program = program_of(row.item, project.kind)
-    outputs = outputs_by_node(program, {one["index"]: one for one in row.modules})
+def _build_system_steps(row: SystemOutput, project: Project) -> list[Step]:
+    program = parse_item_program(row.item, project.kind)
+    outputs = map_outputs_to_nodes(program, {one["index"]: one for one in row.modules})
 
     def output(index: int) -> Output:
         module = outputs.get(index, {})
@@ -133,10 +135,10 @@ def _system_steps(row: SystemOutput, project: Project) -> list[Step]:
         tokens = _select_attended_tokens(row.item, module["attention"]) if "attention" in module else None
         return (module.get("value"), module.get("values", [])), boxes, tokens
 
-    return _steps(program, output)
+    return _build_steps(program, output)
 
 
-def _steps(program: Program, output: Callable[[int], Output]) -> list[Step]:
+def _build_steps(program: Program, output: Callable[[int], Output]) -> list[Step]:
     """Return the distinct steps in order of execution.
 
     Only steps that output objects have boxes or tokens.
@@ -173,7 +175,7 @@ def _select_likely_boxes(
 def _select_attended_tokens(item: Item, attention: Sequence[float]) -> Tokens:
     most = max(attention, default=0.0)
     graded = (
-        (start, end, strength_of(weight, most))
+        (start, end, compute_strength(weight, most))
         for (start, end), weight in zip(item.tokens, attention, strict=False)
     )
     return [one for one in graded if one[2]]

@@ -20,7 +20,7 @@ from kombu import Queue
 from analysis import __version__
 from config.database_settings import read_databases
 from config.environment import env, read_address, read_choice, read_secret
-from config.observability.log_files import FORMATS, logging_settings
+from config.observability.log_files import FORMATS, build_logging_settings
 from config.redis_addresses import RedisAddress
 from config.steady_schedule import schedule_every
 
@@ -30,7 +30,7 @@ environ.Env.read_env(VAR_DIR / "env")
 DEBUG = env.bool("DEBUG", default=False)
 
 
-def _secret_key() -> str:
+def _read_secret_key() -> str:
     """Return the key, which has no default: a known key is no secret."""
     key = read_secret("SECRET_KEY")
     if not key:
@@ -41,7 +41,7 @@ def _secret_key() -> str:
     return key
 
 
-SECRET_KEY = _secret_key()
+SECRET_KEY = _read_secret_key()
 SECRET_KEY_FALLBACKS = [key for key in read_secret("SECRET_KEY_FALLBACKS").split(",") if key]
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[urlsplit(SITE_URL).hostname or "127.0.0.1"])
@@ -163,8 +163,8 @@ PASSWORD_RESET_TIMEOUT = env.int("PASSWORD_RESET_TIMEOUT", default=86_400)
 
 # The lock-out counts by the address that the rate limit takes, and by the name in lower case, as the login
 # does not tell capitals apart.
-AXES_CLIENT_IP_CALLABLE = "accounts.client_address.client_address"
-AXES_USERNAME_CALLABLE = "accounts.client_address.login_name"
+AXES_CLIENT_IP_CALLABLE = "accounts.client_address.find_client_address"
+AXES_USERNAME_CALLABLE = "accounts.client_address.read_login_name"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 1  # hour
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -231,7 +231,7 @@ MFA_FORMS = {
 USERSESSIONS_ADAPTER = "accounts.login.adapters.SessionsAdapter"
 
 
-def _oidc_providers() -> list[dict[str, object]]:
+def _read_oidc_providers() -> list[dict[str, object]]:
     """Return the providers of OpenID Connect in the form of allauth.
 
     Raises:
@@ -264,7 +264,7 @@ def _oidc_providers() -> list[dict[str, object]]:
 
 
 SOCIALACCOUNT_ADAPTER = "accounts.login.adapters.ProviderAdapter"
-SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": _oidc_providers(), "OAUTH_PKCE_ENABLED": True}}
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": _read_oidc_providers(), "OAUTH_PKCE_ENABLED": True}}
 SOCIALACCOUNT_FORMS = {"signup": "accounts.login.forms.ProviderSignUp"}
 SOCIALACCOUNT_AUTO_SIGNUP = False  # people choose their user name themselves
 # An address that the provider has verified leads to the account with it, which is tied to the provider then.
@@ -295,7 +295,7 @@ STATICFILES_DIRS = [
 IMAGE_BUCKET = env.str("IMAGE_BUCKET", default="")
 
 
-def _image_storage() -> dict[str, object]:
+def _build_image_storage() -> dict[str, object]:
     """Return the storage of images.
 
     Raises:
@@ -318,7 +318,7 @@ def _image_storage() -> dict[str, object]:
 
 
 STORAGES = {
-    "images": _image_storage(),
+    "images": _build_image_storage(),
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
@@ -375,7 +375,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",  # operations are grouped by the word behind it
-    "POSTPROCESSING_HOOKS": ["accounts.rest.describe.ids_are_natural"],
+    "POSTPROCESSING_HOOKS": ["accounts.rest.describe.declare_natural_ids"],
 }
 
 REDIS_URL = read_secret("REDIS_URL", f"redis+socket://{VAR_DIR / 'broker.sock'}")
@@ -386,7 +386,7 @@ _REDIS = RedisAddress(
 )
 
 
-def _broker_url() -> str:
+def _build_broker_url() -> str:
     """Return the address of the queue.
 
     Raises:
@@ -405,7 +405,7 @@ def _broker_url() -> str:
 RATE_LIMITS = env.bool("RATE_LIMITS", default=True)
 
 
-def _api_rate() -> str | None:
+def _read_api_rate() -> str | None:
     """Return how many requests one user may send to the REST API.
 
     Raises:
@@ -419,7 +419,7 @@ def _api_rate() -> str | None:
     return rate if RATE_LIMITS else None
 
 
-API_RATE = _api_rate()
+API_RATE = _read_api_rate()
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -453,7 +453,7 @@ PARTICIPANT_LINK_DAYS = env.int("PARTICIPANT_LINK_DAYS", default=90)
 
 # A slice is redelivered when its worker dies. The visibility timeout is longer than the hard limit of a
 # task, or a slow task would run twice; kombu sweeps only with the two restore options set.
-CELERY_BROKER_URL = _broker_url()
+CELERY_BROKER_URL = _build_broker_url()
 CELERY_BROKER_USE_SSL = _REDIS.broker_ssl()
 CELERY_TASK_TIME_LIMIT = 600
 CELERY_TASK_SOFT_TIME_LIMIT = 570
@@ -516,7 +516,7 @@ JOBS = {
     "score": "predictions.run_jobs.compute_scores",
     "export_bundle": "studyapp.downloads.export_bundle",
     "export_responses": "studyapp.downloads.export_responses",
-    "report": "studyapp.downloads.report",
+    "report": "studyapp.downloads.write_report",
     "simulate_participants": "studyapp.simulations.simulate_participants",
     "pay_participants": "studyapp.payments.pay_participants",
 }
@@ -534,7 +534,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 METRICS_TOKEN = read_secret("METRICS_TOKEN")
 
 
-def _networks() -> list[IPv4Network | IPv6Network]:
+def _read_metrics_networks() -> list[IPv4Network | IPv6Network]:
     """Return the networks that may read the metrics.
 
     Raises:
@@ -548,7 +548,7 @@ def _networks() -> list[IPv4Network | IPv6Network]:
         ) from error
 
 
-METRICS_NETWORKS = _networks()
+METRICS_NETWORKS = _read_metrics_networks()
 METRICS = bool(METRICS_TOKEN or METRICS_NETWORKS)
 METRICS_FOLDER = VAR_DIR / "metrics"
 
@@ -558,7 +558,7 @@ LOG_FORMAT = read_choice("LOG_FORMAT", FORMATS, default="text")
 LOG_FILE = env.str("LOG_FILE", default="")
 LOG_FILE_MEGABYTES = env.int("LOG_FILE_MEGABYTES", default=10)
 LOG_FILES_KEPT = env.int("LOG_FILES_KEPT", default=5)
-LOGGING = logging_settings(
+LOGGING = build_logging_settings(
     read_choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO"),
     LOG_FILE,
     form=LOG_FORMAT,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotFound
 from django.views.decorators.http import require_safe
 
-from foundation.images.image_files import content_host, serve_signed_image
+from foundation.images.image_files import get_content_host, serve_signed_image
 
 _NOTHING = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -27,7 +27,7 @@ class OwnOrigin:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self.host = content_host()
+        self.host = get_content_host()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Return 404 for addresses of the other origin."""

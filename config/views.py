@@ -18,14 +18,14 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.current_workspace import find_chosen_workspace
 from accounts.rest.problems import answer_problem
-from annotation.queries.members import memberships
+from annotation.queries.members import list_memberships
 from config.search import search as found
 from config.waiting import list_waiting_acts
-from jobs.queries import jobs_of
-from studyapp.queries.progress import studies_with_counts
+from jobs.queries import list_user_jobs
+from studyapp.queries.progress import list_studies_with_counts
 
 _YEAR = 365 * 24 * 3600
 _NEWEST = 6  # of studies, projects and jobs on the start page
@@ -35,13 +35,13 @@ _NEWEST = 6  # of studies, projects and jobs on the start page
 @login_required
 def start(request: HttpRequest) -> HttpResponse:
     """Show the newest studies, projects and jobs, and what waits."""
-    user = user_of(request)
+    user = require_user(request)
     workspace = find_chosen_workspace(request)
-    members = memberships(user, workspace)
+    members = list_memberships(user, workspace)
     context = {
-        "studies": studies_with_counts(user, workspace)[:_NEWEST],
+        "studies": list_studies_with_counts(user, workspace)[:_NEWEST],
         "projects": [member.project for member in members[:_NEWEST]],
-        "jobs": jobs_of(user)[:_NEWEST],
+        "jobs": list_user_jobs(user)[:_NEWEST],
         "waiting": list(list_waiting_acts(user, members[:_NEWEST])),
     }
     return render(request, "start.html", context)
@@ -52,7 +52,7 @@ def start(request: HttpRequest) -> HttpResponse:
 def search(request: HttpRequest) -> HttpResponse:
     """List what matches a text, of everything that the user may see."""
     text = request.GET.get("q", "").strip()[:200]
-    return render(request, "search.html", {"search_text": text, "groups": found(user_of(request), text)})
+    return render(request, "search.html", {"search_text": text, "groups": found(require_user(request), text)})
 
 
 @require_POST

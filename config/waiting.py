@@ -12,7 +12,7 @@ from accounts.policy import Act
 from annotation.models import Membership
 from annotation.policies import may
 from annotation.queries.review import count_to_settle
-from studyapp.queries.access import reach_of, runs_to_judge
+from studyapp.queries.access import list_runs_to_judge, reach_of
 from studyapp.queries.correctness import count_waiting
 
 
@@ -46,13 +46,13 @@ def list_waiting_acts(user: User, members: Iterable[Membership]) -> Iterator[Wai
             )
             address = reverse("annotation:review", args=[project.slug])
             yield WaitingAct(text % {"n": number, **names}, _("Review"), address)
-    yield from _answers_to_judge(user)
+    yield from _find_answers_to_judge(user)
 
 
-def _answers_to_judge(user: User) -> Iterator[WaitingAct]:
+def _find_answers_to_judge(user: User) -> Iterator[WaitingAct]:
     if Act.JUDGE not in reach_of(user).anywhere:
         return
-    number = count_waiting(runs_to_judge(user), user)
+    number = count_waiting(list_runs_to_judge(user), user)
     if number:
         text = ngettext("%(n)s answer waits for a judge.", "%(n)s answers wait for a judge.", number)
         yield WaitingAct(text % {"n": number}, _("Judge answers"), reverse("studyapp:correctness"))

@@ -11,7 +11,7 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def kinds_of(union: Any) -> dict[str, type[BaseModel]]:
+def map_kinds(union: Any) -> dict[str, type[BaseModel]]:
     """Return the members of a union that is discriminated by ``kind``, by it."""
     members = get_args(get_args(union)[0])
     return {get_args(member.model_fields["kind"].annotation)[0]: member for member in members}

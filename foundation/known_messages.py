@@ -207,18 +207,18 @@ def recognise_message(text: str) -> str:
     if isinstance(text, Message):
         return text
     # Before a value, which could be "question: 30,000" of "question: 30,000 characters; …".
-    head = _message_by(text, HEADS)
+    head = _match_message(text, HEADS)
     if head is not None and isinstance(head.values["problem"], Message):
         return head
-    if (message := _message_by(text, TEMPLATES)) is not None:
+    if (message := _match_message(text, TEMPLATES)) is not None:
         return message
     field, colon, problem = text.partition(": ")
     inner = recognise_message(problem) if colon else problem
     return prefix_field(field, inner) if isinstance(inner, Message) else text
 
 
-def _message_by(text: str, templates: tuple[str, ...]) -> Message | None:
-    for pattern, template in _patterns(templates):
+def _match_message(text: str, templates: tuple[str, ...]) -> Message | None:
+    for pattern, template in _build_patterns(templates):
         if match := pattern.fullmatch(text):
             message = Message(text)
             message.template = template
@@ -231,7 +231,7 @@ def _message_by(text: str, templates: tuple[str, ...]) -> Message | None:
 
 
 @cache
-def _patterns(templates: tuple[str, ...]) -> list[tuple[re.Pattern[str], str]]:
+def _build_patterns(templates: tuple[str, ...]) -> list[tuple[re.Pattern[str], str]]:
     """Return a pattern for each template, in the order to try them.
 
     Ends of other texts come first, then templates with most fixed text.
@@ -239,10 +239,10 @@ def _patterns(templates: tuple[str, ...]) -> list[tuple[re.Pattern[str], str]]:
     ordered = sorted(
         templates, key=lambda text: (not text.startswith("%(problem)s"), -len(_VALUE.sub("", text)))
     )
-    return [(_pattern(template), template) for template in ordered]
+    return [(_build_pattern(template), template) for template in ordered]
 
 
-def _pattern(template: str) -> re.Pattern[str]:
+def _build_pattern(template: str) -> re.Pattern[str]:
     fixed = _VALUE.split(template)  # fixed text and names of values take turns
     parts = [f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(fixed)]
     return re.compile("".join(parts), re.DOTALL)

@@ -61,24 +61,24 @@ def map_message(message: str, change: Callable[[str], str]) -> str:
     return say(message.template, **values)
 
 
-def message_json(message: str) -> dict[str, Any] | None:
+def dump_message(message: str) -> dict[str, Any] | None:
     """Return template and values of a message as JSON; None of other text."""
     if not isinstance(message, Message):
         return None
-    return {"template": message.template, "values": {k: _value_json(v) for k, v in message.values.items()}}
+    return {"template": message.template, "values": {k: _dump_value(v) for k, v in message.values.items()}}
 
 
-def message_of_json(stored: Mapping[str, Any] | None, text: str) -> str:
+def load_message(stored: Mapping[str, Any] | None, text: str) -> str:
     """Return the message that was stored with its text.
 
     Args:
-        stored: The result of `message_json`.
+        stored: The result of `dump_message`.
         text: The English text, which stands in for a message that was not stored.
     """
     if stored is None:
         return text
     values = {
-        name: message_of_json(value, "") if isinstance(value, Mapping) else value
+        name: load_message(value, "") if isinstance(value, Mapping) else value
         for name, value in stored["values"].items()
     }
     message = Message(text)
@@ -86,9 +86,9 @@ def message_of_json(stored: Mapping[str, Any] | None, text: str) -> str:
     return message
 
 
-def _value_json(value: Any) -> Any:
+def _dump_value(value: Any) -> Any:
     if isinstance(value, Message):
-        return message_json(value)
+        return dump_message(value)
     return value if isinstance(value, str | int | float) else str(value)
 
 
@@ -104,7 +104,7 @@ def translate_message(message: str, translate: Callable[[str], str]) -> str:
     return template % values if values else template
 
 
-def message_of(error: Exception) -> str:
+def extract_message(error: Exception) -> str:
     """Return the text of an error, as the `Message` it was raised with if any."""
     first = error.args[0] if error.args else None
     return first if isinstance(first, Message) else str(error)

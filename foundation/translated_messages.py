@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from foundation.known_messages import recognise_message
-from foundation.messages import message_of, translate_message
+from foundation.messages import extract_message, translate_message
 
 
 def translate_text(message: str) -> str:
@@ -18,11 +18,11 @@ def translate_text(message: str) -> str:
 
 def translate_error(error: Exception) -> str:
     """Return the text of an error in the active language."""
-    return translate_text(message_of(error))
+    return translate_text(extract_message(error))
 
 
 @contextmanager
-def errors_shown(request: HttpRequest, *kinds: type[Exception]) -> Iterator[None]:
+def show_errors(request: HttpRequest, *kinds: type[Exception]) -> Iterator[None]:
     """Show an error of these kinds to the user as a message, and go on."""
     try:
         yield

@@ -5,7 +5,7 @@ Pure: no Django.
 
 from typing import Any
 
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 
 # Message by pydantic's type of error, with its values. Errors without an entry keep pydantic's own message.
 # If the number is one, the entry with `_1` is used.
@@ -58,11 +58,11 @@ FORMS: dict[str, str] = {
 }
 
 
-def sentence(error: Any) -> str:
+def describe_error(error: Any) -> str:
     """Return the message of an error of pydantic, in plain language."""
     kind, values = error["type"], dict(error.get("ctx", {}))
     if kind == "value_error":
-        return message_of(values["error"])
+        return extract_message(values["error"])
     if kind == "string_type" and not isinstance(error["input"], dict | list) and error["input"] is not None:
         kind, values = "string_unquoted", {"text": str(error["input"])}
     if kind in ("too_short", "too_long"):

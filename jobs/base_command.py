@@ -12,7 +12,7 @@ from django.db import DatabaseError
 
 from accounts.models import User, Workspace
 from accounts.policy import Act
-from accounts.queries.workspaces import workspace_named
+from accounts.queries.workspaces import choose_workspace
 from accounts.rights import Owned, check
 from foundation.errors import TouchstoneError
 from modelserver.wire.errors import ModelServerError
@@ -53,10 +53,10 @@ class JobCommand(BaseCommand):
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
     """Add the option that names a workspace."""
-    parser.add_argument("--workspace", type=slug, metavar="NAME", help="(the only one of the site)")
+    parser.add_argument("--workspace", type=parse_slug, metavar="NAME", help="(the only one of the site)")
 
 
-def actor_of(options: dict[str, Any]) -> User | None:
+def read_actor_option(options: dict[str, Any]) -> User | None:
     """Return the active user of ``--as``, None for the shell.
 
     Raises:
@@ -77,24 +77,24 @@ def check_right(options: dict[str, Any], act: Act, owned: Owned | Workspace) -> 
     Raises:
         NotAllowed: No role of the user allows it.
     """
-    user = actor_of(options)
+    user = read_actor_option(options)
     if user is not None:
         check(user, act, owned)
     return user
 
 
-def workspace_of(options: dict[str, Any], act: Act) -> tuple[Workspace, User | None]:
+def read_workspace_option(options: dict[str, Any], act: Act) -> tuple[Workspace, User | None]:
     """Return the workspace of ``--workspace``, and the user of ``--as``.
 
     Raises:
         NotFound: There is no such workspace, or several to choose from.
         NotAllowed: No role of the user allows the act in it.
     """
-    workspace = workspace_named(options["workspace"])
+    workspace = choose_workspace(options["workspace"])
     return workspace, check_right(options, act, workspace)
 
 
-def slug(text: str) -> str:
+def parse_slug(text: str) -> str:
     """Parse a name that fits into an address."""
     try:
         validate_slug(text)
@@ -105,21 +105,21 @@ def slug(text: str) -> str:
     return _check_name_length(text)
 
 
-def system_name(text: str) -> str:
+def parse_system_name(text: str) -> str:
     """Parse the name of a system."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the name of a system may not be empty")
     return _check_name_length(text)
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """Parse a whole number above 0."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
-def address(text: str) -> str:
+def parse_address(text: str) -> str:
     """Parse the address of a site."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -127,7 +127,7 @@ def address(text: str) -> str:
     return text.rstrip("/")
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Parse a time of at most an hour."""
     try:
         given = float(text)

@@ -15,13 +15,13 @@ KEPT_SECONDS = 3600
 def note_progress(job_id: int, done: int, total: int | None) -> None:
     """Note the progress of a job; ``total`` is None while it is unknown."""
     with suppress(RedisError):
-        cache.set(_key(job_id), (done, total), timeout=KEPT_SECONDS)
+        cache.set(_build_progress_key(job_id), (done, total), timeout=KEPT_SECONDS)
 
 
 def read_progress(job_id: int) -> tuple[int, int | None]:
     """Return the progress of a job: done, and the total if it is known."""
     try:
-        noted: tuple[int, int | None] | None = cache.get(_key(job_id))
+        noted: tuple[int, int | None] | None = cache.get(_build_progress_key(job_id))
     except RedisError:
         noted = None
     return noted or (0, None)
@@ -30,20 +30,20 @@ def read_progress(job_id: int) -> tuple[int, int | None]:
 def ask_to_cancel(job_id: int) -> None:
     """Ask the worker of a job to give it up."""
     with suppress(RedisError):
-        cache.set(_wish(job_id), True, timeout=KEPT_SECONDS)
+        cache.set(_build_cancel_key(job_id), True, timeout=KEPT_SECONDS)
 
 
 def is_asked_to_cancel(job_id: int) -> bool:
     """Return True if somebody has asked so."""
     try:
-        return bool(cache.get(_wish(job_id)))
+        return bool(cache.get(_build_cancel_key(job_id)))
     except RedisError:
         return False
 
 
-def _wish(job_id: int) -> str:
+def _build_cancel_key(job_id: int) -> str:
     return f"job-cancel-{job_id}"
 
 
-def _key(job_id: int) -> str:
+def _build_progress_key(job_id: int) -> str:
     return f"job-progress-{job_id}"

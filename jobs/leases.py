@@ -23,16 +23,16 @@ RENEWALS = 6  # within the time after which a lease expires
 def take(lease: UUID) -> None:
     """Take or renew a lease; without a cache the next renewal does."""
     with suppress(RedisError):
-        cache.set(_key(lease), time.time(), timeout=settings.JOB_LEASE_SECONDS)
+        cache.set(_build_key(lease), time.time(), timeout=settings.JOB_LEASE_SECONDS)
 
 
-def age(lease: UUID | None) -> float | None:
+def read_age(lease: UUID | None) -> float | None:
     """Return the seconds since the last renewal; None if it has expired.
 
     Raises:
         RedisError: The cache cannot be reached.
     """
-    renewed: float | None = cache.get(_key(lease))
+    renewed: float | None = cache.get(_build_key(lease))
     return None if renewed is None else max(0.0, time.time() - renewed)
 
 
@@ -62,8 +62,8 @@ def hold_lease(lease: UUID) -> Iterator[None]:
         ended.set()
         thread.join()
         with suppress(RedisError):  # then it expires
-            cache.delete(_key(lease))
+            cache.delete(_build_key(lease))
 
 
-def _key(lease: UUID | None) -> str:
+def _build_key(lease: UUID | None) -> str:
     return f"job-lease-{lease}"

@@ -86,12 +86,12 @@ def set_up(url: str, *, project: str, config: str) -> Backend:
         setup = _call("POST", url, "/setup", about)
     except _Answered as error:
         raise RunFailed(say("The ML backend refuses the project: %(problem)s", problem=str(error))) from error
-    name = _text(health, "model_class") or "ml-backend"
-    version = _text(setup, "model_version") or _text(health, "version") or "unversioned"
+    name = _read_text(health, "model_class") or "ml-backend"
+    version = _read_text(setup, "model_version") or _read_text(health, "version") or "unversioned"
     return Backend(name[:100], version[:100])
 
 
-def _text(answer: Any, name: str) -> str:
+def _read_text(answer: Any, name: str) -> str:
     given = answer.get(name) if isinstance(answer, dict) else None
     return str(given).strip() if isinstance(given, str | int | float) else ""
 

@@ -46,7 +46,7 @@ def predict_items(*, system: str, revision: str, items: Sequence[QAItem]) -> lis
     with connect_to_model_servers(patience=PATIENCE_SECONDS) as client:
 
         def send(part: Sequence[QAItem]) -> tuple[str, Sequence[QAPrediction | ItemError]]:
-            response = client.predict(system, part, request_id=request_ids.label() or None)
+            response = client.predict(system, part, request_id=request_ids.format_label() or None)
             return response.revision, response.predictions
 
         return _send_in_parts(client, system, revision, send, items)
@@ -62,7 +62,7 @@ def explain_items(
     with connect_to_model_servers(patience=PATIENCE_SECONDS) as client:
 
         def send(part: Sequence[QAItem]) -> tuple[str, Sequence[Explanation | ItemError]]:
-            response = client.explain(system, part, options, request_id=request_ids.label() or None)
+            response = client.explain(system, part, options, request_id=request_ids.format_label() or None)
             return response.revision, response.explanations
 
         return _send_in_parts(client, system, revision, send, items)
@@ -76,7 +76,7 @@ def execute_items(*, system: str, revision: str, items: Sequence[ModuleItem]) ->
     with connect_to_model_servers(patience=PATIENCE_SECONDS) as client:
 
         def send(part: Sequence[ModuleItem]) -> tuple[str, Sequence[Execution | ItemError]]:
-            response = client.execute(system, part, request_id=request_ids.label() or None)
+            response = client.execute(system, part, request_id=request_ids.format_label() or None)
             return response.revision, response.executions
 
         return [
@@ -130,7 +130,7 @@ def _limit_images(items: Sequence[ModuleItem]) -> Iterator[list[ModuleItem]]:
         yield part
 
 
-def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
+def find_served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
     """Return the server's description of a system of this kind.
 
     It contains the revision: a server that has not loaded the system yet loads it now.
@@ -150,7 +150,7 @@ def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
     raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {names}")
 
 
-def served_names(kind: SystemKind) -> list[str]:
+def list_served_names(kind: SystemKind) -> list[str]:
     """Return the names of the served systems of a kind.
 
     Raises:
@@ -175,11 +175,11 @@ def connect_to_model_servers(*, patience: float, url: str = "") -> ModelClient:
         patience: For how many seconds; 0 for a single try.
         url: The only server to ask. Other clients learn nothing of its failures.
     """
-    servers = Servers(url) if url else _servers(settings.MODEL_SERVER_URL)
+    servers = Servers(url) if url else _get_servers(settings.MODEL_SERVER_URL)
     return ModelClient(servers, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience))
 
 
 @cache
-def _servers(urls: str) -> Servers:
+def _get_servers(urls: str) -> Servers:
     """Return this process's servers; slices share what it learned of them."""
     return Servers(urls)

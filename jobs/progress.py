@@ -8,10 +8,10 @@ from typing import Any
 from celery import Task
 
 from foundation.errors import NoBroker, RunFailed
-from jobs.model_gateway import served_names, served_system
+from jobs.model_gateway import find_served_system, list_served_names
 from jobs.models import SlicedRun
 from jobs.progress_bar import Bar
-from jobs.queue import LOST_LIMIT, has_pending_slices, workers
+from jobs.queue import LOST_LIMIT, has_pending_slices, list_workers
 from modelserver.wire.errors import Unavailable
 from modelserver.wire.schema import SystemInfo, SystemKind
 
@@ -67,13 +67,13 @@ def wait_for_system(name: str, bar: Bar, *, kind: SystemKind = "reader", patient
         patient: Wait until the server answers, instead of raising Unavailable.
 
     Raises:
-        ModelServerError: As `served_system`.
+        ModelServerError: As `find_served_system`.
         RunFailed: The system is of the other kind.
     """
     shown = ""
     while True:
         try:
-            return served_system(name, kind)
+            return find_served_system(name, kind)
         except Unavailable as error:
             if not patient:
                 raise
@@ -100,7 +100,7 @@ def wait(job: Job, bar: Bar) -> None:
             checked = time.monotonic()
         elif time.monotonic() - checked > STALL_SECONDS:
             try:
-                names = workers()
+                names = list_workers()
                 problem = _find_problem(names)
                 if problem is None and not has_pending_slices(job.task, job.run_id, names):
                     lost += not job.is_finished(job.count_done())  # the last slice may have ended meanwhile
@@ -119,7 +119,7 @@ def _find_problem(names: list[str]) -> str | None:
     if not names:
         return f"Waiting: no worker answers. Start one with: {WORKER_COMMAND}"
     try:
-        served_names("reader")
+        list_served_names("reader")
     except Unavailable as error:
         return f"Waiting. The model server does not answer: {error}."
     return None

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from accounts.policy import Act, find_granting_roles
-from accounts.queries.workspaces import workspaces_of
+from accounts.queries.workspaces import select_workspaces
 from accounts.shareable import load_sharing_module
 from jobs.models import Job
 
@@ -14,7 +14,7 @@ from jobs.models import Job
 ACTS = {"study": Act.STUDY_RESULTS, "project": Act.ANNOTATION_MANAGE}
 
 
-def jobs_of(user: User, **columns: Any) -> QuerySet[Job]:
+def list_user_jobs(user: User, **columns: Any) -> QuerySet[Job]:
     """Return the jobs that a user started and may still see, newest first.
 
     Jobs and their files stay, and the person may lose the role.
@@ -24,7 +24,7 @@ def jobs_of(user: User, **columns: Any) -> QuerySet[Job]:
         columns: Filters by columns of the jobs; the fewer jobs, the less is read.
     """
     started = Job.objects.filter(created_by=user, **columns)
-    seen = Q(workspace__in=workspaces_of(user, Act.DATA_MANAGE))
+    seen = Q(workspace__in=select_workspaces(user, Act.DATA_MANAGE))
     for kind, act in reversed(ACTS.items()):
         about = Q(options__has_key=kind)
         allowed = _list_allowed_objects(user, act, kind, started.filter(about))
@@ -32,9 +32,9 @@ def jobs_of(user: User, **columns: Any) -> QuerySet[Job]:
     return started.filter(seen).select_related("workspace").order_by("-pk")
 
 
-def job_of(user: User, pk: int) -> Job | None:
+def find_user_job(user: User, pk: int) -> Job | None:
     """Return a job that the user started and may still see."""
-    return jobs_of(user, pk=pk).first()
+    return list_user_jobs(user, pk=pk).first()
 
 
 def _list_allowed_objects(user: User, act: Act, kind: str, jobs: QuerySet[Job]) -> list[int]:
@@ -46,8 +46,8 @@ def _list_allowed_objects(user: User, act: Act, kind: str, jobs: QuerySet[Job]) 
     if not keys:
         return []
     module, sharing_roles = load_sharing_module(kind), find_granting_roles(act, shared=True)
-    workspaces = set(workspaces_of(user, act).values_list("pk", flat=True))
-    shared = {each.pk for each, _user, role in module.shares(users=[user]) if role in sharing_roles}
+    workspaces = set(select_workspaces(user, act).values_list("pk", flat=True))
+    shared = {each.pk for each, _user, role in module.list_shares(users=[user]) if role in sharing_roles}
     objects = module.OBJECTS.filter(pk__in=keys)
     return [each.pk for each in objects if each.workspace.pk in workspaces or each.pk in shared]
 

@@ -65,7 +65,7 @@ def publish(task: Task[Any, Any], calls: Iterable[tuple[int, ...]], **options: A
         raise _build_broker_error(error) from error
 
 
-def workers() -> list[str]:
+def list_workers() -> list[str]:
     """Return the workers that answer within a second. Raises NoBroker."""
     try:
         return [name for reply in current_app.control.ping(timeout=1.0) or [] for name in reply]

@@ -37,7 +37,7 @@ def end() -> None:
     _part.set("")
 
 
-def label() -> str:
+def format_label() -> str:
     """Return the id with the present slice, as in ``ab12.7-1-32``.
 
     The label is empty outside of any work.
@@ -50,7 +50,7 @@ class RequestIdFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Add the label of the present work to a record."""
-        record.request_id = label() or "-"
+        record.request_id = format_label() or "-"
         return True
 
 

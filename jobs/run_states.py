@@ -26,10 +26,10 @@ class RunState(NamedTuple):
 
 def run_state(run: SlicedRun, failures: int) -> RunState:
     """Return the state of a run of which ``failures`` items have no result."""
-    return _state(SlicedRun.Status(run.status), failures)
+    return _compute_state(SlicedRun.Status(run.status), failures)
 
 
-def job_state(job: Job) -> RunState:
+def compute_job_state(job: Job) -> RunState:
     """Return the state of a job, whose result may count failures.
 
     A file with mistakes is refused, although the job that read it is done.
@@ -37,10 +37,10 @@ def job_state(job: Job) -> RunState:
     result = job.result or {}
     if result.get("refused_count"):
         return RunState(gettext("Refused"), "bad")
-    return _state(Status(job.status), result.get("failures", 0))
+    return _compute_state(Status(job.status), result.get("failures", 0))
 
 
-def _state(status: SlicedRun.Status, failures: int) -> RunState:
+def _compute_state(status: SlicedRun.Status, failures: int) -> RunState:
     if status == Status.DONE and failures:
         words = ngettext("Done with %(number)d failure", "Done with %(number)d failures", failures)
         return RunState(words % {"number": failures}, "wait")

@@ -40,40 +40,42 @@ _states: dict[str, tuple[float, list[ServerState]]] = {}
 _lock = Lock()
 
 
-def server_states() -> list[ServerState]:
+def read_server_states() -> list[ServerState]:
     """Return the state of each model server, at most a few seconds old."""
     urls: str = settings.MODEL_SERVER_URL
     with _lock:
         at, states = _states.get(urls, (-KEPT_SECONDS, []))
     if time.monotonic() - at < KEPT_SECONDS:
         return states
-    states = _look([server.url for server in Servers(urls).all])
+    states = _ask_servers([server.url for server in Servers(urls).all])
     with _lock:
         _states.clear()
         _states[urls] = time.monotonic(), states
     return states
 
 
-def served_systems() -> list[SystemInfo]:
+def list_served_systems() -> list[SystemInfo]:
     """Return the systems that every answering server has, by name."""
-    answering = [{one.name: one for one in each.systems} for each in server_states() if each.answers]
+    answering = [{one.name: one for one in each.systems} for each in read_server_states() if each.answers]
     if not answering:
         return []
     first, *others = answering
     return [first[name] for name in sorted(first) if all(name in other for other in others)]
 
 
-def _look(urls: list[str]) -> list[ServerState]:
+def _ask_servers(urls: list[str]) -> list[ServerState]:
     """Ask all servers at once."""
     pool = ThreadPoolExecutor(max_workers=len(urls))
     asked = [pool.submit(_ask, url) for url in urls]
     end = time.monotonic() + PATIENCE_SECONDS
-    states = [_state(url, future, end - time.monotonic()) for url, future in zip(urls, asked, strict=True)]
+    states = [
+        _await_state(url, future, end - time.monotonic()) for url, future in zip(urls, asked, strict=True)
+    ]
     pool.shutdown(wait=False, cancel_futures=True)
     return states
 
 
-def _state(url: str, future: "Future[list[SystemInfo]]", seconds: float) -> ServerState:
+def _await_state(url: str, future: "Future[list[SystemInfo]]", seconds: float) -> ServerState:
     parts = urlsplit(url)
     address = parts.hostname or url
     address += f":{parts.port}" if parts.port else ""

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from foundation.behaviour_mix import parse_mix
-from jobs.base_command import JobCommand, address, count, seconds
+from jobs.base_command import JobCommand, parse_address, parse_count, parse_seconds
 
 SHOWN_ERRORS = 5
 
@@ -45,16 +45,20 @@ class SimulationCommand(JobCommand):
             except ValueError as error:
                 raise argparse.ArgumentTypeError(str(error)) from error
 
-        parser.add_argument("-n", type=count, required=True, metavar="N", help="number of bots")
+        parser.add_argument("-n", type=parse_count, required=True, metavar="N", help="number of bots")
         parser.add_argument(
             "--behaviour", type=mix, default=default, metavar="MIX",
             help=f"one behaviour, or shares such as {example} ({default})",
         )  # fmt: skip
         parser.add_argument("--seed", type=int, default=1, help=f"{seed} (1)")
-        parser.add_argument("--url", type=address, default=settings.SITE_URL, help="the site (SITE_URL)")
-        parser.add_argument("--concurrency", type=count, default=4, metavar="C", help="bots at once (4)")
         parser.add_argument(
-            "--think", type=seconds, default=0.0, metavar="SECONDS", help=f"{think}, on average (0)"
+            "--url", type=parse_address, default=settings.SITE_URL, help="the site (SITE_URL)"
+        )
+        parser.add_argument(
+            "--concurrency", type=parse_count, default=4, metavar="C", help="bots at once (4)"
+        )
+        parser.add_argument(
+            "--think", type=parse_seconds, default=0.0, metavar="SECONDS", help=f"{think}, on average (0)"
         )
 
     def execute(self, *args: Any, **options: Any) -> str | None:

@@ -19,7 +19,7 @@ from accounts.models import User
 from foundation.errors import RunFailed
 from foundation.state_machine import Transition, find_next_status
 from jobs.models import SlicedRun, SliceLease
-from jobs.queue import LOST_LIMIT, Slice, has_pending_slices, publish, workers
+from jobs.queue import LOST_LIMIT, Slice, has_pending_slices, list_workers, publish
 from modelserver.wire.errors import BudgetSpent, ModelServerError, Unavailable
 
 Run = TypeVar("Run", bound=SlicedRun)
@@ -177,7 +177,7 @@ class RunKind(Generic[Run, Unit]):
             progressed_at__range=recent
         )
         for run in running.order_by("pk"):
-            if _has_lease(task, run) or has_pending_slices(task, run.pk, workers()):
+            if _has_lease(task, run) or has_pending_slices(task, run.pk, list_workers()):
                 continue
             if run.sweeps >= LOST_LIMIT:
                 self.fail_run(

@@ -21,7 +21,7 @@ from jobs.actions.webhooks import deliver, open_client
 from jobs.models import Job
 from jobs.queue import count_queued, list_active_calls, publish
 from jobs.webhooks.models import DeliveryBase
-from jobs.webhooks.queries import delivery_tables, list_due_deliveries, list_due_webhooks
+from jobs.webhooks.queries import list_delivery_tables, list_due_deliveries, list_due_webhooks
 
 MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
 
@@ -94,7 +94,7 @@ def purge_files() -> None:
 @shared_task(ignore_result=True)
 def deliver_webhooks() -> None:
     """Start a task for each webhook with due deliveries; called by beat."""
-    for table in delivery_tables():
+    for table in list_delivery_tables():
         for webhook in list_due_webhooks(table):
             deliver_to.apply_async((table._meta.label, webhook), retry=False)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from cyclopts import App
 
 from analysis import __version__
-from analysis.io.command_line import command_line, run
+from analysis.io.command_line import build_command_line, run
 from modelserver.wire.errors import ModelServerError
 
 COMMANDS = (
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Without the program's name; None for those of this process.
     """
-    app = command_line("python -m modelserver", "Systems and their server.", __version__)
+    app = build_command_line("python -m modelserver", "Systems and their server.", __version__)
     add_commands(app)
     return run(app, arguments, (ModelServerError,))
 
@@ -83,7 +83,7 @@ def add_commands(app: App, group: str | None = None) -> None:
         app: The command line to extend.
         group: Heading for these commands in the help.
     """
-    trainers = command_line("train", "Train a system.", __version__)
+    trainers = build_command_line("train", "Train a system.", __version__)
     for name, path, text in TRAINERS:
         trainers.command(f"modelserver.training.{path}", name=name, help=text)
     if group:

@@ -49,7 +49,9 @@ class SystemSpec:
     spans_only: bool = False
 
 
-def _spec(name: str, description: str, load: Callable[..., Served], *, is_shipped: bool = True) -> SystemSpec:
+def _make_spec(
+    name: str, description: str, load: Callable[..., Served], *, is_shipped: bool = True
+) -> SystemSpec:
     shipped = WEIGHTS / name if is_shipped else None
 
     def open_system(weights: Path | None, device: torch.device) -> Served:
@@ -62,48 +64,56 @@ def _spec(name: str, description: str, load: Callable[..., Served], *, is_shippe
 SYSTEMS: dict[str, SystemSpec] = {
     spec.name: spec
     for spec in (
-        _spec("qi2019", "BiDAF++ with joint fact and answer heads over one shared encoding", reader.load),
-        _spec("select-and-forget", "Selects facts, then answers from the selected facts alone", reader.load),
-        _spec("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser", reader.load),
-        _spec("select-and-forget-reg", "select-and-forget, trained with the same regulariser", reader.load),
-        _spec(
+        _make_spec(
+            "qi2019", "BiDAF++ with joint fact and answer heads over one shared encoding", reader.load
+        ),
+        _make_spec(
+            "select-and-forget", "Selects facts, then answers from the selected facts alone", reader.load
+        ),
+        _make_spec("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser", reader.load),
+        _make_spec(
+            "select-and-forget-reg", "select-and-forget, trained with the same regulariser", reader.load
+        ),
+        _make_spec(
             "heuristic",
             "Takes the first mention of the expected type in the closest sentence",
             heuristic.load,
         ),
-        _spec(
+        _make_spec(
             "visual-nmn",
             "Modular network over LXMERT: executes a program over one or two images",
             visual.load,
         ),
-        _spec("lxmert", "End-to-end baseline: judges a sentence about one or two images", visual.load),
-        _spec("encoder-small", "extractive-qa on a new encoder of 2 layers of 64", extractive.load),
-        _spec("encoder-mini", "extractive-qa on a new encoder of 2 layers of 48", extractive.load),
-        _spec(
+        _make_spec("lxmert", "End-to-end baseline: judges a sentence about one or two images", visual.load),
+        _make_spec("encoder-small", "extractive-qa on a new encoder of 2 layers of 64", extractive.load),
+        _make_spec("encoder-mini", "extractive-qa on a new encoder of 2 layers of 48", extractive.load),
+        _make_spec(
             "extractive-qa",
             "Marks an answer's start and end with any Hugging Face encoder",
             extractive.load,
             is_shipped=False,
         ),
-        _spec(
+        _make_spec(
             "chat",
             "Asks a language model behind an OpenAI-compatible server, as a YAML file says",
             chat.load,
             is_shipped=False,
         ),
-        _spec(
+        _make_spec(
             "causal-lm",
             "Answers with a causal language model of Hugging Face in a local folder",
             causal.load,
             is_shipped=False,
         ),
-        _spec(
+        _make_spec(
             "world-lm",
             "Small causal language model: quotes sentences, cites them by number, then answers",
             causal.load,
         ),
-        _spec("world-lm-answer-first", "world-lm, but it answers before it quotes and cites", causal.load),
-        _spec(
+        _make_spec(
+            "world-lm-answer-first", "world-lm, but it answers before it quotes and cites", causal.load
+        ),
+        _make_spec(
             "text-nmn",
             "Writes a program for a question and executes it over the words of a passage",
             text_nmn.load,

@@ -38,7 +38,7 @@ class Article(NamedTuple):
         )
 
 
-def articles(
+def highlight_articles(
     context: Iterable[tuple[str, Sequence[str]]],
     facts: Iterable[tuple[str, int]],
     tokens: Iterable[tuple[str, int, int, int, int]] = (),

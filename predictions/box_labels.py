@@ -35,13 +35,13 @@ def place_labels(
     """
     placed: list[Rectangle] = []
     for box, size in zip(boxes, sizes, strict=True):
-        tried = [(each, _move_inside(each, image)) for each in _candidates(box, size, gap)]
+        tried = [(each, _move_inside(each, image)) for each in _list_candidates(box, size, gap)]
         _, best = min(tried, key=lambda pair: (_sum_overlaps(pair[1], placed), pair[0] != pair[1]))
         placed.append(best)
     return placed
 
 
-def _candidates(box: Rectangle, size: tuple[int, int], gap: int) -> Iterator[Rectangle]:
+def _list_candidates(box: Rectangle, size: tuple[int, int], gap: int) -> Iterator[Rectangle]:
     width, height = size
     right, bottom = box.x + box.width, box.y + box.height
     for y in (box.y - gap - height, bottom + gap):

@@ -7,32 +7,32 @@ import re
 from collections.abc import Mapping, Sequence
 
 from analysis.programs import OBJECTS, Node, Program, parse
-from analysis.programs.notation import label
+from analysis.programs.notation import format_module
 from modelserver.wire.schema import Context, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
-from predictions.highlights import level_of
+from predictions.highlights import compute_level
 from predictions.program_steps import Step, StepBox
 
 LIKELY = 0.5  # the probability above which a proposal counts as output
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
-def program_text(steps: Sequence[Step]) -> str:
+def format_program(steps: Sequence[Step]) -> str:
     """Return the program of steps, the last of which is the root."""
 
     def text(number: int) -> str:
         step = steps[number - 1]
         inputs = ", ".join(text(each) for each in step.inputs)
-        return label(step.module, step.argument) + (f"({inputs})" if inputs else "")
+        return format_module(step.module, step.argument) + (f"({inputs})" if inputs else "")
 
     return text(len(steps))
 
 
-def words_of(passage: str) -> list[tuple[int, int]]:
+def find_words(passage: str) -> list[tuple[int, int]]:
     """Return the places of words and punctuation marks in a passage."""
     return [match.span() for match in _WORD.finditer(passage)]
 
 
-def module_item(
+def build_module_item(
     *, external_id: str, text: str, context: Context, steps: Sequence[Step] | None, images: list[ModuleImage]
 ) -> ModuleItem:
     """Return the request for a question.
@@ -46,21 +46,21 @@ def module_item(
     return ModuleItem(
         id=external_id,
         text=text,
-        program=program_text(steps) if steps else None,
+        program=format_program(steps) if steps else None,
         passage=passage,
-        tokens=words_of(passage),
+        tokens=find_words(passage),
         images=images,
     )
 
 
-def answer_text(value: ModuleValue) -> str:
+def format_answer(value: ModuleValue) -> str:
     """Return an answer as text, whole numbers without a decimal point."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def steps_of(execution: Execution, item: ModuleItem) -> list[Step] | None:
+def list_steps(execution: Execution, item: ModuleItem) -> list[Step] | None:
     """Return the distinct steps of an execution in their order.
 
     Returns:
@@ -77,7 +77,7 @@ def steps_of(execution: Execution, item: ModuleItem) -> list[Step] | None:
 
     def step(node: Node) -> Step:
         output = outputs.get(node.index)
-        boxes, tokens = _boxes_and_tokens(output, execution, item)
+        boxes, tokens = _extract_boxes_and_tokens(output, execution, item)
         gives = node.type in OBJECTS
         return Step(
             module=node.module,
@@ -104,7 +104,7 @@ def _map_outputs_to_nodes(program: Program, given: Mapping[int, NodeOutput]) -> 
     return {index: output for index, output in every.items() if output is not None}
 
 
-def _boxes_and_tokens(
+def _extract_boxes_and_tokens(
     output: NodeOutput | None, execution: Execution, item: ModuleItem
 ) -> tuple[list[StepBox] | None, list[tuple[int, int, int]] | None]:
     """Return the boxes and the tokens that a module found; None if unknown."""
@@ -118,6 +118,6 @@ def _boxes_and_tokens(
     tokens = [
         (start, end, level)
         for (start, end), weight in zip(item.tokens, output.attention, strict=False)
-        if most > 0 and (level := level_of(weight / most))
+        if most > 0 and (level := compute_level(weight / most))
     ]
     return boxes if output.probabilities else None, tokens if output.attention else None

@@ -38,7 +38,7 @@ class Reductions:
     contexts: dict[str, Context]
 
 
-def reductions(
+def build_reductions(
     context: Sequence[Sequence[Any]],
     facts: Sequence[Sequence[Any]],
     probabilities: Sequence[Sequence[Any]],
@@ -59,14 +59,14 @@ def reductions(
 
     def store_without(removed: Sequence[tuple[str, int]]) -> str:
         reduced = reduce_context(context, removed, len(removed))
-        key = digest(reduced)
+        key = compute_digest(reduced)
         contexts[key] = [(title, sentences) for title, sentences in reduced]
         return key
 
     def store_only(kept: Sequence[tuple[str, int]]) -> str:
         return store_without([fact for fact in (*order.relevant, *order.irrelevant) if fact not in kept])
 
-    full = digest(context)
+    full = compute_digest(context)
     result = Reductions(
         full=full,
         relevant={k: store_without(order.relevant[:k]) for k in REMOVALS},
@@ -81,6 +81,6 @@ def reductions(
     return result
 
 
-def digest(context: Sequence[Sequence[Any]]) -> str:
+def compute_digest(context: Sequence[Sequence[Any]]) -> str:
     """SHA-256 of a context, in hex digits."""
     return hashlib.sha256(_encode(context).encode()).hexdigest()

@@ -26,7 +26,7 @@ class Highlights(NamedTuple):
     question: list[QuestionPiece]
 
 
-def highlights(weights: Iterable[Weight], question: Iterable[QuestionWeight] = ()) -> Highlights:
+def build_highlights(weights: Iterable[Weight], question: Iterable[QuestionWeight] = ()) -> Highlights:
     """Return the pieces of context and question to highlight.
 
     Both have one scale, so that their strengths can be compared. Weights at or below 0 give none.
@@ -39,20 +39,20 @@ def highlights(weights: Iterable[Weight], question: Iterable[QuestionWeight] = (
         [
             (title, index, start, end, level)
             for title, index, start, end, weight in given
-            if (level := level_of(weight / largest))
+            if (level := compute_level(weight / largest))
         ],
-        [(start, end, level) for start, end, weight in asked if (level := level_of(weight / largest))],
+        [(start, end, level) for start, end, weight in asked if (level := compute_level(weight / largest))],
     )
 
 
-def level_of(share: float) -> int:
+def compute_level(share: float) -> int:
     """Return the level of a share of the largest weight, 0 for hardly any."""
     return next((level for least, level in LEVELS if share >= least), 0)
 
 
-def fact_weights(context: Context, probabilities: Iterable[tuple[str, int, float]]) -> list[Weight]:
+def build_fact_weights(context: Context, probabilities: Iterable[tuple[str, int, float]]) -> list[Weight]:
     """Return the probability of each fact as the weight of its sentence."""
-    texts = _sentences(context)
+    texts = _map_sentences(context)
     return [
         (title, index, 0, len(texts[title, index]), probability)
         for title, index, probability in probabilities
@@ -62,7 +62,7 @@ def fact_weights(context: Context, probabilities: Iterable[tuple[str, int, float
 
 def check_places(context: Context, weights: Sequence[Weight]) -> None:
     """Raise ValueError if a weight has no text or two weights overlap."""
-    texts = _sentences(context)
+    texts = _map_sentences(context)
     for title, index, start, end, _weight in weights:
         if not 0 <= start < end <= len(texts.get((title, index), "")):
             raise value_error(
@@ -92,5 +92,5 @@ def check_question_places(question: str, weights: Sequence[QuestionWeight]) -> N
             raise value_error("two weights overlap in the question at character %(start)s", start=second[0])
 
 
-def _sentences(context: Context) -> Mapping[tuple[str, int], str]:
+def _map_sentences(context: Context) -> Mapping[tuple[str, int], str]:
     return {(title, index): text for title, texts in context for index, text in enumerate(texts)}

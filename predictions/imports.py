@@ -12,7 +12,7 @@ from pydantic import Field
 
 from foundation.errors import BadFile, NotFound
 from foundation.frozen_model import FrozenModel
-from foundation.imports.dataset_rows import size_of
+from foundation.imports.dataset_rows import measure_size
 from foundation.imports.findings import Findings
 from foundation.imports.hub_datasets import fetch_upload
 from foundation.imports.import_fields import Text
@@ -24,7 +24,14 @@ from jobs.models import Job
 from predictions.actions.data import import_questions
 from predictions.actions.predictions import FIRST_ROWS, import_predictions
 from predictions.formats.changed import read_changed
-from predictions.formats.claims import CORPUS, WIKI_PAGES, entries_file, read_claims, read_fever, read_scifact
+from predictions.formats.claims import (
+    CORPUS,
+    WIKI_PAGES,
+    find_entries_file,
+    read_claims,
+    read_fever,
+    read_scifact,
+)
 from predictions.formats.hotpot import read_hotpot
 from predictions.formats.musique import read_musique
 from predictions.formats.predictions import read_predictions
@@ -90,7 +97,7 @@ def import_dataset(job: Job, report: Report) -> JobResult:
 
     def work(upload: Path, folder: Path, findings: Findings) -> dict[str, Any]:
         path = _fetch_or_unpack(upload, folder, options, report)
-        size = size_of(path) or None
+        size = measure_size(path) or None
         records = QUESTION_FORMATS[options.format](
             path, on_progress=lambda at: report(at, size), findings=findings
         )
@@ -119,7 +126,7 @@ def _fetch_or_unpack(upload: Path, folder: Path, options: DatasetOptions, report
         return unpack_file(upload, folder)
     path = unpack_folder(upload, folder)
     try:
-        entries_file(path, beside=FOLDERS[options.format])
+        find_entries_file(path, beside=FOLDERS[options.format])
     except BadFile as error:
         raise BadFile(upload, error.message) from error
     return path

@@ -44,7 +44,7 @@ WORDS: dict[str, str | Promise] = {
 }
 
 
-def module_words(module: str, argument: str | None) -> str:
+def describe_module(module: str, argument: str | None) -> str:
     """Return the label of a step, or its module's name if it has none."""
     if module.isdecimal():
         return translated("The number %(number)s") % {"number": module}

@@ -15,10 +15,10 @@ from jobs.models import Job
 from jobs.queue import Slice
 from modelserver.wire.errors import ModelServerError
 from predictions.actions.saliency import compute_weights
-from predictions.actions.scores import compute_reductions, farm_obstacle, score_run, server_obstacle
+from predictions.actions.scores import compute_reductions, find_farm_obstacle, find_server_obstacle, score_run
 from predictions.models import PredictionRun
-from predictions.queries.reductions import count_answered_inputs, pending_reductions
-from predictions.queries.saliency import list_without_weights, weight_slices
+from predictions.queries.reductions import count_answered_inputs, find_pending_reductions
+from predictions.queries.saliency import cut_weight_slices, list_without_weights
 from predictions.tasks import PROBE_TOKENS, SLICE, SLICE_TOKENS
 
 TURN_SECONDS = 240.0  # less than the time limit of a task, with room for a slow slice
@@ -27,7 +27,7 @@ TURN_SECONDS = 240.0  # less than the time limit of a task, with room for a slow
 def compute_scores(job: Job, report: Report) -> JobResult:
     """Compute the reduced answers that FaRM needs, then the scores of a run."""
     run = _run_of(job)
-    obstacle = farm_obstacle(run) or _reduce(run, report)
+    obstacle = find_farm_obstacle(run) or _reduce(run, report)
     score = score_run(run=run, farm_reason=obstacle, by=job.created_by)
     return JobResult({"run": str(run.pk), "n": score.n, "values": score.values, "reasons": score.reasons})
 
@@ -35,10 +35,10 @@ def compute_scores(job: Job, report: Report) -> JobResult:
 def _reduce(run: PredictionRun, report: Report) -> str | None:
     """Answer the reduced inputs of a run; return why that is impossible."""
     try:
-        pending = pending_reductions(run, tokens=SLICE_TOKENS, most=SLICE)
+        pending = find_pending_reductions(run, tokens=SLICE_TOKENS, most=SLICE)
         if not pending.slices:
             return None
-        if (obstacle := server_obstacle(run)) is not None:
+        if (obstacle := find_server_obstacle(run)) is not None:
             return obstacle
         _compute_in_turns(
             pending.slices,
@@ -60,7 +60,7 @@ def compute_saliency(job: Job, report: Report) -> JobResult:
     total = run.predictions.count()
     try:
         _compute_in_turns(
-            weight_slices(run, tokens=PROBE_TOKENS, most=SLICE),
+            cut_weight_slices(run, tokens=PROBE_TOKENS, most=SLICE),
             lambda first, last: compute_weights(run_id=run.pk, first=first, last=last),
             lambda: report(total - list_without_weights(run).count(), total),
         )

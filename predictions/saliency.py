@@ -5,7 +5,7 @@ from modelserver.wire.schema import Context, Explanation, SaliencyMethod, Salien
 DEFAULTS = SaliencyOptions()
 
 
-def method_name(options: SaliencyOptions | None) -> str:
+def name_method(options: SaliencyOptions | None) -> str:
     """Name a method and the options that differ from the defaults.
 
     The name is empty without options.
@@ -31,7 +31,7 @@ def build_highlight_options(method: SaliencyMethod) -> SaliencyOptions:
     return SaliencyOptions(method=method, level="word")
 
 
-def weights(context: Context, explanation: Explanation) -> list[tuple[str, int, int, int, float]]:
+def extract_weights(context: Context, explanation: Explanation) -> list[tuple[str, int, int, int, float]]:
     """Return title, sentence, start, end and score of the context's words.
 
     Words of titles belong to no fact. Of articles with one title the last counts, because
@@ -45,6 +45,6 @@ def weights(context: Context, explanation: Explanation) -> list[tuple[str, int, 
     ]
 
 
-def question_weights(explanation: Explanation) -> list[tuple[int, int, float]]:
+def extract_question_weights(explanation: Explanation) -> list[tuple[int, int, float]]:
     """Return start, end and score of the question's words, in order."""
     return [(one.start, one.end, one.score) for one in explanation.scores if one.title is None]

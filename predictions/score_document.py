@@ -32,7 +32,7 @@ class ScoresDocument(BaseModel):
     systems: dict[str, SystemScores]
 
 
-def scores_document(runs: Iterable[PredictionRun]) -> dict[str, Any]:
+def build_scores_document(runs: Iterable[PredictionRun]) -> dict[str, Any]:
     """Return the scores of runs as ``scores.json``, systems by name.
 
     Runs without scores are left out.
@@ -50,12 +50,12 @@ def scores_document(runs: Iterable[PredictionRun]) -> dict[str, Any]:
         raise ValueError(f"runs: two are of one system: {', '.join(names)}")
     document = ScoresDocument(
         dataset=datasets[0] if datasets else None,
-        systems={run.system.name: _system_scores(run) for run in scored},
+        systems={run.system.name: _build_system_scores(run) for run in scored},
     )
     return document.model_dump(mode="json")
 
 
-def _system_scores(run: PredictionRun) -> SystemScores:
+def _build_system_scores(run: PredictionRun) -> SystemScores:
     return SystemScores(
         revision=run.revision,
         n=run.score.n,

@@ -138,7 +138,7 @@ def find_given_parts(scores: Scores) -> tuple[bool, ...]:
     return tuple(scores.values.get(score_of.get(part, part)) is not None for part in PARTS)
 
 
-def farm_scores(
+def compute_farm_scores(
     answers: Mapping[str, str],
     without_relevant: Mapping[int, Mapping[str, str]],
     without_irrelevant: Mapping[int, Mapping[str, str]],
@@ -155,7 +155,7 @@ def farm_scores(
     return scores
 
 
-def erasure_scores(questions: Iterable[Probabilities]) -> Scores:
+def compute_erasure_scores(questions: Iterable[Probabilities]) -> Scores:
     """Return comprehensiveness and sufficiency of explanations.
 
     See ``analysis.scores.erasure``.

@@ -18,8 +18,8 @@ from predictions.actions.saliency import compute_weights
 from predictions.actions.scores import compute_reductions
 from predictions.models import PredictionRun, ReadingProbe
 from predictions.queries.predictions import estimate_missing_sizes
-from predictions.queries.reading import pending_slices
-from predictions.queries.saliency import weight_slices
+from predictions.queries.reading import cut_pending_slices
+from predictions.queries.saliency import cut_weight_slices
 
 SLICE_TOKENS = 32_768  # about 20 questions of HotpotQA: enough for a batch, and seconds to lose
 # In all passes that saliency takes: seconds of a small system, a minute of a large one.
@@ -71,12 +71,12 @@ def enqueue_reductions(run: PredictionRun, slices: Sequence[Slice]) -> int:
 
 def enqueue_records(probe: ReadingProbe, *, size: int = SLICE) -> int:
     """Enqueue what a reading probe lacks and return the number of slices."""
-    return _publish(read_slice, probe.pk, pending_slices(probe, tokens=PROBE_TOKENS, most=size))
+    return _publish(read_slice, probe.pk, cut_pending_slices(probe, tokens=PROBE_TOKENS, most=size))
 
 
 def enqueue_weights(run: PredictionRun, *, size: int = SLICE) -> int:
     """Enqueue predictions that lack weights and return the number of slices."""
-    return _publish(weigh_slice, run.pk, weight_slices(run, tokens=PROBE_TOKENS, most=size))
+    return _publish(weigh_slice, run.pk, cut_weight_slices(run, tokens=PROBE_TOKENS, most=size))
 
 
 @shared_task(ignore_result=True)

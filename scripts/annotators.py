@@ -54,7 +54,7 @@ class Load:
         async with asyncio.TaskGroup() as group:
             for bot in self.bots:
                 group.create_task(self._annotate(bot))
-        self.busy = processor_seconds(self.server) - self.busy
+        self.busy = read_group_seconds(self.server) - self.busy
         self.own = time.process_time() - self.own
         return time.perf_counter() - self.begun
 
@@ -83,7 +83,7 @@ class Load:
     async def _wait_for_start(self, bot: Bot) -> None:
         await self._start.wait()
         if not self.begun:
-            self.begun, self.busy = time.perf_counter(), processor_seconds(self.server)
+            self.begun, self.busy = time.perf_counter(), read_group_seconds(self.server)
             self.own = time.process_time()
         bot.seconds.clear()
         await asyncio.sleep(self.think * bot.rng.random())  # people do not come in step
@@ -102,7 +102,7 @@ class Load:
         return Answer(status, location, content)
 
 
-def summary(load: Load, took: float) -> dict[str, Any]:
+def summarise_load(load: Load, took: float) -> dict[str, Any]:
     """Return counts, and latencies in milliseconds by kind of request."""
     acts: dict[str, list[float]] = {"all": [], "item": load.items}
     for bot in load.bots:
@@ -117,13 +117,13 @@ def summary(load: Load, took: float) -> dict[str, Any]:
         "load_cpu_s": load.own,
         "requests": len(acts["all"]),
         "handed_in": sum(len(bot.submitted) for bot in load.bots),
-        "ms": {act: percentiles(seconds) for act, seconds in acts.items() if seconds},
+        "ms": {act: compute_percentiles(seconds) for act, seconds in acts.items() if seconds},
         "saved": [operation for bot in load.bots for operation in bot.saved],
         "submitted": [work for bot in load.bots for work in bot.submitted],
     }
 
 
-def processor_seconds(leader: int | None) -> float:
+def read_group_seconds(leader: int | None) -> float:
     """Return the processor seconds of a process group; 0 for None."""
     if leader is None:
         return 0.0
@@ -136,7 +136,7 @@ def processor_seconds(leader: int | None) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def percentiles(seconds: Sequence[float]) -> dict[str, float]:
+def compute_percentiles(seconds: Sequence[float]) -> dict[str, float]:
     """Return median, 95th percentile, maximum (ms), and the number."""
     ordered = sorted(seconds)
     return {
@@ -149,7 +149,7 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
 
 async def annotate(load: Load) -> dict[str, Any]:
     """Run the load and return its summary."""
-    return summary(load, await load.run())
+    return summarise_load(load, await load.run())
 
 
 def main() -> int:

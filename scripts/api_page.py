@@ -59,12 +59,12 @@ SAME_NAME = """
 """
 
 
-def page() -> str:
+def build_page() -> str:
     """Return the page: a section per subpackage, a line per public name."""
-    return HEAD + "".join(_section(import_module(f"analysis.{name}")) for name in PACKAGES)
+    return HEAD + "".join(_build_section(import_module(f"analysis.{name}")) for name in PACKAGES)
 
 
-def reference(name: str) -> str:
+def build_reference(name: str) -> str:
     """Return the page of a subpackage, rendered from its docstrings."""
     package = import_module(f"analysis.{name}")
     # A name that is also that of a file means the file to mkdocstrings, so it is shown by its full path.
@@ -77,10 +77,10 @@ def reference(name: str) -> str:
 
 def write_pages() -> None:
     """Write the list of names, and a page per subpackage."""
-    PAGE.write_text(page(), "utf-8")
+    PAGE.write_text(build_page(), "utf-8")
     FOLDER.mkdir(exist_ok=True)
     for name in PACKAGES:
-        (FOLDER / f"{name}.md").write_text(reference(name), "utf-8")
+        (FOLDER / f"{name}.md").write_text(build_reference(name), "utf-8")
 
 
 def read_first_line(value: Any) -> str:
@@ -90,15 +90,15 @@ def read_first_line(value: Any) -> str:
     return "A constant." if isinstance(value, dict | list | tuple) else "A type, for annotations."
 
 
-def _section(package: ModuleType) -> str:
+def _build_section(package: ModuleType) -> str:
     names = package.__all__
     lines = [f"- `{name}`: {read_first_line(getattr(package, name))}" for name in names]
     title = package.__name__.removeprefix("analysis.")
-    head = f"\n## {title}\n\n{_sentence(package)} [Signatures and arguments](api/{title}.md).\n\n"
+    head = f"\n## {title}\n\n{_read_summary(package)} [Signatures and arguments](api/{title}.md).\n\n"
     return head + "\n".join(lines) + "\n"
 
 
-def _sentence(package: ModuleType) -> str:
+def _read_summary(package: ModuleType) -> str:
     return (package.__doc__ or "").splitlines()[0]
 
 

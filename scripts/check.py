@@ -17,7 +17,7 @@ from scripts.processes import ROOT
 BIN = Path(sys.executable).parent
 
 
-def files_with_examples() -> list[str]:
+def list_files_with_examples() -> list[str]:
     """Return our modules that hold doctests: importing all would take longer."""
     command = ["git", "grep", "--untracked", "--files-with-matches", "^ *>>> ", "--", "*.py"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -32,7 +32,7 @@ CHECKS = {
     "import contracts": [str(BIN / "lint-imports")],
     "doctests": [
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules"),
-        *files_with_examples(),
+        *list_files_with_examples(),
     ],
     "generated pages": [
         *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),

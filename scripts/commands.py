@@ -227,7 +227,7 @@ def _run(
         for file in set(files):
             os.close(file)
         os.chdir(folder)
-        status = _status(arguments)
+        status = _run_command(arguments)
         if program:  # with what is to be done at the end of a process
             sys.exit(status)
     finally:
@@ -237,7 +237,7 @@ def _run(
             os._exit(status)
 
 
-def _status(arguments: Sequence[str]) -> int:
+def _run_command(arguments: Sequence[str]) -> int:
     """Run a command as ``manage.py`` or ``python -m`` does; return its status."""
     from django.core.management import execute_from_command_line
 

@@ -17,7 +17,7 @@ from pathlib import Path
 POLICY = Path("/usr/sbin/policy-rc.d")
 
 
-def postgres_bin() -> Path | None:
+def find_postgres_folder() -> Path | None:
     """Return the folder of the newest PostgreSQL server's programs, or None."""
     versions = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     for path in sorted(versions, key=lambda path: int(path.parts[-3]), reverse=True):
@@ -26,13 +26,13 @@ def postgres_bin() -> Path | None:
     return Path(program).resolve().parent if program else None
 
 
-def redis_server() -> Path | None:
+def find_redis_server() -> Path | None:
     """Return Debian's redis-server, or None."""
     program = shutil.which("redis-server")
     return Path(program) if program else None
 
 
-def chromium() -> Path | None:
+def find_chromium() -> Path | None:
     """Return the path of Chromium, preferably the one without a screen.
 
     The whole browser takes longer to open.
@@ -41,22 +41,22 @@ def chromium() -> Path | None:
     return Path(program) if program else None
 
 
-def pgbouncer() -> Path | None:
+def find_pgbouncer() -> Path | None:
     """Return the pooler of PostgreSQL's connections, or None."""
-    return _system_program("pgbouncer")
+    return _find_system_program("pgbouncer")
 
 
-def nginx() -> Path | None:
+def find_nginx() -> Path | None:
     """Return the web proxy, or None."""
-    return _system_program("nginx")
+    return _find_system_program("nginx")
 
 
-def caddy() -> Path | None:
+def find_caddy() -> Path | None:
     """Return the web proxy that gets its own certificates, or None."""
-    return _system_program("caddy")
+    return _find_system_program("caddy")
 
 
-def _system_program(name: str) -> Path | None:
+def _find_system_program(name: str) -> Path | None:
     # Debian keeps servers in a folder that is in the PATH of root alone.
     program = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     return Path(program) if program else None
@@ -64,12 +64,12 @@ def _system_program(name: str) -> Path | None:
 
 # Name of the Debian package, and how to tell that what it brings is there.
 PARTS: dict[str, Callable[[], Path | None]] = {
-    "postgresql": postgres_bin,
-    "redis-server": redis_server,
-    "pgbouncer": pgbouncer,
-    "nginx-light": nginx,
-    "caddy": caddy,
-    "chromium-headless-shell": chromium,
+    "postgresql": find_postgres_folder,
+    "redis-server": find_redis_server,
+    "pgbouncer": find_pgbouncer,
+    "nginx-light": find_nginx,
+    "caddy": find_caddy,
+    "chromium-headless-shell": find_chromium,
 }
 
 

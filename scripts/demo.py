@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from scripts.processes import ROOT, PartFailed, Supervisor, port_is_taken, run, signals_as_interrupt
+from scripts.processes import ROOT, PartFailed, Supervisor, interrupt_on_signals, is_port_taken, run
 from scripts.stack import Stack
 
 
@@ -33,8 +33,8 @@ def main() -> int:
     """
     os.umask(0o077)  # the database, the logs and the secrets are for this user alone
     try:
-        with signals_as_interrupt():
-            var = private_folder(Path(os.environ.get("VAR_DIR") or ROOT / "var").absolute())
+        with interrupt_on_signals():
+            var = make_private_folder(Path(os.environ.get("VAR_DIR") or ROOT / "var").absolute())
             with lock_folder(var):
                 serve(configure_stack(var))
     except KeyboardInterrupt:
@@ -45,7 +45,7 @@ def main() -> int:
         return 1
 
 
-def private_folder(var: Path) -> Path:
+def make_private_folder(var: Path) -> Path:
     """Make the folder of the data if need be, open to this user alone."""
     try:
         var.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def configure_stack(var: Path) -> Stack:
 
     The file ``var/env`` is for commands given by hand.
     """
-    stack = Stack(var, port("PORT", 8000), port("MODEL_SERVER_PORT", 8100))
+    stack = Stack(var, read_port("PORT", 8000), read_port("MODEL_SERVER_PORT", 8100))
     if stack.port == stack.model_port:
         raise Stop(f"PORT and MODEL_SERVER_PORT are both {stack.port}; choose two ports.")
     path = var / "env"
@@ -90,17 +90,17 @@ def configure_stack(var: Path) -> Stack:
     return stack
 
 
-def port(variable: str, default: int) -> int:
+def read_port(variable: str, default: int) -> int:
     """Return the port in an environment variable. Raises Stop if taken."""
     text = os.environ.get(variable) or str(default)
     if not text.isdecimal() or not 0 < int(text) < 65_536:
         raise Stop(f"{variable} is {text!r}, which is no port between 1 and 65535.")
-    if port_is_taken(int(text)):
+    if is_port_taken(int(text)):
         raise Stop(f"Port {text} is taken; choose another one with {variable}=PORT make demo.")
     return int(text)
 
 
-def number(variable: str, default: int) -> int:
+def read_number(variable: str, default: int) -> int:
     """Return the whole number in an environment variable."""
     text = os.environ.get(variable) or str(default)
     if not text.isdecimal():
@@ -116,7 +116,7 @@ def serve(stack: Stack) -> NoReturn:
     Raises PartFailed or KeyboardInterrupt.
     """
     begun = time.monotonic()
-    megabytes, kept = number("LOG_FILE_MEGABYTES", 10), number("LOG_FILES_KEPT", 5)
+    megabytes, kept = read_number("LOG_FILE_MEGABYTES", 10), read_number("LOG_FILES_KEPT", 5)
     print("Starting the broker, the worker, the model server and the web server ...", flush=True)
     with Supervisor() as parts:
         parts.start(stack.broker())
@@ -126,7 +126,7 @@ def serve(stack: Stack) -> NoReturn:
         parts.start(stack.web())
         parts.wait_ready()
         manage(stack, "load_demo")
-        print(links(stack, time.monotonic() - begun), flush=True)
+        print(format_links(stack, time.monotonic() - begun), flush=True)
         while True:
             time.sleep(0.5)
             parts.restart_ended(partial(print, flush=True))
@@ -139,11 +139,11 @@ def manage(stack: Stack, *arguments: str) -> None:
         raise Stop(f"manage.py {arguments[0]} failed; its message is above.")
 
 
-def links(stack: Stack, seconds: float) -> str:
+def format_links(stack: Stack, seconds: float) -> str:
     """Return the page of links that the demo prints."""
     demo = json.loads((stack.var / "demo.json").read_text(encoding="utf-8"))
     staff, *annotators = [
-        (login["username"], _password_hint(login)) for login in (demo["staff"], *demo["annotators"])
+        (login["username"], _describe_password(login)) for login in (demo["staff"], *demo["annotators"])
     ]
     lines = [
         "",
@@ -167,7 +167,7 @@ def links(stack: Stack, seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _password_hint(login: dict[str, str]) -> str:
+def _describe_password(login: dict[str, str]) -> str:
     return f"password {login['password']}" if login["password"] else "with the password that you chose"
 
 

@@ -57,7 +57,7 @@ def load_example(
     examples = list(generate("test", questions, 1))
     write(folder / "questions.json", examples)
     for name in names:
-        write(folder / f"{name}.json", predictions(examples, right=name == "right"))
+        write(folder / f"{name}.json", make_predictions(examples, right=name == "right"))
     conditions = "\n".join(f"  - system: {name}" for name in names)
     text = DEFINITION.format(slug=slug, dataset=slug, items=items, conditions=conditions) + more
     (folder / "study.yaml").write_text(text, encoding="utf-8")
@@ -72,12 +72,12 @@ def write(path: Path, content: object) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def new_link(site: Site, slug: str = "example", mode: str = "live") -> str:
+def make_link(site: Site, slug: str = "example", mode: str = "live") -> str:
     """Make a shared link into a study and return its address."""
     return site.manage("study_link", slug, "--mode", mode).split()[-1]
 
 
-def predictions(examples: Sequence[Example], *, right: bool) -> Mapping[str, Mapping[str, Any]]:
+def make_predictions(examples: Sequence[Example], *, right: bool) -> Mapping[str, Mapping[str, Any]]:
     """Return predictions in the official form: gold, or mostly wrong."""
     answers = {example["_id"]: example["answer"] for example in examples}
     facts: dict[str, Any] = {example["_id"]: example["supporting_facts"] for example in examples}

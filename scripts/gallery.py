@@ -24,9 +24,9 @@ import yaml
 from PIL import Image
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from scripts.debian import chromium
-from scripts.example import new_link
-from scripts.picture_texts import sentence
+from scripts.debian import find_chromium
+from scripts.example import make_link
+from scripts.picture_texts import describe_picture
 from scripts.processes import ROOT
 from scripts.screenshots import log_in
 from scripts.site import Site, run_site
@@ -86,10 +86,10 @@ def save(page: Page, path: Path, width: int, *, whole: bool = True) -> None:
     print(path.name, f"{path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
-def kind(address: str) -> str:
+def name_page_kind(address: str) -> str:
     """The name of the kind of page: the fixed parts of its address, joined.
 
-    >>> kind("/staff/studies/world-facts/log/?page=2")
+    >>> name_page_kind("/staff/studies/world-facts/log/?page=2")
     'staff-studies-x-log'
     """
     parts = [part for part in urlsplit(address).path.split("/") if part]
@@ -102,7 +102,7 @@ def visit_pages(page: Page, site: Site, *, pause_ms: int = 500) -> Iterator[str]
     ahead = list(STARTS)
     while ahead:
         address = ahead.pop(0)
-        name = kind(address)
+        name = name_page_kind(address)
         if name in seen or NO_PAGE.search(address):
             continue
         answer = page.goto(f"{site.url}{address}")
@@ -261,7 +261,7 @@ def launch_full_study(site: Site) -> None:
     site.manage("launch_study", definition["study"], *accepted)
 
 
-def advice(site: Site) -> None:
+def launch_advice_study(site: Site) -> None:
     """Create the study of advice with one question and one condition."""
     definition = yaml.safe_load(ADVICE.read_text(encoding="utf-8"))
     definition |= {"conditions": definition["conditions"][-1:], "items": {"count": 1, "seed": 2020}}
@@ -366,7 +366,9 @@ def format_page(pictures: dict[str, list[Path]], page: Path) -> str:
         for path in paths:
             address = Path("..") / path.relative_to(page.parents[1])
             width = 200 if path.stem.endswith(f"-{NARROW}") else 480
-            lines.append(f'<img src="{address.as_posix()}" width="{width}" alt="{sentence(path.stem)}">')
+            lines.append(
+                f'<img src="{address.as_posix()}" width="{width}" alt="{describe_picture(path.stem)}">'
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -375,7 +377,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.gallery", description="Pictures of every page.")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", metavar="DIR")
     options = parser.parse_args()
-    program = chromium()
+    program = find_chromium()
     if program is None:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
     folder, text = options.docs / "images/pages", options.docs / "reference/pages.md"
@@ -383,7 +385,7 @@ def main() -> int:
     with run_full_site() as site, sync_playwright() as playwright:
         kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        link = new_link(site, "all-of-it")
+        link = make_link(site, "all-of-it")
         pictures["participants"] = [
             path
             for width in (DESKTOP, NARROW)
@@ -397,11 +399,11 @@ def main() -> int:
             taken += capture_annotation_acts(page, site, folder) + capture_more_acts(page, site, folder)
         except Error as error:
             raise SystemExit(f"{page.url}: {error}") from error
-        advice(site)  # after the pictures of lists of studies
+        launch_advice_study(site)  # after the pictures of lists of studies
         pictures["participants"] += [
             path
             for width in (DESKTOP, NARROW)
-            for path in take_advice(browser, new_link(site, "world-advice"), folder / "participants", width)
+            for path in take_advice(browser, make_link(site, "world-advice"), folder / "participants", width)
         ]
         for part in ("staff", "annotation"):
             pictures[part] = sorted(path for path in taken if path.parent.name == part)

@@ -71,7 +71,7 @@ ICONS = {
 }
 
 
-def sprite() -> str:
+def build_sprite() -> str:
     """Return the sprite: a symbol for each icon."""
     symbols = []
     for name, source in ICONS.items():
@@ -84,4 +84,4 @@ def sprite() -> str:
 
 
 if __name__ == "__main__":
-    SPRITE.write_text(sprite(), encoding="utf-8")
+    SPRITE.write_text(build_sprite(), encoding="utf-8")

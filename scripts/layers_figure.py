@@ -26,7 +26,7 @@ LEGEND = (
 WIDTH, LEFT, PAD, ROW, DOT = 1080, 250, 10, 21, 13
 
 
-def contracts() -> tuple[list[list[str]], dict[str, list[list[str]]]]:
+def read_contracts() -> tuple[list[list[str]], dict[str, list[list[str]]]]:
     """Return the layers of packages, and for each package the layers inside."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
     outer: list[list[str]] = []
@@ -42,14 +42,16 @@ def contracts() -> tuple[list[list[str]], dict[str, list[list[str]]]]:
     return outer, inner
 
 
-def imports() -> tuple[Counter[tuple[str, str]], dict[str, Counter[tuple[str, str]]], dict[str, set[str]]]:
+def count_imports() -> tuple[
+    Counter[tuple[str, str]], dict[str, Counter[tuple[str, str]]], dict[str, set[str]]
+]:
     """Count imports of modules.
 
     Returns:
         Imports between packages; inside each package between its entries;
         and the entries of each package.
     """
-    packages = [name for layer in contracts()[0] for name in layer]
+    packages = [name for layer in read_contracts()[0] for name in layer]
     graph = grimp.build_graph(*packages, cache_dir=None)
     between: Counter[tuple[str, str]] = Counter()
     inside: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in packages}
@@ -68,66 +70,66 @@ def imports() -> tuple[Counter[tuple[str, str]], dict[str, Counter[tuple[str, st
     return between, inside, entries
 
 
-def figure() -> str:
+def draw_figure() -> str:
     """Return the figure as SVG."""
-    outer, inner = contracts()
-    between, inside, entries = imports()
+    outer, inner = read_contracts()
+    between, inside, entries = count_imports()
     body, top = _draw_before(), 40
     for layer in outer:
         width = (WIDTH - LEFT - PAD * (len(layer) + 1)) / len(layer)
-        floors = [inner.get(name) or _rows(sorted(entries[name])) for name in layer]
+        floors = [inner.get(name) or _split_into_rows(sorted(entries[name])) for name in layer]
         height = ROW * max(map(len, floors)) + 60
         for at, name in enumerate(layer):
             x = LEFT + PAD + at * (width + PAD)
             arrows = sum(inside[name].values())
             title = f"{len(entries[name])} entries, {arrows} imports between them"
-            body += _box(x, top, width, height, name, title)
-            body += _floors(x, top + 24, width, floors[at])
+            body += _draw_box(x, top, width, height, name, title)
+            body += _draw_floors(x, top + 24, width, floors[at])
             targets = [(count, other) for (source, other), count in between.items() if source == name]
             text = ", ".join(f"{other} {count}" for count, other in sorted(targets, reverse=True))
             lines = wrap("imports " + (text or "no other package"), int(width / 6.2))
             for number, line in enumerate(lines):
-                body += _text(x + 8, top + height - 8 - 14 * (len(lines) - 1 - number), line, 11, MUTED)
+                body += _draw_text(x + 8, top + height - 8 - 14 * (len(lines) - 1 - number), line, 11, MUTED)
         top += height + PAD
-    body += _text(
+    body += _draw_text(
         LEFT + PAD, 26, "After: imports only lead downwards, between packages and within", 15, INK, "bold"
     )
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" font-family="sans-serif">'
     return f'{head}\n<rect width="{WIDTH}" height="{top}" fill="white"/>\n{body}</svg>\n'
 
 
-def _rows(names: list[str]) -> list[list[str]]:
+def _split_into_rows(names: list[str]) -> list[list[str]]:
     """Return names without layers in rows of six."""
     return [names[at : at + 6] for at in range(0, len(names), 6)]
 
 
 def _draw_before() -> str:
-    body, top = _text(PAD, 26, "Before: no floors", 15, INK, "bold"), 40.0
+    body, top = _draw_text(PAD, 26, "Before: no floors", 15, INK, "bold"), 40.0
     for name, (modules, arrows) in BEFORE.items():
         rows = -(-modules // 15)
         height = rows * DOT + 62
-        body += _box(PAD, top, LEFT - 2 * PAD, height, name, "")
+        body += _draw_box(PAD, top, LEFT - 2 * PAD, height, name, "")
         for at in range(modules):
             x, y = PAD + 10 + at % 15 * DOT, top + 28 + at // 15 * DOT
             size = f'width="{DOT - 4}" height="{DOT - 4}"'
             body += f'<rect x="{x}" y="{y}" {size} fill="{CHIP}" stroke="{LINE}"/>\n'
-        body += _text(PAD + 8, top + height - 22, f"{modules} modules side by side,", 11, MUTED)
-        body += _text(PAD + 8, top + height - 8, f"{arrows} imports between them", 11, MUTED)
+        body += _draw_text(PAD + 8, top + height - 22, f"{modules} modules side by side,", 11, MUTED)
+        body += _draw_text(PAD + 8, top + height - 8, f"{arrows} imports between them", 11, MUTED)
         top += height + PAD
     for number, line in enumerate(LEGEND):
-        body += _text(PAD, top + 14 + 16 * number, line, 11, MUTED)
+        body += _draw_text(PAD, top + 14 + 16 * number, line, 11, MUTED)
     return body
 
 
-def _box(x: float, y: float, width: float, height: float, name: str, note: str) -> str:
+def _draw_box(x: float, y: float, width: float, height: float, name: str, note: str) -> str:
     frame = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
     rect = f'<rect {frame} rx="6" fill="{FILL}" stroke="{LINE}"/>'
-    return f"{rect}\n{_text(x + 8, y + 17, name, 13, INK, 'bold')}" + _text(
+    return f"{rect}\n{_draw_text(x + 8, y + 17, name, 13, INK, 'bold')}" + _draw_text(
         x + width - 8, y + 17, note, 11, MUTED, anchor="end"
     )
 
 
-def _floors(x: float, top: float, width: float, floors: list[list[str]]) -> str:
+def _draw_floors(x: float, top: float, width: float, floors: list[list[str]]) -> str:
     body = ""
     for at, names in enumerate(floors):
         room = (width - 16 - 4 * (len(names) - 1)) / len(names)
@@ -137,20 +139,20 @@ def _floors(x: float, top: float, width: float, floors: list[list[str]]) -> str:
                 f'<rect x="{left:g}" y="{y:g}" width="{room:g}" height="{ROW - 3}" rx="3" fill="{CHIP}"/>\n'
             )
             size = min(11.0, 1.75 * room / len(name))
-            body += _text(left + room / 2, y + 13, name, size, INK, anchor="middle")
+            body += _draw_text(left + room / 2, y + 13, name, size, INK, anchor="middle")
     return body
 
 
-def _text(
+def _draw_text(
     x: float, y: float, text: str, size: float, colour: str, weight: str = "normal", anchor: str = "start"
 ) -> str:
     attributes = f'x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}"'
     return f'<text {attributes} font-weight="{weight}" text-anchor="{anchor}">{escape(text)}</text>\n'
 
 
-def table() -> str:
+def format_table() -> str:
     """Return the table of the ADR in Markdown."""
-    _, inside, entries = imports()
+    _, inside, entries = count_imports()
     lines = [
         "| package | entries before | imports | entries after | imports | pairs of entries |",
         "|---|--:|--:|--:|--:|--:|",
@@ -163,5 +165,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    FIGURE.write_text(figure(), "utf-8")
-    print(table())
+    FIGURE.write_text(draw_figure(), "utf-8")
+    print(format_table())

@@ -124,10 +124,10 @@ SENTENCES = {
 }  # fmt: skip
 
 
-def sentence(stem: str) -> str:
+def describe_picture(stem: str) -> str:
     """Describe a picture by the name of its file without the ending.
 
-    >>> sentence("05-3-320")
+    >>> describe_picture("05-3-320")
     'Page 3 of the items: question, answer, explanation and questions. On a narrow screen.'
     """
     name = re.sub(r"^\d+-(?=.)|-(1200|320)$", "", re.sub(r"-(1200|320)$", "", stem))

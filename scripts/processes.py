@@ -114,7 +114,7 @@ class Supervisor:
             late = [part for part in waiting if time.monotonic() - begun > part.seconds]
             if late:
                 raise PartFailed(
-                    f"The {late[0].name} did not answer in {late[0].seconds:.0f} s.{tail(late[0])}"
+                    f"The {late[0].name} did not answer in {late[0].seconds:.0f} s.{read_log_end(late[0])}"
                 )
             if waiting:
                 time.sleep(0.05)
@@ -124,7 +124,7 @@ class Supervisor:
         for part, process in self._running:
             status = process.poll()
             if status is not None:
-                raise PartFailed(f"The {part.name} ended with status {status}.{tail(part)}")
+                raise PartFailed(f"The {part.name} ended with status {status}.{read_log_end(part)}")
 
     def restart_ended(self, say: Callable[[str], object]) -> None:
         """Start programs that ended again; call this every second or so.
@@ -143,7 +143,10 @@ class Supervisor:
             self._tries[part.name] = tries + 1
             pause = min(2.0**tries, LONGEST_PAUSE)
             self._due[part.name] = now + pause, part
-            say(f"The {part.name} ended with status {status}. It starts again in {pause:.0f} s.{tail(part)}")
+            say(
+                f"The {part.name} ended with status {status}. It starts again in {pause:.0f} s."
+                f"{read_log_end(part)}"
+            )
         for name, (due, part) in list(self._due.items()):
             if now >= due:
                 del self._due[name]
@@ -226,7 +229,7 @@ def kill_group(process: Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def tail(part: Part, lines: int = 15) -> str:
+def read_log_end(part: Part, lines: int = 15) -> str:
     """Return the last lines of a program's log, introduced for a person."""
     try:
         text = part.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
@@ -236,7 +239,7 @@ def tail(part: Part, lines: int = 15) -> str:
 
 
 @contextmanager
-def signals_as_interrupt() -> Iterator[None]:
+def interrupt_on_signals() -> Iterator[None]:
     """Turn every signal that asks to stop into KeyboardInterrupt.
 
     All ways to stop then run the same clean-up.
@@ -262,7 +265,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def port_is_taken(port: int) -> bool:
+def is_port_taken(port: int) -> bool:
     """Return whether a port of the loopback address is in use."""
     with socket.socket() as probe:
         # As servers do: a port whose last connections are still closing is free.
@@ -274,7 +277,7 @@ def port_is_taken(port: int) -> bool:
     return False
 
 
-def answers(url: str) -> bool:
+def is_url_answering(url: str) -> bool:
     """Tell whether a GET of the URL gets a 2xx answer within two seconds."""
     # The proxies of the environment are not for loopback addresses.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

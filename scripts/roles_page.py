@@ -25,7 +25,7 @@ TAIL = """
 """
 
 
-def page() -> str:
+def build_page() -> str:
     """Return the page in Markdown."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("SECRET_KEY", "of-no-site")
@@ -44,4 +44,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    PAGE.write_text(build_page(), "utf-8")

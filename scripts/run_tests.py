@@ -21,22 +21,22 @@ from pathlib import Path
 
 from scripts import servers
 from scripts.debian import provide
-from scripts.processes import ROOT, end, signals_as_interrupt
+from scripts.processes import ROOT, end, interrupt_on_signals
 
 # Twice as many processes as cores: tests that start a site wait for most of their time. They come first, as
 # tests/conftest.py orders them, and not last, as files with few tests would.
 PARALLEL = ["-n", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
 SLOWEST = 40  # files of tests named at the end of a run
 SERVERS = {
-    "TEST_POSTGRES_URL": servers.postgres,
-    "TEST_VALKEY_URL": servers.valkey,
-    "TEST_REDIS_URL": servers.redis,
+    "TEST_POSTGRES_URL": servers.run_postgres,
+    "TEST_VALKEY_URL": servers.run_valkey,
+    "TEST_REDIS_URL": servers.run_redis,
 }
 
 
 def main() -> int:
     """Run both passes; return 0 if no test failed, else 1."""
-    with signals_as_interrupt(), ExitStack() as stack:
+    with interrupt_on_signals(), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-results-")))
         provide()
         prepared = stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-prepared-"))
@@ -47,7 +47,7 @@ def main() -> int:
         except KeyboardInterrupt:
             print("\nStopped; the servers are ended.", file=sys.stderr)
             return 130
-        return summary(passes)
+        return print_summary(passes)
 
 
 def start_servers(stack: ExitStack) -> dict[str, str]:
@@ -74,11 +74,11 @@ def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> di
     for name, (environment, options) in passes.items():
         print(f"\n== Tests on {name}", flush=True)
         results = folder / f"{name}.xml"
-        done[name] = (pytest([*options, f"--junit-xml={results}"], environment), results)
+        done[name] = (run_pytest([*options, f"--junit-xml={results}"], environment), results)
     return done
 
 
-def pytest(options: list[str], env: Mapping[str, str]) -> int:
+def run_pytest(options: list[str], env: Mapping[str, str]) -> int:
     """Run pytest; when this process is stopped meanwhile, end it as well."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options], cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL,
@@ -91,13 +91,13 @@ def pytest(options: list[str], env: Mapping[str, str]) -> int:
         end(process, signal.SIGINT, 30.0)
 
 
-def summary(passes: Mapping[str, tuple[int, Path]]) -> int:
+def print_summary(passes: Mapping[str, tuple[int, Path]]) -> int:
     """Print why tests were skipped and how many passed and failed."""
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for _, results in passes.values():
         if results.exists():
-            count(results, counts, reasons)
+            count_outcomes(results, counts, reasons)
     print()
     for reason, times in reasons.most_common():
         print(f"Skipped {times}: {reason}")
@@ -123,7 +123,7 @@ def print_slowest(files: Iterable[Path]) -> None:
         print(f"Longest: {slowest}")
 
 
-def count(results: Path, counts: Counter[str], reasons: Counter[str]) -> None:
+def count_outcomes(results: Path, counts: Counter[str], reasons: Counter[str]) -> None:
     """Add the outcomes of one pass and the reasons of its skips."""
     for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest wrote it
         skip = case.find("skipped")

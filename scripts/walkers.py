@@ -155,7 +155,7 @@ async def walk(
         while clock() < until:
             if status == 302:
                 status, path_after, page = await connection.ask("GET", path)
-                path = _page(path_after) or path
+                path = _strip_query(path_after) or path
                 continue
             if status != 200:
                 raise Unexpected(f"{path}: status {status}\n{page[:2000].decode(errors='replace')}")
@@ -168,7 +168,7 @@ async def walk(
             status, target, page = await connection.ask("POST", sent, form)
             if status != 302:
                 raise Unexpected(f"{sent}: status {status}\n{page[:2000].decode(errors='replace')}")
-            path = _page(target)
+            path = _strip_query(target)
             tally.consents += sent.endswith("/consent/")
             if ITEM.search(sent):
                 tally.items += 1
@@ -177,7 +177,7 @@ async def walk(
         connection.close()
 
 
-def _page(location: str) -> str:
+def _strip_query(location: str) -> str:
     """Return the address without the mark of a form that came late."""
     return location.partition("?")[0]
 
@@ -196,7 +196,7 @@ def fill_form(page: bytes, rng: random.Random) -> dict[str, str]:
     return form | {"client_total_ms": "2000", "client_visible_ms": "2000", "client_hidden_ms": "0"}
 
 
-async def crowd(
+async def run_crowd(
     link: str,
     tally: Tally,
     *,
@@ -225,7 +225,7 @@ async def crowd(
     return clock() - begun
 
 
-def summary(tally: Tally, took: float) -> dict[str, float]:
+def summarise_tally(tally: Tally, took: float) -> dict[str, float]:
     """Return requests a second, latencies in milliseconds, and what was done."""
     ordered = sorted(tally.seconds)
     return {
@@ -259,7 +259,7 @@ def main() -> int:
     tally = Tally()
     try:
         took = asyncio.run(
-            crowd(
+            run_crowd(
                 options.link,
                 tally,
                 users=options.users,
@@ -272,7 +272,7 @@ def main() -> int:
     except* (Unexpected, OSError, asyncio.IncompleteReadError) as errors:
         print(errors.exceptions[0], file=sys.stderr)
         sys.exit(1)
-    print(json.dumps(summary(tally, took)))
+    print(json.dumps(summarise_tally(tally, took)))
     return 0
 
 

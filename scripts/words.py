@@ -62,7 +62,7 @@ class Finding(NamedTuple):
 
 def main(arguments: list[str]) -> int:
     """Print every place that breaks a rule. Return 1 if there is any."""
-    findings = [finding for path in list_tracked_files(arguments) for finding in findings_in(path)]
+    findings = [finding for path in list_tracked_files(arguments) for finding in list_findings(path)]
     for finding in findings:
         print(f"{finding.path}:{finding.line}: {finding.message}")
     print(f"{len(findings)} findings" if findings else "All words are as they should be.")
@@ -83,47 +83,49 @@ def list_tracked_files(arguments: list[str]) -> list[str]:
     ]
 
 
-def findings_in(path: str) -> Iterator[Finding]:
+def list_findings(path: str) -> Iterator[Finding]:
     """Yield what breaks a rule in a file, in no order."""
     text = (ROOT / path).read_text("utf-8")
     lines = text.splitlines()
-    read = _python if path.endswith(".py") else _script if path.endswith(SCRIPTS) else _prose
+    read = (
+        _check_python if path.endswith(".py") else _check_script if path.endswith(SCRIPTS) else _check_prose
+    )
     yield from (row for row in read(path, text) if ALLOWED not in lines[min(row.line, len(lines)) - 1])
 
 
-def _python(path: str, text: str) -> Iterator[Finding]:
+def _check_python(path: str, text: str) -> Iterator[Finding]:
     tree = ast.parse(text)
     parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
-        yield from _names(path, node)
+        yield from _check_names(path, node)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _docstring(path, node)
+            yield from _check_docstring(path, node)
         elif isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in parts:
-            yield from _sentences(path, node.lineno, _literal(node))
+            yield from _check_sentences(path, node.lineno, _read_literal(node))
     with (ROOT / path).open("rb") as file:
         for token in tokenize.tokenize(file.readline):
             if token.type == tokenize.COMMENT:
-                yield from _sentences(path, token.start[0], token.string.lstrip("#: "))
+                yield from _check_sentences(path, token.start[0], token.string.lstrip("#: "))
 
 
-def _literal(node: ast.Constant | ast.JoinedStr) -> str:
+def _read_literal(node: ast.Constant | ast.JoinedStr) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
     return node.value if isinstance(node.value, str) else ""
 
 
-def _script(path: str, text: str) -> Iterator[Finding]:
+def _check_script(path: str, text: str) -> Iterator[Finding]:
     for match in QUOTED.finditer(text):
         words = re.sub(r"\n\s*\*", "\n", match.group(0)).strip("/*\"'` \n")
-        yield from _sentences(path, text.count("\n", 0, match.start()) + 1, words)
+        yield from _check_sentences(path, text.count("\n", 0, match.start()) + 1, words)
 
 
-def _names(path: str, node: ast.AST) -> Iterator[Finding]:
+def _check_names(path: str, node: ast.AST) -> Iterator[Finding]:
     stored: list[tuple[str, int]] = []
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.For | ast.With | ast.NamedExpr):
         stored = [
             (name.id, name.lineno)
-            for target in _targets(node)
+            for target in _list_targets(node)
             for name in ast.walk(target)
             if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
         ]
@@ -136,7 +138,7 @@ def _names(path: str, node: ast.AST) -> Iterator[Finding]:
             yield Finding(path, line, f"the name {name!r} does not say what it holds")
 
 
-def _targets(node: ast.AST) -> list[ast.AST]:
+def _list_targets(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Assign):
         return list(node.targets)
     if isinstance(node, ast.With):
@@ -144,7 +146,7 @@ def _targets(node: ast.AST) -> list[ast.AST]:
     return [node.target]  # type: ignore[attr-defined]
 
 
-def _docstring(
+def _check_docstring(
     path: str, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 ) -> Iterator[Finding]:
     summary = (ast.get_docstring(node) or "").split("\n", 1)[0]
@@ -153,7 +155,7 @@ def _docstring(
         yield Finding(path, node.body[0].lineno, message)
 
 
-def _prose(path: str, text: str) -> Iterator[Finding]:
+def _check_prose(path: str, text: str) -> Iterator[Finding]:
     in_code = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):
@@ -168,7 +170,7 @@ def _prose(path: str, text: str) -> Iterator[Finding]:
                 yield from _find_riddles(path, number, "".join(groups).strip())
 
 
-def _sentences(path: str, line: int, text: str) -> Iterator[Finding]:
+def _check_sentences(path: str, line: int, text: str) -> Iterator[Finding]:
     for paragraph in re.split(r"\n\s*\n", text):
         sentences = " ".join(paragraph.split())
         yield from _find_wrong_words(path, line, sentences)

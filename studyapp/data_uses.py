@@ -9,7 +9,7 @@ from predictions.queries.predictions import find_latest_run
 from studyapp.models import Condition, Item, JudgedAnswer, Study
 
 
-def uses_of_dataset(dataset: Dataset) -> list[str]:
+def list_dataset_uses(dataset: Dataset) -> list[str]:
     """Return the studies over a dataset, and its judged answers."""
     shown = Item.objects.filter(question__dataset=dataset).values("version__study")
     drafts = Q(workspace=dataset.workspace_id, definition__dataset=dataset.name)
@@ -22,7 +22,7 @@ def uses_of_dataset(dataset: Dataset) -> list[str]:
     )
 
 
-def uses_of_run(run: PredictionRun) -> list[str]:
+def list_run_uses(run: PredictionRun) -> list[str]:
     """Return the studies that show a run, or whose draft needs it."""
     shown = Condition.objects.filter(run=run).values("version__study")
     studies = Q(pk__in=shown)

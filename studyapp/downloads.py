@@ -15,17 +15,17 @@ from foundation.errors import NotFound, RunFailed
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
 from foundation.pages.spreadsheet import write_csv
-from jobs.actions.jobs import JobResult, Report, new_file
+from jobs.actions.jobs import JobResult, Report, allocate_file
 from jobs.models import Job
 from studyapp.actions.reports import keep_report
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.report_summary import read_summary
-from studyapp.exports.responses import cells, read_responses, response_columns, response_data
+from studyapp.exports.responses import format_cells, list_response_columns, load_response_data, read_responses
 from studyapp.exports.writers import Format
 from studyapp.models import Mode, Study, StudyVersion
 from studyapp.queries.progress import ModeName
 from studyapp.queries.responses import ResponseFilter, filter_trials
-from studyapp.queries.results import data_state, find_answered_version
+from studyapp.queries.results import find_answered_version, read_data_state
 
 REPORT_SECONDS = 540  # less than a task may take
 REPORT_STEPS = 3  # the bundle, the analysis, and keeping it
@@ -74,7 +74,7 @@ def export_bundle(job: Job, report: Report) -> JobResult:
         AlteredVersion: A frozen version was changed in the database since.
     """
     options = BundleOptions.model_validate(job.options)
-    study = _study(job, options.study)
+    study = _find_study(job, options.study)
     variant = "-public" if options.public else ""
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / study.slug
@@ -102,25 +102,25 @@ def export_responses(job: Job, report: Report) -> JobResult:
         AlteredVersion: A frozen version was changed in the database since.
     """
     options = ResponsesOptions.model_validate(job.options)
-    study = _study(job, options.study)
-    data = response_data(study, for_file=True)
-    columns = [column for column in response_columns(data) if column.name in options.columns]
+    study = _find_study(job, options.study)
+    data = load_response_data(study, for_file=True)
+    columns = [column for column in list_response_columns(data) if column.name in options.columns]
     total, done = filter_trials(study, options.filter).count(), 0
 
     def rows() -> Iterator[list[Any]]:
         nonlocal done
         for batch in read_responses(data, options.filter):
             report(done, total)
-            yield from (cells(columns, row) for row in batch)
+            yield from (format_cells(columns, row) for row in batch)
             done += len(batch)
 
-    path = new_file("responses.csv")
+    path = allocate_file("responses.csv")
     with path.open("w", encoding="utf-8", newline="") as file:
         number = write_csv(file, [column.name for column in columns], rows())
     return JobResult({"rows": number}, path, f"{study.slug}-responses.csv")
 
 
-def report(job: Job, report: Report) -> JobResult:
+def write_report(job: Job, report: Report) -> JobResult:
     """Write the report of a study as a zip file, and keep it.
 
     The analysis runs in a process of its own, because it loads libraries that the site does without.
@@ -130,14 +130,14 @@ def report(job: Job, report: Report) -> JobResult:
         RunFailed: The analysis refuses the data; the message is its own.
     """
     options = ReportOptions.model_validate(job.options)
-    study = _study(job, options.study)
-    version, mode = _data_of(study, options)
+    study = _find_study(job, options.study)
+    version, mode = _choose_data(study, options)
     chosen = ["--seed", str(options.seed), "--resamples", str(options.resamples)]
     chosen += ["--mode", mode, "--study-version", str(version.number)]
     with tempfile.TemporaryDirectory() as folder:
         bundle, out = Path(folder) / "bundle", Path(folder) / f"{study.slug}-report"
         # Before the data are read: what comes in between makes the report one of older data, not of newer.
-        state = data_state(study, mode)
+        state = read_data_state(study, mode)
         write_bundle(study, bundle, public=options.public)
         report(1, REPORT_STEPS)
         _run_analysis(["report", str(bundle), "--out", str(out), *chosen], folder, report)
@@ -156,7 +156,7 @@ def report(job: Job, report: Report) -> JobResult:
     return JobResult({"report": kept.pk}, file, f"{study.slug}-report.zip")
 
 
-def _data_of(study: Study, options: ReportOptions) -> tuple[StudyVersion, str]:
+def _choose_data(study: Study, options: ReportOptions) -> tuple[StudyVersion, str]:
     """Return the version and the mode of a report.
 
     The defaults are the newest version and the first mode that have data.
@@ -196,7 +196,7 @@ def _run_analysis(arguments: Sequence[str], folder: str, report: Report) -> None
             raise RunFailed(last.replace(f"{folder}/", ""))
 
 
-def _study(job: Job, pk: int) -> Study:
+def _find_study(job: Job, pk: int) -> Study:
     study = Study.objects.filter(pk=pk, workspace=job.workspace).first()
     if study is None:
         raise NotFound(say("the study is not in this workspace any more"))
@@ -204,6 +204,6 @@ def _study(job: Job, pk: int) -> Study:
 
 
 def _zip_folder(folder: Path) -> Path:
-    path = new_file(f"{folder.name}.zip")
+    path = allocate_file(f"{folder.name}.zip")
     shutil.make_archive(str(path.with_suffix("")), "zip", folder.parent, folder.name)
     return path

@@ -12,7 +12,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
 
-from foundation.database.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, make_slot
 from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Trial
 
@@ -36,7 +36,7 @@ _NAMED = Prepared(
     lambda: (
         Participant.objects.select_related("version__study")
         .only(*_PAGE_COLUMNS)
-        .filter(public_id=slot("public_id", Participant, "public_id"))
+        .filter(public_id=make_slot("public_id", Participant, "public_id"))
     )
 )
 # Most requests are for an item: one query for the participant and the next trial.
@@ -44,28 +44,28 @@ _WITH_TRIAL = Prepared(
     lambda: (
         Trial.objects.select_related("item", "participant__version__study")
         .only(*TRIAL_COLUMNS, *(f"participant__{name}" for name in _PAGE_COLUMNS))
-        .filter(participant__public_id=slot("public_id", Participant, "public_id"), answers__isnull=True)
+        .filter(participant__public_id=make_slot("public_id", Participant, "public_id"), answers__isnull=True)
         .order_by("position")[:1]
     )
 )
 _BY_TOKEN = Prepared(
     lambda: EntryLink.objects.select_related("study").filter(
-        token_hash=slot("token_hash", EntryLink, "token_hash")
+        token_hash=make_slot("token_hash", EntryLink, "token_hash")
     )
 )
-_BY_KEY = Prepared(lambda: EntryLink.objects.select_related("study").filter(pk=slot("link", EntryLink)))
+_BY_KEY = Prepared(lambda: EntryLink.objects.select_related("study").filter(pk=make_slot("link", EntryLink)))
 
 
 class AccessEnded(Exception):
     """A cookie or personal link has expired or was revoked."""
 
 
-def participant_age() -> timedelta:
+def read_participant_link_age() -> timedelta:
     """Return how long a cookie or a personal link of a participant works."""
     return timedelta(days=settings.PARTICIPANT_LINK_DAYS)
 
 
-def new_entry_token() -> tuple[str, str]:
+def make_entry_token() -> tuple[str, str]:
     """Return a new token and the hash to store.
 
     The token is shown once and cannot be retrieved again.
@@ -125,7 +125,7 @@ def read_participant(value: str) -> Participant | None:
     Raises:
         AccessEnded: The cookie has expired or was revoked.
     """
-    return _participant(_PARTICIPANT, value)
+    return _find_participant(_PARTICIPANT, value)
 
 
 def resume_token(participant: Participant) -> str:
@@ -135,16 +135,16 @@ def resume_token(participant: Participant) -> str:
 
 def read_resume(token: str) -> Participant | None:
     """Return the participant of a resume link, as `read_participant`."""
-    return _participant(_RESUME, token)
+    return _find_participant(_RESUME, token)
 
 
 def _format_participant(participant: Participant) -> str:
     return f"{participant.link_generation}-{participant.public_id}"
 
 
-def _participant(signer: TimestampSigner, value: str) -> Participant | None:
+def _find_participant(signer: TimestampSigner, value: str) -> Participant | None:
     try:
-        generation, _, public_id = signer.unsign(value, max_age=participant_age()).partition("-")
+        generation, _, public_id = signer.unsign(value, max_age=read_participant_link_age()).partition("-")
     except SignatureExpired as error:
         raise AccessEnded from error
     except BadSignature:

@@ -12,7 +12,7 @@ from jobs.actions.jobs import JobCancelled, JobContinues, JobResult, Report
 from jobs.models import Job
 from studyapp.actions.payments import Payer
 from studyapp.models import Payment, Study
-from studyapp.queries.payments import state_counts
+from studyapp.queries.payments import count_payment_states
 from studyapp.web.prolific_api import Stopped, connect_to_prolific
 
 TURN_SECONDS = 300  # of a task, which may take 600
@@ -44,7 +44,7 @@ def pay_participants(job: Job, report: Report) -> JobResult:
         settle_payments(study, report)
     except Stopped as error:
         raise JobContinues from error
-    counts = state_counts(study)
+    counts = count_payment_states(study)
     failures = counts.get(Payment.State.FAILED, 0) + counts.get(Payment.State.UNKNOWN, 0)
     return JobResult({"study": study.slug, "failures": failures, "states": counts})
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from studyapp.definition.recruitment import PLATFORMS, Arrival
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
-from studyapp.queries.recruitment import count_participants, recruitment_of
+from studyapp.queries.recruitment import count_participants, find_recruitment
 from studyapp.queries.studies import find_latest_version, load_frozen_study
 
 # The message to the visitor, by the reason.
@@ -57,7 +57,7 @@ def check_arrival(link: EntryLink, arrival: Arrival | None) -> None:
     Raises:
         NotArrived: the platform's ID is needed and missing.
     """
-    recruitment = None if arrival is not None else recruitment_of(link)
+    recruitment = None if arrival is not None else find_recruitment(link)
     if recruitment is not None and PLATFORMS[recruitment.platform].needs_person:
         raise NotArrived(recruitment.person_parameter)
 

@@ -13,7 +13,7 @@ INVITES = None
 OBJECTS = Study.objects.select_related("workspace")
 
 
-def shares(
+def list_shares(
     *, workspace: Workspace | None = None, users: Collection[User] | None = None
 ) -> Iterator[tuple[Study, User, Role]]:
     """Yield the shares of studies: the study, the user and the role.

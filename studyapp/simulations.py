@@ -21,13 +21,13 @@ from modelserver.systems.language.paid_requests import CHARACTERS_PER_TOKEN
 from modelserver.wire.schema import Usage
 from studyapp.actions.links import create_link
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import Question, parts_of
-from studyapp.definition.task_questions import task_pages
+from studyapp.definition.questionnaires import Question, list_question_parts
+from studyapp.definition.task_questions import list_task_pages
 from studyapp.definition.tasks import Simulation
 from studyapp.link_tokens import resume_token
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import check_admission
-from studyapp.queries.bots import conditions_of, plan_of
+from studyapp.queries.bots import build_study_plan, list_shown_conditions
 from studyapp.simulation import walk
 from studyapp.simulation.language_model import Respondent
 from studyapp.simulation.page_text import read_text
@@ -75,16 +75,16 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
     study = Study.every.filter(workspace=job.workspace, **named).first()
     if study is None:
         raise NotFound(say("the study is not in this workspace any more"))
-    plan = plan_of(study)
+    plan = build_study_plan(study)
     label = f"bots of job {job.pk}"
     came = Participant.objects.filter(version__study=study, mode=Mode.BOT, link__label=label)
-    crowd = crowd_of(options.n, options.behaviour, seed=options.seed, came=came, url=settings.SITE_URL)
+    crowd = make_crowd(options.n, options.behaviour, seed=options.seed, came=came, url=settings.SITE_URL)
     check_admission(EntryLink(study=study))
     _link, token = create_link(
         study=study, by=job.created_by, label=label, mode=Mode.BOT, behaviour=options.behaviour
     )
     address = settings.SITE_URL + reverse("studyapp:join", args=[token])
-    planted = Planted({}, sync_to_async(conditions_of)) if plan.blocks else None
+    planted = Planted({}, sync_to_async(list_shown_conditions)) if plan.blocks else None
     ended = options.n - len(crowd)
     finished: list[Bot] = []
     begun = time.monotonic()
@@ -124,7 +124,7 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
     )
 
 
-def crowd_of(n: int, behaviour: str, *, seed: int, came: QuerySet[Participant], url: str) -> list[Bot]:
+def make_crowd(n: int, behaviour: str, *, seed: int, came: QuerySet[Participant], url: str) -> list[Bot]:
     """Return the bots that have not finished: the interrupted ones first.
 
     Bots that leave on purpose look like interrupted ones, and are not called back.
@@ -163,17 +163,17 @@ def estimate_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int
         content.pre_survey,
         content.post_survey,
     ]
-    asked = [_characters(questions) for questions in surveys if questions]
+    asked = [_count_characters(questions) for questions in surveys if questions]
     shown = [
         len(read_text(render_stimulus(content, condition.name, item.id)).text)
         for condition in content.conditions
         for item in content.items[:ESTIMATED_ITEMS]
     ]
-    items = (len(content.practice) + content.pages) * max(1, len(task_pages(content.task)))
+    items = (len(content.practice) + content.pages) * max(1, len(list_task_pages(content.task)))
     if isinstance(content.task, Simulation):
         items += content.task.blocks.learning  # their second pages
     instructions = content.instructions_for(content.viewer(content.conditions))
-    page = sum(shown) / len(shown) + len(instructions) + _characters(content.item_questionnaire)
+    page = sum(shown) / len(shown) + len(instructions) + _count_characters(content.item_questionnaire)
     requests = n * (len(asked) + items)
     asks = model.language_model
     characters = n * (sum(asked) + items * page * (1 + model.remember)) + requests * asks.prompt_characters
@@ -183,8 +183,8 @@ def estimate_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int
     )
 
 
-def _characters(questions: Sequence[Question]) -> int:
+def _count_characters(questions: Sequence[Question]) -> int:
     return sum(
         len(part.text) + sum(len(value) + len(label) for value, label in part.choices)
-        for part in parts_of(questions)
+        for part in list_question_parts(questions)
     )

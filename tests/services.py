@@ -18,7 +18,7 @@ import redis as redis_client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scripts import servers
-from scripts.debian import chromium
+from scripts.debian import find_chromium
 from scripts.processes import ROOT
 
 # Beside other tests a page may take its time.
@@ -27,8 +27,8 @@ expect.set_options(timeout=20_000)
 Server = Callable[[], AbstractContextManager[str]]
 
 _REDIS_PROTOCOL: dict[str, tuple[str, Server]] = {
-    "valkey": ("TEST_VALKEY_URL", servers.valkey),
-    "redis": ("TEST_REDIS_URL", servers.redis),
+    "valkey": ("TEST_VALKEY_URL", servers.run_valkey),
+    "redis": ("TEST_REDIS_URL", servers.run_redis),
 }
 
 
@@ -55,13 +55,13 @@ def _server(stack: ExitStack, variable: str, start: Server) -> str:
 def postgres_server() -> Iterator[str]:
     """URL of the database ``postgres`` of a real server; for making other databases."""
     with ExitStack() as stack:
-        yield _server(stack, "TEST_POSTGRES_URL", servers.postgres)
+        yield _server(stack, "TEST_POSTGRES_URL", servers.run_postgres)
 
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """URL of an empty PostgreSQL database of the test's own."""
-    with servers.postgres_database(postgres_server) as url:
+    with servers.copy_postgres_database(postgres_server) as url:
         yield url
 
 
@@ -91,7 +91,7 @@ def worker_number() -> int:
 @pytest.fixture(scope="session")
 def chromium_path() -> Path:
     """The program of a real Chromium."""
-    path = chromium()
+    path = find_chromium()
     if path is None:
         require("Chromium is not installed (Debian package chromium-headless-shell).")
         raise AssertionError

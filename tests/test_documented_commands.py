@@ -21,7 +21,7 @@ from django.core.management import CommandError, get_commands, load_command_clas
 import analysis.__main__
 import modelserver.__main__
 import touchstone.cli
-from analysis.io.command_line import command_line
+from analysis.io.command_line import build_command_line
 from scripts.processes import ROOT
 from tests.page_commands import Command, commands_of, pages
 
@@ -135,7 +135,7 @@ def check_curl(arguments: Sequence[str]) -> None:
 
 @cache
 def app_of(part: ModuleType) -> App:
-    app = command_line(part.__name__, "", "0")
+    app = build_command_line(part.__name__, "", "0")
     part.add_commands(app)
     return app
 

@@ -14,7 +14,7 @@ from analysis.participants.bundle import load_bundle
 from annotation.actions.data import import_items
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
-from annotation.queries.export import item_records
+from annotation.queries.export import read_item_records
 from studyapp.definition.freezing import FrozenStudy
 from tests.annotation import factories
 
@@ -56,7 +56,7 @@ def test_gold_of_0_1_is_imported(kind: str, items: int) -> None:
     records = list(read_jsonl(Source(FIXTURES / "gold-0.1" / f"{kind}.jsonl")))
     project = factories.make_project(kind=kind)
     import_items(records=records, project=project)
-    stored = list(item_records(project))
+    stored = list(read_item_records(project))
     assert len(stored) == items
     assert [record.gold for record in stored] == [record.gold for record in records]
     assert stored[0].gold is not None

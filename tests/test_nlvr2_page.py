@@ -15,7 +15,7 @@ import analysis.__main__
 import modelserver.__main__
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
-from modelserver.modular.visual.folder import new_encoder
+from modelserver.modular.visual.folder import create_encoder
 from modelserver.training.visual_nmn.command import SceneOptions
 from scripts.processes import ROOT
 from tests.modelserver.modular.visual.region_rows import regions_row
@@ -103,7 +103,7 @@ def write_gqa() -> None:
 
 def write_lxmert(folder: Path) -> None:
     """Write a small LXMERT as the released one is: the encoder beside the heads of its pretraining."""
-    encoder, tokenizer = new_encoder([SENTENCE, "Are there any red cars?"], hidden=16, features=FEATURES)
+    encoder, tokenizer = create_encoder([SENTENCE, "Are there any red cars?"], hidden=16, features=FEATURES)
     folder.mkdir()
     encoder.config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import analysis
-from studyapp.exports.documents import study_version
+from studyapp.exports.documents import build_study_version
 from studyapp.exports.rows import load
 from tests.paths import ROOT
 from tests.studyapp import factories
@@ -49,4 +49,4 @@ def test_the_distribution_holds_every_folder_of_the_analysis():
 @pytest.mark.django_db
 def test_a_bundle_names_the_version_that_wrote_it():
     data = load(factories.make_study(), public=True)
-    assert study_version(data)["exported_by"] == f"touchstone {analysis.__version__}"
+    assert build_study_version(data)["exported_by"] == f"touchstone {analysis.__version__}"

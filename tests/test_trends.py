@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import trends
-from benchmarks.trends import TRENDS, Trend, cells, judge_trend, read_store, table
+from benchmarks.trends import TRENDS, Trend, format_table, judge_trend, list_cells, read_store
 from modelserver.training.text_nmn.table import TABLE
 from modelserver.training.visual_nmn.table import VARIANTS
 from modelserver.wire.errors import UnreadableWeights
@@ -50,7 +50,7 @@ def test_a_seed_under_which_sizes_were_chosen_does_not_count(monkeypatch: pytest
 
 
 def test_the_cells_are_systems_that_exist():
-    names = cells(TRENDS)
+    names = list_cells(TRENDS)
     assert len(set(names)) == len(names)
     of = {
         kind: {name.partition("/")[2] for name in names if name.startswith(f"{kind}/")}
@@ -59,15 +59,15 @@ def test_the_cells_are_systems_that_exist():
     assert all(of.values())
     assert of["visual"] | of["labels"] | of["longer"] <= set(VARIANTS)
     assert of["text"] | of["text-split"] <= set(TABLE)
-    assert cells(TRENDS, ["visual/graph", "text"]) == [
+    assert list_cells(TRENDS, ["visual/graph", "text"]) == [
         name for name in names if name == "visual/graph" or name.startswith("text/")
     ]
 
 
 def test_the_docs_show_the_table_of_what_has_run() -> None:
     store = read_store(ROOT / "benchmarks/trends.jsonl")
-    assert {name for name, _seed in store} <= set(cells(TRENDS))
-    assert table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
+    assert {name for name, _seed in store} <= set(list_cells(TRENDS))
+    assert format_table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
 
 
 def test_three_seeds_take_about_eight_hours_of_one_core() -> None:
@@ -78,7 +78,7 @@ def test_three_seeds_take_about_eight_hours_of_one_core() -> None:
         seconds.setdefault(line["cell"], []).append(line["seconds"])
     hours = sum(
         statistics.median(seconds[name]) / 3600
-        for name in set(cells(TRENDS)) & set(seconds)
+        for name in set(list_cells(TRENDS)) & set(seconds)
         for seed in (1, 2, 3)
         if trends.CHOSEN_UNDER.get(name.partition("/")[0]) != seed
     )
@@ -165,4 +165,4 @@ def test_a_store_goes_on_after_a_torn_line(
 
 
 def test_the_table_names_what_was_not_run():
-    assert table([TREND], {}).splitlines()[-1] == "| X | a is higher | – | 0 | not run |"
+    assert format_table([TREND], {}).splitlines()[-1] == "| X | a is higher | – | 0 | not run |"

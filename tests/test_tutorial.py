@@ -20,7 +20,7 @@ from pytest_django.fixtures import Settings
 from accounts.models import User
 from benchmarks.predictions import run_server
 from modelserver.serving.system_spec import ClassSpec, RemoteSpec, parse
-from scripts.processes import ROOT, free_port, port_is_taken
+from scripts.processes import ROOT, free_port, is_port_taken
 from tests.studyapp.questions import entries
 from tests.studyapp.serving import eager, made_dataset
 from tests.waiting import eventually
@@ -62,7 +62,7 @@ def followed(tmp_path_factory) -> Iterator[Followed]:
     assert command(".venv/bin/python my_server.py")[1:] == ["my_server.py"]
     elsewhere = subprocess.Popen([sys.executable, str(folder / "my_server.py")], stderr=subprocess.DEVNULL)
     try:
-        eventually(lambda: port_is_taken(int(port)))
+        eventually(lambda: is_port_taken(int(port)))
         with run_server("modelserver", "serve", "--port", "0", **{setting: systems}) as server:
             yield Followed(folder, server.url)
     finally:

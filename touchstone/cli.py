@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     program = "python -m touchstone" if Path(sys.argv[0]).name == "__main__.py" else "touchstone"
     app = build_app(program)
-    package = _analysis_package()
+    package = _find_analysis_package()
     command_line = importlib.import_module(f"{package}.io.command_line")
     failures = [importlib.import_module(f"{package}.io.errors").AnalysisError]
     if _is_deployed():
@@ -54,12 +54,12 @@ def build_app(program: str) -> App:
     """
     if _is_deployed() and str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    package = _analysis_package()
+    package = _find_analysis_package()
     commands = importlib.import_module(f"{package}.__main__")
     command_line = importlib.import_module(f"{package}.io.command_line")
     version = importlib.import_module(package).__version__
 
-    app: App = command_line.command_line(program, "Study whether explanations help people.", version)
+    app: App = command_line.build_command_line(program, "Study whether explanations help people.", version)
     commands.add_commands(app, group="Analysis")
     if _is_deployed():
         importlib.import_module("modelserver.__main__").add_commands(app, group="Model server")
@@ -76,7 +76,7 @@ def _is_deployed() -> bool:
     return (ROOT / "manage.py").is_file()
 
 
-def _analysis_package() -> str:
+def _find_analysis_package() -> str:
     return "analysis" if _is_deployed() else "touchstone.analysis"
 
 

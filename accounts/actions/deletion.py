@@ -25,7 +25,7 @@ from accounts.models import (
     User,
     Workspace,
 )
-from accounts.shareable import load_sharing_module, shares
+from accounts.shareable import list_shares, load_sharing_module
 
 FORMER = "former member {number}"
 # The kinds of entries in the log that name an object; all others name a person.
@@ -54,7 +54,7 @@ def delete_account(*, user: User, by: User | None) -> str:
     _check_another_administrator(user)
     for row in Membership.objects.filter(user=user).select_related("workspace"):
         end_role(workspace=row.workspace, user=user, role=Role(row.role), by=by)
-    for share in list(shares(users=[user])):
+    for share in list(list_shares(users=[user])):
         # Nobody may end their own role in a project; here the account ends, and with it every role.
         load_sharing_module(share.kind).end_share(object=share.object, user=user, role=share.role, by=None)
     sessions.delete_sessions(user=user, keep=None)

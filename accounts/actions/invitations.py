@@ -12,8 +12,8 @@ from accounts.actions.workspaces import give_role
 from accounts.errors import InvitationEnded
 from accounts.models import Invitation, Role, User, Workspace
 from accounts.queries.invitations import open_invitations
-from accounts.queries.people import check_open, object_of
-from accounts.random_secrets import hash_of, new_secret
+from accounts.queries.people import check_open, find_shared_object
+from accounts.random_secrets import hash_of, make_secret
 from accounts.shareable import Shareable, load_sharing_module
 
 
@@ -52,7 +52,7 @@ def create_invitation(
     Raises:
         ValidationError: Names the field that is wrong.
     """
-    token = new_secret()
+    token = make_secret()
     invitation = Invitation(
         workspace=workspace,
         kind=kind,
@@ -115,7 +115,7 @@ def accept_invitation(*, invitation: Invitation, by: User) -> None:
     if invitation.object_id is None:
         give_role(workspace=invitation.workspace, user=by, role=role, by=invitation.created_by)
     else:
-        shared = object_of(invitation)
+        shared = find_shared_object(invitation)
         if shared is None:
             raise InvitationEnded(
                 _("The target of this invitation no longer exists. Ask for another invitation.")

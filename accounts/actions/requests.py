@@ -38,17 +38,17 @@ def _has_lost_role_since(row: AnsweredRequest) -> bool:
 def store_response(*, row: AnsweredRequest, status: int, content_type: str, body: str) -> AnsweredRequest:
     """Store the response that repeated requests get."""
     row.status, row.content_type = status, content_type
-    row.body = _cipher(row).encrypt(body.encode()).decode()
+    row.body = _build_cipher(row).encrypt(body.encode()).decode()
     row.save(update_fields=["status", "content_type", "body"])
     return row
 
 
 def read_response(row: AnsweredRequest) -> str:
     """Return the body of a stored response."""
-    return _cipher(row).decrypt(row.body.encode()).decode()
+    return _build_cipher(row).decrypt(row.body.encode()).decode()
 
 
-def _cipher(row: AnsweredRequest) -> Fernet:
+def _build_cipher(row: AnsweredRequest) -> Fernet:
     digest = salted_hmac("accounts.actions.requests", f"{row.user_id} {row.key}", algorithm="sha256").digest()
     return Fernet(urlsafe_b64encode(digest))
 

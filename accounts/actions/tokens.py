@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.actions import audit
 from accounts.models import ApiToken, Scope, User
-from accounts.random_secrets import hash_of, new_secret
+from accounts.random_secrets import hash_of, make_secret
 
 PREFIX = "tst_"
 _SHOWN = 10  # characters of a key that lists show: PREFIX, and 36 of the 192 bits
@@ -30,7 +30,7 @@ def create_token(*, name: str, scope: Scope, days: int, by: User) -> CreatedToke
     Raises:
         ValidationError: Names the field that is wrong.
     """
-    key = PREFIX + new_secret()
+    key = PREFIX + make_secret()
     token = ApiToken(
         user=by,
         name=name,

@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from accounts.actions import audit
 from accounts.errors import LastOwner
 from accounts.models import Membership, Role, User, Workspace
-from accounts.queries.workspaces import roles_in
-from accounts.shareable import load_sharing_module, shares
+from accounts.queries.workspaces import find_workspace_roles
+from accounts.shareable import list_shares, load_sharing_module
 from foundation.blank_texts import is_blank
 from foundation.database.new_rows import store_new
 from foundation.errors import Conflict
@@ -95,9 +95,9 @@ def leave_workspace(*, workspace: Workspace, by: User) -> None:
     Raises:
         LastOwner: No other active user is an owner of the workspace.
     """
-    for role in roles_in(by, workspace.pk):
+    for role in find_workspace_roles(by, workspace.pk):
         end_role(workspace=workspace, user=by, role=role, by=by)
-    for share in shares(workspace=workspace, users=[by]):
+    for share in list_shares(workspace=workspace, users=[by]):
         load_sharing_module(share.kind).end_share(object=share.object, user=by, role=share.role, by=by)
 
 

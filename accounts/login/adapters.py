@@ -25,8 +25,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import encryption
 from accounts.actions import audit, passwords, sessions
-from accounts.client_address import client_address
-from accounts.login.invited import invitation_at, invitation_of
+from accounts.client_address import find_client_address
+from accounts.login.invited import find_invitation_by_address, find_requested_invitation
 from accounts.models import User
 
 logger = logging.getLogger(__name__)
@@ -45,11 +45,11 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return True for visitors with an open invitation."""
-        return invitation_of(request) is not None
+        return find_requested_invitation(request) is not None
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address that all limits use."""
-        return client_address(request) or "::"
+        return find_client_address(request) or "::"
 
     def should_send_confirmation_mail(
         self, request: HttpRequest, email_address: EmailAddress, signup: bool
@@ -163,7 +163,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return True for people who began the login at an open invitation."""
-        return invitation_at(sociallogin.state.get("next")) is not None
+        return find_invitation_by_address(sociallogin.state.get("next")) is not None
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Clear an account that its person did not make themselves.

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.login.invited import invitation_at, invitation_of
+from accounts.login.invited import find_invitation_by_address, find_requested_invitation
 from accounts.login.password_length import LONGEST_PASSWORD
 from accounts.models import Invitation, User
 
@@ -82,7 +82,7 @@ class Invited(Plain):
 
     def invitation(self) -> Invitation | None:
         """Return the invitation that the visitor came with."""
-        return invitation_of(context.request)
+        return find_requested_invitation(context.request)
 
     def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
         """Create the account, or show the form again with what is wrong.
@@ -114,7 +114,7 @@ class ProviderSignUp(Invited, social.SignupForm):
 
     def invitation(self) -> Invitation | None:
         """Return the invitation at which the login began."""
-        return invitation_at(self.sociallogin.state.get("next"))
+        return find_invitation_by_address(self.sociallogin.state.get("next"))
 
 
 class ChangePassword(Password, account.ChangePasswordForm):

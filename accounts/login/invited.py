@@ -15,12 +15,14 @@ from accounts.queries.invitations import open_invitations
 from accounts.random_secrets import hash_of
 
 
-def invitation_of(request: HttpRequest) -> Invitation | None:
+def find_requested_invitation(request: HttpRequest) -> Invitation | None:
     """Return the invitation to which a visitor wants to go on."""
-    return invitation_at(request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME))
+    return find_invitation_by_address(
+        request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME)
+    )
 
 
-def invitation_at(address: str | None) -> Invitation | None:
+def find_invitation_by_address(address: str | None) -> Invitation | None:
     """Return the invitation of which this is the address, if it is open."""
     try:
         match = resolve(urlsplit(address or "").path)

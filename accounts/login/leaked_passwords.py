@@ -42,7 +42,7 @@ class LeakedPasswordValidator(CommonPasswordValidator):
         if not url:
             return
         try:
-            leaks = _service(url).check_password(password)
+            leaks = _build_client(url).check_password(password)
         except PwnedPasswordsError as error:
             logger.warning("A new password was compared with the local list alone: %s", error.message)
             return
@@ -53,7 +53,7 @@ class LeakedPasswordValidator(CommonPasswordValidator):
 
 
 @cache
-def _service(url: str) -> PwnedPasswords:
+def _build_client(url: str) -> PwnedPasswords:
     """Return this process's client of a service."""
     service = PwnedPasswords(client=httpx.Client())
     service.api_endpoint = url

@@ -10,14 +10,14 @@ from django.utils.translation import gettext_lazy
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import Role, Scope, User, Workspace
 from accounts.queries.audit import Filters
-from accounts.queries.people import account_called
-from accounts.shareable import Shareable, kind_choices, load_sharing_module
+from accounts.queries.people import find_account_by_name
+from accounts.shareable import Shareable, list_kind_choices, load_sharing_module
 from foundation.errors import NotFound
-from foundation.messages import message_of, translate_message
+from foundation.messages import extract_message, translate_message
 from foundation.pages.filled_fields import FilledField
 
 
-def _days(*choices: int) -> Callable[[], list[tuple[int, str]]]:
+def _build_day_choices(*choices: int) -> Callable[[], list[tuple[int, str]]]:
     # A function, because % on a lazy text fixes its language when this module is imported.
     return lambda: [(days, _("%(days)s days") % {"days": days}) for days in choices]
 
@@ -33,9 +33,9 @@ class PersonField(forms.CharField):
         """Return the account."""
         name = super().clean(value)
         try:
-            return account_called(name, active=True) if name else None
+            return find_account_by_name(name, active=True) if name else None
         except NotFound as error:
-            raise forms.ValidationError(translate_message(message_of(error), _)) from error
+            raise forms.ValidationError(translate_message(extract_message(error), _)) from error
 
 
 class RoleForm(forms.Form):
@@ -81,7 +81,7 @@ class InvitationForm(forms.Form):
         help_text=gettext_lazy("Optional. Without it, send the link yourself."),
     )
     days = forms.TypedChoiceField(
-        label=gettext_lazy("Valid for"), coerce=int, choices=_days(7, 14, 30), initial=14
+        label=gettext_lazy("Valid for"), coerce=int, choices=_build_day_choices(7, 14, 30), initial=14
     )
 
     def __init__(self, *args: Any, workspace: Workspace, **kwargs: Any) -> None:
@@ -90,7 +90,7 @@ class InvitationForm(forms.Form):
         self.shared: Shareable | None = None
         kind = self.fields["kind"]
         assert isinstance(kind, forms.ChoiceField)
-        kind.choices = [("", _("The whole workspace")), *kind_choices()]
+        kind.choices = [("", _("The whole workspace")), *list_kind_choices()]
 
     def clean(self) -> dict[str, Any]:
         """Find the object, and check that it can be shared in the role."""
@@ -121,7 +121,7 @@ class TokenForm(forms.Form):
     )
     scope = forms.ChoiceField(label=gettext_lazy("Scope"), choices=Scope.choices)
     days = forms.TypedChoiceField(
-        label=gettext_lazy("Valid for"), coerce=int, choices=_days(7, 30, 90, 365), initial=90
+        label=gettext_lazy("Valid for"), coerce=int, choices=_build_day_choices(7, 30, 90, 365), initial=90
     )
 
 

@@ -24,24 +24,24 @@ SECRETS = frozenset({"password", "token_hash", "session_key"})
 _SECRET_TABLES = {"mfa.Authenticator": {"data"}}
 
 
-def account_data(user: User) -> dict[str, list[dict[str, Any]]]:
+def collect_account_data(user: User) -> dict[str, list[dict[str, Any]]]:
     """Return all that is stored about a person, by table, without secrets.
 
     The tables are discovered by their keys to accounts, so that none is forgotten.
     """
-    tables = {User._meta.label: [_columns(user)]}
-    for model, name in keys_to_accounts():
+    tables = {User._meta.label: [_read_columns(user)]}
+    for model, name in find_keys_to_accounts():
         rows = model._base_manager.filter(**{name: user}).order_by("pk")
         if model._meta.label in OF_THE_PERSON:
-            shown = [_columns(row) for row in rows]
+            shown = [_read_columns(row) for row in rows]
         else:
-            shown = [{"as": name, "id": row.pk, "name": str(row), **_time(row)} for row in rows]
+            shown = [{"as": name, "id": row.pk, "name": str(row), **_read_time(row)} for row in rows]
         if shown:
             tables.setdefault(model._meta.label, []).extend(shown)
     return tables
 
 
-def keys_to_accounts() -> Iterator[tuple[type[Model], str]]:
+def find_keys_to_accounts() -> Iterator[tuple[type[Model], str]]:
     """Yield the tables with a key to accounts, with its name."""
     for model in apps.get_models():
         for field in model._meta.concrete_fields:
@@ -49,12 +49,12 @@ def keys_to_accounts() -> Iterator[tuple[type[Model], str]]:
                 yield model, field.name
 
 
-def _columns(row: Model) -> dict[str, Any]:
+def _read_columns(row: Model) -> dict[str, Any]:
     left_out = SECRETS | _SECRET_TABLES.get(row._meta.label, set())
     fields = [field for field in row._meta.concrete_fields if field.name not in left_out]
     return {field.name: field.value_from_object(row) for field in fields}
 
 
-def _time(row: Model) -> dict[str, datetime]:
+def _read_time(row: Model) -> dict[str, datetime]:
     at = getattr(row, "created_at", None) or getattr(row, "at", None)
     return {"at": at} if isinstance(at, datetime) else {}

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from accounts.models import AuditEntry, Membership, User, Workspace
-from foundation.database.days import day_end, day_start
+from foundation.database.days import compute_day_end, compute_day_start
 
 PAGE = 100
 # Events of accounts belong to no workspace.
@@ -48,7 +48,7 @@ class Filters:
     until: date | None = None
 
 
-def workspace_entries(workspace: Workspace) -> QuerySet[AuditEntry]:
+def select_workspace_entries(workspace: Workspace) -> QuerySet[AuditEntry]:
     """Return the entries of a workspace, newest first.
 
     Logins and other entries about accounts are among them for people who belong to no other workspace;
@@ -64,7 +64,7 @@ def workspace_entries(workspace: Workspace) -> QuerySet[AuditEntry]:
     )
 
 
-def site_entries() -> QuerySet[AuditEntry]:
+def select_site_entries() -> QuerySet[AuditEntry]:
     """Return the entries that belong to no workspace, newest first."""
     return _select_newest_first(Q(workspace=None))
 
@@ -81,13 +81,15 @@ def filter_entries(entries: QuerySet[AuditEntry], filters: Filters) -> QuerySet[
         entries = entries.filter(Q(actor__in=actors) | Q(subject=filters.person))
     equal: dict[str, Any] = {
         "kind": filters.kind,
-        "at__gte": filters.since and day_start(filters.since),
-        "at__lte": filters.until and day_end(filters.until),
+        "at__gte": filters.since and compute_day_start(filters.since),
+        "at__lte": filters.until and compute_day_end(filters.until),
     }
     return entries.filter(**{name: value for name, value in equal.items() if value})
 
 
-def page_before(entries: QuerySet[AuditEntry], before: int | None) -> tuple[list[AuditEntry], int | None]:
+def read_page_before(
+    entries: QuerySet[AuditEntry], before: int | None
+) -> tuple[list[AuditEntry], int | None]:
     """Return a page of entries before a key, and the key of the next page.
 
     A page begins after an entry, not at an offset: new entries displace none, and the last page is as fast as

@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import InvitationEnded
 from accounts.models import Invitation, Membership, Role, User, Workspace
-from accounts.policy import Act, Roles, allows
+from accounts.policy import Act, Roles, is_allowed
 from accounts.queries.invitations import open_invitations
-from accounts.queries.workspaces import roles_in
+from accounts.queries.workspaces import find_workspace_roles
 from accounts.random_secrets import hash_of
-from accounts.shareable import Share, Shareable, kind_label, load_sharing_module, shares
+from accounts.shareable import Share, Shareable, label_kind, list_shares, load_sharing_module
 from foundation.errors import NotFound
 from foundation.messages import say
 
@@ -28,7 +28,7 @@ class Person:
     shares: list[Share] = field(default_factory=list)
 
 
-def workspace_at(slug: str) -> Workspace | None:
+def find_workspace(slug: str) -> Workspace | None:
     """Return the workspace of an address."""
     return Workspace.objects.filter(slug=slug).first()
 
@@ -38,7 +38,7 @@ def list_all_workspaces() -> QuerySet[Workspace]:
     return Workspace.objects.order_by("name", "pk")
 
 
-def roles_by_workspace(user: User) -> dict[int, list[Role]]:
+def group_roles_by_workspace(user: User) -> dict[int, list[Role]]:
     """Return the roles of a user by the key of the workspace."""
     grouped: dict[int, set[str]] = {}
     for workspace, role in Membership.objects.filter(user=user).values_list("workspace", "role"):
@@ -51,7 +51,7 @@ def list_people(workspace: Workspace) -> list[Person]:
     people: dict[int, Person] = {}
     for row in Membership.objects.filter(workspace=workspace).select_related("user"):
         people.setdefault(row.user_id, Person(row.user)).roles.append(Role(row.role))
-    for share in shares(workspace=workspace):
+    for share in list_shares(workspace=workspace):
         people.setdefault(share.user.pk, Person(share.user)).shares.append(share)
     return sorted(map(_sort_roles_and_shares, people.values()), key=lambda person: person.user.username)
 
@@ -64,9 +64,11 @@ def read_people_page(
     Also returns the name to continue with, empty at the end. The time does not depend on how far down the
     page is, nor on how many people there are.
     """
-    shared = list(shares(workspace=workspace))
+    shared = list(list_shares(workspace=workspace))
     member = Exists(Membership.objects.filter(workspace=workspace, user=OuterRef("pk")))
-    rows = accounts(search).filter(member | Q(pk__in={share.user.pk for share in shared}), username__gt=after)
+    rows = select_accounts(search).filter(
+        member | Q(pk__in={share.user.pk for share in shared}), username__gt=after
+    )
     people = {user.pk: Person(user) for user in rows[: size + 1]}
     more = len(people) > size
     if more:
@@ -87,18 +89,18 @@ def _sort_roles_and_shares(person: Person) -> Person:
     return person
 
 
-def accounts(search: str = "") -> QuerySet[User]:
+def select_accounts(search: str = "") -> QuerySet[User]:
     """Return the accounts of the site by user name; all without a search."""
     rows = User.objects.order_by("username")
     return rows.filter(Q(username__icontains=search) | Q(email__icontains=search)) if search else rows
 
 
-def account_of(pk: int) -> User | None:
+def find_account(pk: int) -> User | None:
     """Return the account with this key."""
     return User.objects.filter(pk=pk).first()
 
 
-def account_called(name: str, *, active: bool = False) -> User:
+def find_account_by_name(name: str, *, active: bool = False) -> User:
     """Return the account with this user name or e-mail address.
 
     Raises:
@@ -113,29 +115,29 @@ def account_called(name: str, *, active: bool = False) -> User:
     return users[0]
 
 
-def workspaces_tied_to(users: list[User]) -> dict[int, set[int]]:
+def find_tied_workspaces(users: list[User]) -> dict[int, set[int]]:
     """Return the keys of the workspaces of each user, by roles and by shares."""
     tied: dict[int, set[int]] = {user.pk: set() for user in users}
     for user, workspace in Membership.objects.filter(user__in=users).values_list("user", "workspace"):
         tied[user].add(workspace)
-    for share in shares(users=users):
+    for share in list_shares(users=users):
         tied[share.user.pk].add(share.object.workspace.pk)
     return tied
 
 
-def pending_invitations(workspace: Workspace) -> QuerySet[Invitation]:
+def select_pending_invitations(workspace: Workspace) -> QuerySet[Invitation]:
     """Return the invitations that can still be accepted, newest first."""
     return open_invitations().filter(workspace=workspace).select_related("created_by").order_by("-pk")
 
 
-def invitation_with(token: str) -> Invitation | None:
+def find_invitation_by_token(token: str) -> Invitation | None:
     """Return the invitation of a link."""
     return (
         Invitation.objects.select_related("workspace", "created_by").filter(token_hash=hash_of(token)).first()
     )
 
 
-def object_of(invitation: Invitation) -> Shareable | None:
+def find_shared_object(invitation: Invitation) -> Shareable | None:
     """Return the object that an invitation is for.
 
     None for one to a whole workspace, and if the object is no longer in it.
@@ -146,12 +148,12 @@ def object_of(invitation: Invitation) -> Shareable | None:
     return held.filter(pk=invitation.object_id).first()
 
 
-def target_label(invitation: Invitation) -> str:
+def describe_target(invitation: Invitation) -> str:
     """Return what an invitation is for, as a person reads it."""
-    shared = object_of(invitation)
+    shared = find_shared_object(invitation)
     if shared is None:
         return invitation.workspace.name
-    return _("%(kind)s “%(title)s”") % {"kind": kind_label(invitation.kind), "title": shared.title}
+    return _("%(kind)s “%(title)s”") % {"kind": label_kind(invitation.kind), "title": shared.title}
 
 
 def check_open(invitation: Invitation) -> None:
@@ -184,11 +186,13 @@ def may_invite(user: User, invitation: Invitation) -> bool:
     """
     if may_manage(user, invitation.workspace):
         return True
-    shared = object_of(invitation)
+    shared = find_shared_object(invitation)
     act = load_sharing_module(invitation.kind).INVITES if shared is not None else None
     if shared is None or act is None:
         return False
-    return allows(Roles(roles_in(user, invitation.workspace_id), shared.shared_roles(user)), act)
+    return is_allowed(
+        Roles(find_workspace_roles(user, invitation.workspace_id), shared.shared_roles(user)), act
+    )
 
 
 def may_manage(user: User, workspace: Workspace) -> bool:
@@ -196,4 +200,6 @@ def may_manage(user: User, workspace: Workspace) -> bool:
 
     Superusers administer the workspaces of the site without a role in them.
     """
-    return user.is_superuser or allows(Roles(roles_in(user, workspace.pk)), Act.WORKSPACE_MANAGE)
+    return user.is_superuser or is_allowed(
+        Roles(find_workspace_roles(user, workspace.pk)), Act.WORKSPACE_MANAGE
+    )

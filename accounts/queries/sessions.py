@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import User
 
 
-def sessions_of(user: User) -> QuerySet[UserSession]:
+def select_sessions(user: User) -> QuerySet[UserSession]:
     """Return the sessions in which a user is logged in, oldest first."""
     live = Session.objects.filter(expire_date__gt=timezone.now())
     return UserSession.objects.filter(user=user, session_key__in=live.values("session_key")).order_by("pk")

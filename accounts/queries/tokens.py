@@ -6,11 +6,11 @@ from accounts.models import ApiToken, User
 from accounts.random_secrets import hash_of
 
 
-def tokens_of(user: User) -> QuerySet[ApiToken]:
+def select_tokens(user: User) -> QuerySet[ApiToken]:
     """Return the tokens of a user that are not revoked, newest first."""
     return ApiToken.objects.filter(user=user, revoked_at=None).order_by("-pk")
 
 
-def token_with(key: str) -> ApiToken | None:
+def find_token(key: str) -> ApiToken | None:
     """Return the token of a request with its user, in one indexed query."""
     return ApiToken.objects.select_related("user").filter(token_hash=hash_of(key)).first()

@@ -8,19 +8,19 @@ from foundation.errors import NotFound
 from foundation.messages import say
 
 
-def workspaces_of(user: User, act: Act = Act.WORKSPACE_SEE) -> QuerySet[Workspace]:
+def select_workspaces(user: User, act: Act = Act.WORKSPACE_SEE) -> QuerySet[Workspace]:
     """Return the workspaces in which a role of the user allows the act."""
     mine = Membership.objects.filter(user=user, role__in=find_granting_roles(act))
     return Workspace.objects.filter(pk__in=mine.values("workspace")).order_by("name", "pk")
 
 
-def roles_in(user: User, workspace_id: int) -> frozenset[Role]:
+def find_workspace_roles(user: User, workspace_id: int) -> frozenset[Role]:
     """Return the roles of a user in a workspace."""
     rows = Membership.objects.filter(user=user, workspace=workspace_id)
     return frozenset(Role(role) for role in rows.values_list("role", flat=True))
 
 
-def workspace_named(slug: str | None) -> Workspace:
+def choose_workspace(slug: str | None) -> Workspace:
     """Return a workspace by its short name; without one, the only workspace.
 
     Raises:

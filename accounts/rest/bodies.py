@@ -28,7 +28,7 @@ def read_body(request: Request, shape: type[Shape]) -> Shape:
         Refused: 400 for what is not JSON, 413 for too much of it, 415 for another media type, 422 for wrong
             fields, each of which it names.
     """
-    if media_type(request) != JSON:
+    if read_media_type(request) != JSON:
         raise Refused(415, f"Send {JSON}, not {request.content_type or 'a body without a type'}.")
     check_length(request, MOST_BYTES)
     return _parse_body(b"".join(read_blocks(request)), shape)
@@ -39,7 +39,7 @@ def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
 
     Lines are never in memory together. Raises as `read_body`.
     """
-    media = media_type(request)
+    media = read_media_type(request)
     if media == JSON:
         check_length(request, MOST_BYTES)
         yield from _parse_body(b"".join(read_blocks(request)), RootModel[list[shape]]).root  # type: ignore[valid-type]
@@ -60,7 +60,7 @@ def read_query(request: Request, shape: type[Shape]) -> Shape:
         raise build_field_refusal(error) from error
 
 
-def media_type(request: Request) -> str:
+def read_media_type(request: Request) -> str:
     """Return the media type of the body without its parameters."""
     return (request.content_type or "").partition(";")[0].strip().lower()
 

@@ -104,7 +104,7 @@ def describe_method(
             summary=summary,
             request=request,
             parameters=[
-                *(parameters(query) if query else ()),
+                *(describe_parameters(query) if query else ()),
                 *(OpenApiParameter(each, str, OpenApiParameter.HEADER) for each in headers),
             ],
             responses={**responses, **success},
@@ -113,7 +113,7 @@ def describe_method(
     return decorate
 
 
-def parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
+def describe_parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
     """Return the fields of a type as query parameters."""
     described_fields = []
     for name, field in shape.model_json_schema()["properties"].items():
@@ -127,7 +127,7 @@ def parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
     return described_fields
 
 
-def ids_are_natural(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
+def declare_natural_ids(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
     """Declare every ID in an address as not negative (drf_spectacular hook)."""
     for path in result["paths"].values():
         for operation in path.values():

@@ -12,15 +12,21 @@ from accounts.actions.workspaces import create_workspace, end_role, give_role, r
 from accounts.models import Role, User, Workspace
 from accounts.people.forms import DeleteAccountForm
 from accounts.policy import Act
-from accounts.queries.account_data import account_data
-from accounts.queries.people import account_called, list_people, may_manage, pending_invitations, workspace_at
-from accounts.queries.workspaces import roles_in, workspaces_of
+from accounts.queries.account_data import collect_account_data
+from accounts.queries.people import (
+    find_account_by_name,
+    find_workspace,
+    list_people,
+    may_manage,
+    select_pending_invitations,
+)
+from accounts.queries.workspaces import find_workspace_roles, select_workspaces
 from accounts.rest import shapes
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, PageOf, answer, page_of, row_of, validate_row
+from accounts.rest.invitations import answer_invitation, build_invitation_rows
+from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row, validate_row
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
 from accounts.shareable import Shareable, load_sharing_module
@@ -34,7 +40,7 @@ class Account(RestView):
     def get(self, request: Request) -> HttpResponse:
         """Return all that is stored about you."""
         audit.record(kind="account_exported", by=self.user, subject=self.user)
-        return answer(shapes.AccountData(tables=account_data(self.user)))
+        return answer(shapes.AccountData(tables=collect_account_data(self.user)))
 
 
 class DeletedAccount(RestView):
@@ -57,9 +63,12 @@ class Workspaces(RestView):
     @describe_method(answers=PageOf[wire.WorkspaceRow], query=Page)
     def get(self, request: Request) -> HttpResponseBase:
         """List workspaces."""
-        rows = workspaces_of(self.user)
-        return page_of(
-            request, read_query(request, Page), rows, lambda part: [_row(row, self.user) for row in part]
+        rows = select_workspaces(self.user)
+        return answer_page(
+            request,
+            read_query(request, Page),
+            rows,
+            lambda part: [_build_workspace_row(row, self.user) for row in part],
         )
 
     @describe_method(answers=wire.WorkspaceRow, status=201, takes=shapes.NewWorkspace, creates=True)
@@ -70,7 +79,7 @@ class Workspaces(RestView):
             raise PermissionDenied("Only administrators of the site create workspaces.")
         new = read_body(request, shapes.NewWorkspace)
         workspace = create_workspace(slug=new.slug, name=new.name, by=self.user)
-        return answer(_row(workspace, self.user), status=201)
+        return answer(_build_workspace_row(workspace, self.user), status=201)
 
 
 class WorkspaceView(RestView):
@@ -81,7 +90,7 @@ class WorkspaceView(RestView):
 
         Superusers administer the people of every workspace.
         """
-        workspace = require_existing(workspace_at(slug))
+        workspace = require_existing(find_workspace(slug))
         if not (act == Act.WORKSPACE_MANAGE and may_manage(self.user, workspace)):
             self.require(act, workspace)
         return workspace
@@ -93,14 +102,18 @@ class OneWorkspace(WorkspaceView):
     @describe_method(answers=wire.WorkspaceRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One workspace."""
-        return answer(_row(self.workspace(slug, Act.WORKSPACE_SEE), self.user))
+        return answer(_build_workspace_row(self.workspace(slug, Act.WORKSPACE_SEE), self.user))
 
     @describe_method(answers=wire.WorkspaceRow, takes=shapes.Renamed)
     def patch(self, request: Request, slug: str) -> HttpResponse:
         """Rename a workspace."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
         new = read_body(request, shapes.Renamed)
-        return answer(_row(rename_workspace(workspace=workspace, name=new.name, by=self.user), self.user))
+        return answer(
+            _build_workspace_row(
+                rename_workspace(workspace=workspace, name=new.name, by=self.user), self.user
+            )
+        )
 
 
 class Members(WorkspaceView):
@@ -109,15 +122,15 @@ class Members(WorkspaceView):
     @describe_method(answers=shapes.Members)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List the people of a workspace."""
-        return _members(self.workspace(slug, Act.WORKSPACE_MANAGE))
+        return _answer_members(self.workspace(slug, Act.WORKSPACE_MANAGE))
 
     @describe_method(answers=shapes.Members, takes=shapes.MemberRole, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Give a person a role in a workspace."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
         new = read_body(request, shapes.MemberRole)
-        give_role(workspace=workspace, user=account_called(new.user), role=Role(new.role), by=self.user)
-        return _members(workspace)
+        give_role(workspace=workspace, user=find_account_by_name(new.user), role=Role(new.role), by=self.user)
+        return _answer_members(workspace)
 
 
 class OneRole(WorkspaceView):
@@ -129,8 +142,8 @@ class OneRole(WorkspaceView):
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
         if role not in Role.values:
             raise Http404(NOT_THERE)
-        end_role(workspace=workspace, user=account_called(user), role=Role(role), by=self.user)
-        return _members(workspace)
+        end_role(workspace=workspace, user=find_account_by_name(user), role=Role(role), by=self.user)
+        return _answer_members(workspace)
 
 
 class Invitations(WorkspaceView):
@@ -139,8 +152,8 @@ class Invitations(WorkspaceView):
     @describe_method(answers=PageOf[wire.InvitationRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations of a workspace."""
-        rows = pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))
-        return page_of(request, read_query(request, Page), rows, invitation_rows)
+        rows = select_pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))
+        return answer_page(request, read_query(request, Page), rows, build_invitation_rows)
 
     @describe_method(answers=wire.NewInvitationRow, status=201, takes=shapes.NewInvitation, creates=True)
     @run_once_per_key
@@ -167,7 +180,7 @@ class OneInvitation(WorkspaceView):
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
-        invitation = require_existing(pending_invitations(workspace).filter(pk=pk).first())
+        invitation = require_existing(select_pending_invitations(workspace).filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
 
@@ -189,11 +202,11 @@ def _build_field_refusal(field: str, detail: str) -> Refused:
     return Refused(422, f"{field}: {detail}", [FieldProblem(field=field, detail=detail)])
 
 
-def _row(workspace: Workspace, user: User) -> wire.WorkspaceRow:
-    return row_of(wire.WorkspaceRow, workspace, roles=sorted(roles_in(user, workspace.pk)))
+def _build_workspace_row(workspace: Workspace, user: User) -> wire.WorkspaceRow:
+    return build_row(wire.WorkspaceRow, workspace, roles=sorted(find_workspace_roles(user, workspace.pk)))
 
 
-def _members(workspace: Workspace) -> HttpResponse:
+def _answer_members(workspace: Workspace) -> HttpResponse:
     rows = [
         {
             "user": person.user.username,

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from accounts.rest.problems import Refused
 
 
-def tag(*parts: Any) -> str:
+def format_etag(*parts: Any) -> str:
     """Return the entity tag of a state that these values identify."""
     return '"' + "-".join(str(part) for part in parts) + '"'
 

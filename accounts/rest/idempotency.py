@@ -27,19 +27,19 @@ def run_once_per_key(method: Callable[..., HttpResponse]) -> Callable[..., HttpR
 
     @wraps(method)
     def wrapper(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        if key_of(request) is None:
+        if read_key(request) is None:
             return method(view, request, *args, **kwargs)
         check_length(request, MOST_LINE_BYTES)
         body = b"".join(read_blocks(request))
         request._request._stream = BytesIO(body)
-        digest = digest_of(request)
+        digest = start_digest(request)
         digest.update(body)
         return answer_once(view, request, digest.hexdigest(), lambda: method(view, request, *args, **kwargs))
 
     return wrapper
 
 
-def key_of(request: Any) -> str | None:
+def read_key(request: Any) -> str | None:
     """Return the key of a request, None without one.
 
     Raises:
@@ -51,7 +51,7 @@ def key_of(request: Any) -> str | None:
     return key
 
 
-def digest_of(request: Any) -> Digest:
+def start_digest(request: Any) -> Digest:
     """Return the digest of method and address, to be updated with the body."""
     return hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
 
@@ -76,7 +76,7 @@ def answer_once(view: Any, request: Any, digest: str, create: Callable[[], HttpR
         digest: That of method, address and body: the key belongs to this request alone.
         create: Does the work and returns the response, in a transaction if there is a key.
     """
-    key = key_of(request)
+    key = read_key(request)
     if key is None:
         return create()
     stored = None

@@ -43,10 +43,10 @@ class PageOf(BaseModel, Generic[Shape]):
 
 def answer(row: Any, status: int = 200, **headers: str) -> HttpResponse:
     """Return a typed row as JSON."""
-    return HttpResponse(_json(row), content_type=JSON, status=status, headers=headers)
+    return HttpResponse(_encode_json(row), content_type=JSON, status=status, headers=headers)
 
 
-def row_of(shape: type[Shape], source: Any, **others: Any) -> Shape:
+def build_row(shape: type[Shape], source: Any, **others: Any) -> Shape:
     """Return a row with the fields of a stored object, and others.
 
     A row has the object's attributes of the same names, unless ``others`` has the field; an ``id`` is a text.
@@ -64,11 +64,11 @@ def validate_row(shape: type[Shape], values: Any) -> Shape:
     return row
 
 
-def _json(row: Any) -> str:
+def _encode_json(row: Any) -> str:
     return to_json(row, inf_nan_mode="null").decode()
 
 
-def page_of(
+def answer_page(
     request: Request,
     page: Page,
     rows: QuerySet[Row],
@@ -84,12 +84,12 @@ def page_of(
         rows = rows.filter(**{f"{key}__gt": read_cursor(page.cursor)})
     rows = rows.order_by(key)
     if LINES in request.headers.get("Accept", ""):
-        return StreamingHttpResponse(_lines(rows, shown, key), content_type=LINES)
+        return StreamingHttpResponse(_encode_lines(rows, shown, key), content_type=LINES)
     fetched = list(rows[: page.limit + 1])
     part, following = fetched[: page.limit], None
     if len(fetched) > page.limit:
         following = build_next_page_url(request, getattr(part[-1], key))
-    body = ",".join(_json(row) for row in shown(part))
+    body = ",".join(_encode_json(row) for row in shown(part))
     return HttpResponse(f'{{"next":{json.dumps(following)},"results":[{body}]}}', content_type=JSON)
 
 
@@ -123,8 +123,10 @@ def read_cursor(text: str, *, least: int = 1 - 2**63, below: int = 2**63) -> int
     return key
 
 
-def _lines(rows: QuerySet[Row], shown: Callable[[Sequence[Row]], Iterable[Any]], key: str) -> Iterator[str]:
+def _encode_lines(
+    rows: QuerySet[Row], shown: Callable[[Sequence[Row]], Iterable[Any]], key: str
+) -> Iterator[str]:
     last = None
     while block := list((rows if last is None else rows.filter(**{f"{key}__gt": last}))[:CHUNK]):
-        yield "".join(f"{_json(row)}\n" for row in shown(block))
+        yield "".join(f"{_encode_json(row)}\n" for row in shown(block))
         last = getattr(block[-1], key)

@@ -16,7 +16,7 @@ from rest_framework.views import set_rollback
 
 from foundation.errors import TouchstoneError
 from foundation.state_machine import ForbiddenTransition
-from foundation.validation_messages import sentence
+from foundation.validation_messages import describe_error
 from modelserver.wire.errors import ModelServerError, UnknownSystem
 
 MEDIA_TYPE = "application/problem+json"
@@ -58,7 +58,7 @@ def build_field_refusal(error: ValidationError, prefix: str = "") -> Refused:
     fields = [
         FieldProblem(
             field=prefix + ".".join(str(part) for part in each["loc"]),
-            detail=str(sentence(each)),
+            detail=str(describe_error(each)),
         )
         for each in error.errors(include_url=False)
     ]
@@ -68,7 +68,7 @@ def build_field_refusal(error: ValidationError, prefix: str = "") -> Refused:
 
 def answer_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """Return the response to an error; None lets it through as a bug."""
-    problem = _problem(error)
+    problem = _describe_problem(error)
     if problem is None:
         return None
     set_rollback()
@@ -81,7 +81,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | 
     return response
 
 
-def _problem(error: Exception) -> ProblemDetails | None:
+def _describe_problem(error: Exception) -> ProblemDetails | None:
     fields: list[FieldProblem] = []
     members: dict[str, Any] = {}
     match error:
@@ -94,7 +94,7 @@ def _problem(error: Exception) -> ProblemDetails | None:
         case PermissionDenied():
             status, detail = 403, str(error) or "You may not do this."
         case ValidationError():
-            return _problem(build_field_refusal(error))
+            return _describe_problem(build_field_refusal(error))
         case ModelError():
             status, detail = 422, "; ".join(error.messages)
             if hasattr(error, "error_dict"):

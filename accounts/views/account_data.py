@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.actions import audit
 from accounts.actions.deletion import FORMER, delete_account
 from accounts.people.forms import DeleteAccountForm
-from accounts.queries.account_data import account_data
+from accounts.queries.account_data import collect_account_data
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translate_error
 
@@ -21,16 +21,16 @@ from foundation.translated_messages import translate_error
 @login_required
 def show_account_data(request: HttpRequest) -> HttpResponse:
     """Say what is stored, and offer to download or delete it."""
-    return _page(request, DeleteAccountForm(user=user_of(request)))
+    return _page(request, DeleteAccountForm(user=require_user(request)))
 
 
 @require_POST
 @login_required
 def download(request: HttpRequest) -> HttpResponse:
     """Return all that is stored about the person."""
-    user = user_of(request)
+    user = require_user(request)
     audit.record(kind="account_exported", by=user, subject=user)
-    response = JsonResponse(account_data(user), json_dumps_params={"indent": 2})
+    response = JsonResponse(collect_account_data(user), json_dumps_params={"indent": 2})
     response["Content-Disposition"] = 'attachment; filename="touchstone-account.json"'
     return response
 
@@ -40,7 +40,7 @@ def download(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("password")
 def delete(request: HttpRequest) -> HttpResponse:
     """Delete the account after the password."""
-    user = user_of(request)
+    user = require_user(request)
     form = DeleteAccountForm(request.POST, user=user)
     if not form.is_valid():
         return _page(request, form, status=422)
@@ -55,5 +55,5 @@ def delete(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: DeleteAccountForm, *, status: int = 200) -> HttpResponse:
-    context = {"form": form, "former": FORMER.format(number=user_of(request).pk)}
+    context = {"form": form, "former": FORMER.format(number=require_user(request).pk)}
     return render(request, "people/account_data.html", context, status=status)

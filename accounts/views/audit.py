@@ -13,15 +13,20 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.access import require, require_existing, user_of
+from accounts.access import require, require_existing, require_user
 from accounts.actions.audit import record
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import AuditEntry, Workspace
 from accounts.people.forms import AuditForm
 from accounts.policy import Act
-from accounts.queries.audit import filter_entries, page_before, site_entries, workspace_entries
-from accounts.queries.people import workspace_at
-from foundation.pages.spreadsheet import csv_download
+from accounts.queries.audit import (
+    filter_entries,
+    read_page_before,
+    select_site_entries,
+    select_workspace_entries,
+)
+from accounts.queries.people import find_workspace
+from foundation.pages.spreadsheet import build_csv_download
 
 COLUMNS = ("at", "actor", "kind", "subject", "data")
 
@@ -66,10 +71,10 @@ def export_of_site(request: HttpRequest) -> HttpResponseBase:
 
 
 def _workspace_log(request: HttpRequest, slug: str) -> _Log:
-    workspace = require_existing(workspace_at(slug))
-    require(user_of(request), Act.WORKSPACE_MANAGE, workspace)
+    workspace = require_existing(find_workspace(slug))
+    require(require_user(request), Act.WORKSPACE_MANAGE, workspace)
     return _Log(
-        workspace_entries(workspace),
+        select_workspace_entries(workspace),
         _("Audit log of %(name)s") % {"name": workspace.name},
         workspace,
         reverse("people:audit", args=[slug]),
@@ -80,7 +85,7 @@ def _workspace_log(request: HttpRequest, slug: str) -> _Log:
 def _site_log(request: HttpRequest) -> _Log:
     check_superuser(request)
     return _Log(
-        site_entries(),
+        select_site_entries(),
         _("Audit log of the site"),
         None,
         reverse("people:site_audit"),
@@ -90,7 +95,7 @@ def _site_log(request: HttpRequest) -> _Log:
 
 def check_superuser(request: HttpRequest) -> None:
     """Raise PermissionDenied for users who do not administer the site."""
-    if not user_of(request).is_superuser:
+    if not require_user(request).is_superuser:
         raise PermissionDenied(_("Only administrators of this site can see this page."))
 
 
@@ -98,7 +103,9 @@ def _page(request: HttpRequest, log: _Log) -> HttpResponse:
     form = AuditForm(request.GET)
     if not form.is_valid():
         return render(request, "people/audit.html", {"log": log, "form": form}, status=422)
-    entries, older = page_before(filter_entries(log.entries, form.filters()), form.cleaned_data["before"])
+    entries, older = read_page_before(
+        filter_entries(log.entries, form.filters()), form.cleaned_data["before"]
+    )
     query = request.GET.copy()
     query.pop("before", None)
     context = {
@@ -119,9 +126,11 @@ def _export(request: HttpRequest, log: _Log) -> HttpResponseBase:
     if not form.is_valid():
         return render(request, "people/audit.html", {"log": log, "form": form}, status=422)
     if request.method == "GET":  # HEAD exports nothing
-        record(kind="export_downloaded", by=user_of(request), workspace=log.workspace, subject="audit log")
+        record(
+            kind="export_downloaded", by=require_user(request), workspace=log.workspace, subject="audit log"
+        )
     name = log.workspace.slug if log.workspace else "site"
-    return csv_download(f"{name}-audit", COLUMNS, _rows(filter_entries(log.entries, form.filters())))
+    return build_csv_download(f"{name}-audit", COLUMNS, _rows(filter_entries(log.entries, form.filters())))
 
 
 def _rows(entries: QuerySet[AuditEntry]) -> Iterator[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, require_user
 from accounts.actions import invitations
 from accounts.models import Role, Workspace
 from accounts.people.forms import InvitationForm
@@ -40,7 +40,7 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
         workspace=workspace,
         role=Role(data["role"]),
         days=data["days"],
-        by=user_of(request),
+        by=require_user(request),
         email=data["email"],
         kind=data["kind"],
         shared=form.shared,
@@ -68,8 +68,10 @@ def _form(
 def revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Revoke an invitation."""
     workspace = get_managed_or_404(request, slug)
-    invitation = people.pending_invitations(workspace).filter(pk=pk).first()
-    if invitation is None or not invitations.revoke_invitation(invitation=invitation, by=user_of(request)):
+    invitation = people.select_pending_invitations(workspace).filter(pk=pk).first()
+    if invitation is None or not invitations.revoke_invitation(
+        invitation=invitation, by=require_user(request)
+    ):
         raise Http404(NOT_THERE)
     messages.success(request, _("Revoked the invitation. Its link no longer works."))
     return redirect("people:workspace", slug)
@@ -78,18 +80,18 @@ def revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def accept(request: HttpRequest, token: str) -> HttpResponse:
     """Show an invitation; accept it on POST, which needs a login."""
-    invitation = people.invitation_with(token)
+    invitation = people.find_invitation_by_token(token)
     if invitation is None:
         raise Http404(_("There is no such invitation. Check that you copied the whole link."))
     if request.user.is_authenticated and invitation.accepted_by_id == request.user.pk:
         return redirect("start")  # the link again, or a form that was sent twice
     try:
         if request.method == "POST" and request.user.is_authenticated:
-            invitations.accept_invitation(invitation=invitation, by=user_of(request))
+            invitations.accept_invitation(invitation=invitation, by=require_user(request))
             messages.success(
                 request,
                 _("You have the role %(role)s in %(place)s now.")
-                % {"role": Role(invitation.role).label, "place": people.target_label(invitation)},
+                % {"role": Role(invitation.role).label, "place": people.describe_target(invitation)},
             )
             return redirect("start")
         people.check_open(invitation)
@@ -98,7 +100,7 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     context = {
         "invitation": invitation,
         "role": Role(invitation.role).label,
-        "place": people.target_label(invitation),
+        "place": people.describe_target(invitation),
     }
     return render(request, "people/invitation.html", context)
 

@@ -16,10 +16,10 @@ from django.views.decorators.http import require_http_methods
 from django.views.generic.base import ContextMixin
 from django.views.generic.edit import FormView
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, require_user
 from accounts.actions.passwords import create_reset_link
 from accounts.queries.second_factor import has_recovery_codes
-from accounts.queries.sessions import sessions_of
+from accounts.queries.sessions import select_sessions
 from accounts.views.browsers import browser_name
 from accounts.views.site_accounts import get_administered_or_404
 
@@ -41,7 +41,9 @@ class Sessions(ListUserSessionsView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """List the sessions."""
-        sessions = [(each, browser_name(each.user_agent)) for each in sessions_of(user_of(self.request))]
+        sessions = [
+            (each, browser_name(each.user_agent)) for each in select_sessions(require_user(self.request))
+        ]
         return FormView.get_context_data(self, sessions=sessions, **kwargs)
 
 
@@ -53,7 +55,7 @@ class RecoveryCodes(ViewRecoveryCodesView):
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the button, to people who have codes."""
-        if not has_recovery_codes(user_of(request)):
+        if not has_recovery_codes(require_user(request)):
             raise Http404(NOT_THERE)
         return render(request, "mfa/recovery_codes/show.html")
 
@@ -98,7 +100,7 @@ def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
 @login_required
 def password_link(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a one-time link for somebody's password; show it only once."""
-    by, user = user_of(request), get_administered_or_404(request, pk)
+    by, user = require_user(request), get_administered_or_404(request, pk)
     if not user.is_active:
         raise PermissionDenied(_("This account is deactivated. Activate it first."))
     link = create_reset_link(user=user, by=by) if request.method == "POST" else None

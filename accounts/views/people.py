@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, require, require_existing, user_of
+from accounts.access import NOT_THERE, require, require_existing, require_user
 from accounts.account_rights import select_administrable
 from accounts.actions import workspaces
 from accounts.current_workspace import choose_workspace, load_own_workspaces
@@ -20,16 +20,16 @@ from accounts.models import Role, User, Workspace
 from accounts.people.forms import RoleForm, WorkspaceForm
 from accounts.policy import Act
 from accounts.queries import people
-from accounts.queries.workspaces import workspaces_of
+from accounts.queries.workspaces import select_workspaces
 from accounts.rights import can
-from accounts.shareable import Share, load_sharing_module, shares
+from accounts.shareable import Share, list_shares, load_sharing_module
 from accounts.views.audit import check_superuser
 from foundation.errors import TouchstoneError
 
 
 def get_managed_or_404(request: HttpRequest, slug: str) -> Workspace:
     """Return a workspace whose people the user may manage."""
-    workspace, user = require_existing(people.workspace_at(slug)), user_of(request)
+    workspace, user = require_existing(people.find_workspace(slug)), require_user(request)
     if not people.may_manage(user, workspace):
         require(user, Act.WORKSPACE_MANAGE, workspace)
     return workspace
@@ -52,7 +52,7 @@ def create(request: HttpRequest) -> HttpResponse:
         data = form.cleaned_data
         try:
             workspace = workspaces.create_workspace(
-                slug=data["slug"], name=data["name"], owner=data["owner"], by=user_of(request)
+                slug=data["slug"], name=data["name"], owner=data["owner"], by=require_user(request)
             )
         except ValidationError as error:
             form.add_error(None, error)
@@ -63,9 +63,9 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 def _list(request: HttpRequest, form: WorkspaceForm, status: int = 200) -> HttpResponse:
-    user = user_of(request)
-    mine = people.roles_by_workspace(user)
-    rows = people.list_all_workspaces() if user.is_superuser else workspaces_of(user)
+    user = require_user(request)
+    mine = people.group_roles_by_workspace(user)
+    rows = people.list_all_workspaces() if user.is_superuser else select_workspaces(user)
     context = {
         "rows": [
             (workspace, mine.get(workspace.pk, []), user.is_superuser or Role.OWNER in mine[workspace.pk])
@@ -103,7 +103,7 @@ def give_role(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, chosen, form, status=422)
     user, role = form.cleaned_data["person"], Role(form.cleaned_data["role"])
-    workspaces.give_role(workspace=chosen, user=user, role=role, by=user_of(request))
+    workspaces.give_role(workspace=chosen, user=user, role=role, by=require_user(request))
     messages.success(
         request, _("%(name)s has the role %(role)s now.") % {"name": user.username, "role": role.label}
     )
@@ -111,7 +111,7 @@ def give_role(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, chosen: Workspace, form: Form, status: int = 200) -> HttpResponse:
-    user = user_of(request)
+    user = require_user(request)
     persons, following = people.read_people_page(chosen, after=request.GET.get("after", ""))
     reachable = select_administrable(user, [person.user for person in persons])
     context = {
@@ -120,7 +120,8 @@ def _page(request: HttpRequest, chosen: Workspace, form: Form, status: int = 200
         "following": following,
         "form": form,
         "invitations": [
-            (invitation, people.target_label(invitation)) for invitation in people.pending_invitations(chosen)
+            (invitation, people.describe_target(invitation))
+            for invitation in people.select_pending_invitations(chosen)
         ],
         "may_audit": can(user, Act.WORKSPACE_MANAGE, chosen),
     }
@@ -133,14 +134,14 @@ def end_role(request: HttpRequest, slug: str, pk: int, role: str) -> HttpRespons
     """Ask, and end a role of a person."""
     chosen = get_managed_or_404(request, slug)
     user = _account_or_404(pk)
-    if role not in people.roles_by_workspace(user).get(chosen.pk, []):
+    if role not in people.group_roles_by_workspace(user).get(chosen.pk, []):
         raise Http404(NOT_THERE)
     ending = Role(role)
     title = _("End the role %(role)s of %(name)s") % {"role": ending.label, "name": user.username}
     text = _("The person loses this role in %(workspace)s at once.") % {"workspace": chosen.name}
 
     def act() -> None:
-        workspaces.end_role(workspace=chosen, user=user, role=ending, by=user_of(request))
+        workspaces.end_role(workspace=chosen, user=user, role=ending, by=require_user(request))
 
     return confirm_act(request, title, text, reverse("people:workspace", args=[slug]), act)
 
@@ -160,7 +161,7 @@ def end_share(request: HttpRequest, slug: str, kind: str, shared: int, pk: int, 
 
     def act() -> None:
         load_sharing_module(kind).end_share(
-            object=share.object, user=share.user, role=share.role, by=user_of(request)
+            object=share.object, user=share.user, role=share.role, by=require_user(request)
         )
 
     return confirm_act(request, title, text, reverse("people:workspace", args=[slug]), act)
@@ -170,7 +171,7 @@ def end_share(request: HttpRequest, slug: str, kind: str, shared: int, pk: int, 
 @login_required
 def leave(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask, and end all roles of the person themselves."""
-    chosen, user = require_existing(people.workspace_at(slug)), user_of(request)
+    chosen, user = require_existing(people.find_workspace(slug)), require_user(request)
     require(user, Act.WORKSPACE_SEE, chosen)
     title = _("Leave the workspace %(name)s") % {"name": chosen.name}
     text = _("You lose your roles in it, and in everything that was shared with you there.")
@@ -199,11 +200,11 @@ def confirm_act(
 
 
 def _account_or_404(pk: int) -> User:
-    return require_existing(people.account_of(pk))
+    return require_existing(people.find_account(pk))
 
 
 def _share_or_404(chosen: Workspace, user: User, kind: str, pk: int, role: str) -> Share:
-    for share in shares(workspace=chosen, users=[user]):
+    for share in list_shares(workspace=chosen, users=[user]):
         if (share.kind, share.object.pk, share.role) == (kind, pk, role):
             return share
     raise Http404(NOT_THERE)

@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, require_user
 from accounts.account_rights import check_administer, select_administrable
 from accounts.actions import users
 from accounts.errors import NotAllowed
 from accounts.models import User
 from accounts.policy import Act
-from accounts.queries.people import account_of, accounts, workspaces_tied_to
-from accounts.queries.workspaces import workspaces_of
+from accounts.queries.people import find_account, find_tied_workspaces, select_accounts
+from accounts.queries.workspaces import select_workspaces
 from accounts.views.audit import check_superuser
 from accounts.views.people import confirm_act
 from foundation.pages.tables import Column, Table
@@ -42,8 +42,8 @@ def list_accounts(request: HttpRequest) -> HttpResponse:
     check_superuser(request)
     search = request.GET.get("search", "").strip()
     table = ACCOUNTS.of(request.GET)
-    page = Paginator(accounts(search).order_by(*table.order()), _PER_PAGE).get_page(table.number)
-    reachable = select_administrable(user_of(request), list(page))
+    page = Paginator(select_accounts(search).order_by(*table.order()), _PER_PAGE).get_page(table.number)
+    reachable = select_administrable(require_user(request), list(page))
     context = {
         "page": page,
         "rows": [(account, account.pk in reachable) for account in page],
@@ -67,7 +67,7 @@ def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
     def act() -> None:
-        users.deactivate(user=account, by=user_of(request))
+        users.deactivate(user=account, by=require_user(request))
 
     return confirm_act(request, title, text, page_of(request, account), act)
 
@@ -81,7 +81,7 @@ def activate(request: HttpRequest, pk: int) -> HttpResponse:
     text = _("The person can log in again with their password. Revoked API tokens stay revoked.")
 
     def act() -> None:
-        users.activate(user=account, by=user_of(request))
+        users.activate(user=account, by=require_user(request))
 
     return confirm_act(request, title, text, page_of(request, account), act)
 
@@ -93,7 +93,7 @@ def get_administered_or_404(request: HttpRequest, pk: int) -> User:
         Http404: There is no such account, or it is in no workspace that the user manages.
         PermissionDenied: The user may not administer it.
     """
-    by, account = user_of(request), account_of(pk)
+    by, account = require_user(request), find_account(pk)
     if account is None or not _is_visible(by, account):
         raise Http404(NOT_THERE)
     try:
@@ -106,15 +106,15 @@ def get_administered_or_404(request: HttpRequest, pk: int) -> User:
 def _is_visible(by: User, account: User) -> bool:
     if by.is_superuser or by == account:
         return True
-    mine = {workspace.pk for workspace in workspaces_of(by, Act.WORKSPACE_MANAGE)}
-    return bool(mine & workspaces_tied_to([account])[account.pk])
+    mine = {workspace.pk for workspace in select_workspaces(by, Act.WORKSPACE_MANAGE)}
+    return bool(mine & find_tied_workspaces([account])[account.pk])
 
 
 def page_of(request: HttpRequest, account: User) -> str:
     """Return the address of the page that lists an account for the user."""
-    by = user_of(request)
+    by = require_user(request)
     if by.is_superuser:
         return reverse("people:accounts")
-    tied = workspaces_tied_to([account])[account.pk]
-    mine = workspaces_of(by, Act.WORKSPACE_MANAGE).filter(pk__in=tied)
+    tied = find_tied_workspaces([account])[account.pk]
+    mine = select_workspaces(by, Act.WORKSPACE_MANAGE).filter(pk__in=tied)
     return reverse("people:workspace", args=[mine[0].slug])

@@ -8,11 +8,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, user_of
+from accounts.access import require_existing, require_user
 from accounts.actions.tokens import CreatedToken, create_token, revoke_token
 from accounts.models import Scope
 from accounts.people.forms import TokenForm
-from accounts.queries.tokens import tokens_of
+from accounts.queries.tokens import select_tokens
 
 
 @require_safe
@@ -31,7 +31,7 @@ def create(request: HttpRequest) -> HttpResponse:
         return _page(request, form, status=422)
     data = form.cleaned_data
     created = create_token(
-        name=data["name"], scope=Scope(data["scope"]), days=data["days"], by=user_of(request)
+        name=data["name"], scope=Scope(data["scope"]), days=data["days"], by=require_user(request)
     )
     return _page(request, TokenForm(), created)
 
@@ -40,8 +40,8 @@ def create(request: HttpRequest) -> HttpResponse:
 @login_required
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke a token."""
-    user = user_of(request)
-    token = require_existing(tokens_of(user).filter(pk=pk).first())
+    user = require_user(request)
+    token = require_existing(select_tokens(user).filter(pk=pk).first())
     revoke_token(token=token, by=user)
     messages.success(request, _("Revoked the token %(name)s.") % {"name": token.name})
     return redirect("people:tokens")
@@ -51,7 +51,7 @@ def _page(
     request: HttpRequest, form: TokenForm, created: CreatedToken | None = None, status: int = 200
 ) -> HttpResponse:
     context = {
-        "tokens": tokens_of(user_of(request)),
+        "tokens": select_tokens(require_user(request)),
         "form": form,
         "created": created,
         "now": timezone.now(),

@@ -37,7 +37,7 @@ def print_agreement(gold: Path, /, *, resamples: Count = 2000, seed: Count = 1, 
 def _as_json(result: Agreement) -> dict[str, Any]:
     return {
         "groups": [
-            {"by": group.by, "name": group.name, "measure": measure, **_quantity(quantity)}
+            {"by": group.by, "name": group.name, "measure": measure, **_build_quantity_json(quantity)}
             for group, measures in result.groups.items()
             for measure, quantity in measures.items()
         ],
@@ -47,7 +47,7 @@ def _as_json(result: Agreement) -> dict[str, Any]:
     }
 
 
-def _quantity(quantity: Quantity) -> dict[str, Any]:
+def _build_quantity_json(quantity: Quantity) -> dict[str, Any]:
     return {"value": quantity.value, "interval": quantity.bounds, "n": quantity.n, "reason": quantity.reason}
 
 

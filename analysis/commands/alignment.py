@@ -15,12 +15,21 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
-from ..io.spreadsheet import csv_text
-from ..io.whole_files import json_lines, sha256, write_text
+from ..io.spreadsheet import format_csv
+from ..io.whole_files import format_json_lines, hash_file, write_text
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import STYLE, render_figure
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Column, Table, fields, inputs_table, interval, number, p_text
+from ..report.tables import (
+    Cell,
+    Column,
+    Table,
+    build_field_columns,
+    format_interval,
+    format_number,
+    format_p,
+    tabulate_inputs,
+)
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json
@@ -58,39 +67,39 @@ def print_alignment(
     verdicts = list(judge(instances, rng=rng, draws=draws))
     results = alignments(verdicts)
     if out is not None:
-        write_page(build_page(instances, results, rng=rng, sources={records.name: sha256(records)}), out)
-        write_text(out / "instances.jsonl", instances_text(verdicts))
-        write_text(out / "systems.csv", systems_text(results))
-    print_json([summary(alignment) for alignment in results], notes)
+        write_page(build_page(instances, results, rng=rng, sources={records.name: hash_file(records)}), out)
+        write_text(out / "instances.jsonl", format_instances(verdicts))
+        write_text(out / "systems.csv", format_systems(results))
+    print_json([flatten_alignment(alignment) for alignment in results], notes)
 
 
-def summary(alignment: Alignment) -> dict[str, Any]:
+def flatten_alignment(alignment: Alignment) -> dict[str, Any]:
     """Return an alignment as plain values, the names of its group first."""
     values = asdict(alignment)
     return {**values.pop("group"), **values, "above_control": alignment.above_control}
 
 
-def instances_text(verdicts: Iterable[Verdict]) -> str:
+def format_instances(verdicts: Iterable[Verdict]) -> str:
     """Format the verdicts as JSON lines."""
     rows = map(asdict, verdicts)
-    return json_lines({"id": row.pop("id"), **row.pop("group"), **row} for row in rows)
+    return format_json_lines({"id": row.pop("id"), **row.pop("group"), **row} for row in rows)
 
 
-def systems_text(results: Sequence[Alignment]) -> str:
+def format_systems(results: Sequence[Alignment]) -> str:
     """Format the scores as the CSV table that `correlate --model` takes."""
     scores = {
         (
             alignment.group.system,
-            " ".join(filter(None, ("alignment", *_kind(alignment.group)))),
+            " ".join(filter(None, ("alignment", *_list_kind_fields(alignment.group)))),
         ): alignment.score
         for alignment in results
     }
     names, columns = (list(dict.fromkeys(key[position] for key in scores)) for position in (0, 1))
     rows = [[name, *(scores.get((name, column)) for column in columns)] for name in names]
-    return csv_text(("system", *columns), rows)
+    return format_csv(("system", *columns), rows)
 
 
-def _kind(group: Group) -> tuple[str, ...]:
+def _list_kind_fields(group: Group) -> tuple[str, ...]:
     return group.dataset, group.step, group.context, group.distribution, group.method
 
 
@@ -109,19 +118,19 @@ def build_page(
         rng: Draws the signs of the permutation tests.
         sources: SHA-256 by file name.
     """
-    answers = _answers(records)
-    drops = drop_tests(answers, rng)
-    blocks = [table for table in (answers_table(answers), tabulate_drops(answers, drops)) if table]
+    answers = _group_answers(records)
+    drops = compute_drop_p_values(answers, rng)
+    blocks = [table for table in (tabulate_answers(answers), tabulate_drops(answers, drops)) if table]
     sections = [Section("answers", "Answers", blocks)] if blocks else []
     if results:
-        figure = [alignment_figure(results)]
+        figure = [draw_alignment_figure(results)]
         notes = [Text(_READING, "note")]
-        tables = [tabulate_by_method(results), alignment_table(results)]
+        tables = [tabulate_by_method(results), tabulate_alignment(results)]
         sections.append(Section("alignment", "Alignment", [*tables, *figure, *notes]))
-    context = generalisation_table(answers, drops)
+    context = tabulate_generalisation(answers, drops)
     if context:
         sections.append(Section("generalisation", "Generalisation", [context]))
-    sections.append(Section("reproduction", "To reproduce this", [inputs_table(sources)]))
+    sections.append(Section("reproduction", "To reproduce this", [tabulate_inputs(sources)]))
     facts = {
         "Records": str(len(records)),
         "Systems": ", ".join(dict.fromkeys(record.system for record in records)),
@@ -137,14 +146,14 @@ _READING = (
 )
 
 
-def answers_table(answers: Mapping[Answer, Array]) -> Table | None:
+def tabulate_answers(answers: Mapping[Answer, Array]) -> Table | None:
     """Tabulate F1 and exact match on the original questions; None without F1."""
     rows = [(key, values) for key, values in answers.items() if key[4] == "in"]
     columns = [
         *_GROUP_COLUMNS,
         Column("n", lambda row: len(row[1]), "n"),
-        _percent_column("f1", "F1", lambda row: row[1][:, 0].mean()),
-        _percent_column("exact_match", "Exact match", lambda row: row[1][:, 2].mean()),
+        _build_percent_column("f1", "F1", lambda row: row[1][:, 0].mean()),
+        _build_percent_column("exact_match", "Exact match", lambda row: row[1][:, 2].mean()),
     ]
     caption = "Answers to the original questions, in percent"
     return Table.from_columns("answers", caption, rows, columns) if rows else None
@@ -156,26 +165,31 @@ def tabulate_drops(answers: Mapping[Answer, Array], drops: Marks) -> Table | Non
     columns = [
         *_GROUP_COLUMNS,
         Column("n", lambda row: len(row[1]), "n"),
-        _percent_column("original", "Original", lambda row: row[1][:, 0].mean()),
+        _build_percent_column("original", "Original", lambda row: row[1][:, 0].mean()),
         Column(
             "counterfactual",
             lambda row: row[1][:, 1].mean(),
             "Counterfactual",
             lambda row: _format_marked_share(row[1][:, 1].mean(), drops[row[0]]),
         ),
-        Column("p_holm", lambda row: drops[row[0]], "p (Holm)", lambda row: p_text(drops[row[0]])),
+        Column("p_holm", lambda row: drops[row[0]], "p (Holm)", lambda row: format_p(drops[row[0]])),
     ]
     caption = "F1 on original and counterfactual questions, in percent"
     return Table.from_columns("counterfactuals", caption, rows, columns, [_TEST]) if rows else None
 
 
 _GROUP_COLUMNS = [
-    Column("dataset system step context", lambda row: row[0][:4], "System", lambda row: _name(row[0]))
+    Column(
+        "dataset system step context",
+        lambda row: row[0][:4],
+        "System",
+        lambda row: _format_answer_name(row[0]),
+    )
 ]
 
 
-def _percent_column(key: str, heading: str, share: Callable[[Any], float]) -> Column:
-    return Column(key, share, heading, lambda row: _share(share(row)))
+def _build_percent_column(key: str, heading: str, share: Callable[[Any], float]) -> Column:
+    return Column(key, share, heading, lambda row: _format_percent(share(row)))
 
 
 _TEST = (
@@ -195,7 +209,7 @@ class _Distributions(NamedTuple):
     outside: float
 
 
-def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
+def tabulate_generalisation(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
     """Tabulate F1 on words in and out of the training distribution.
 
     One row per context (after table 5); None without both distributions.
@@ -212,7 +226,7 @@ def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table
     columns = [
         *_GROUP_COLUMNS,
         Column("n_out", heading="n outside"),
-        _percent_column("original", "Original", lambda row: row.original),
+        _build_percent_column("original", "Original", lambda row: row.original),
         Column("within", "", "Within", lambda row: _format_marked_share(row.within, drops.get(row.near))),
         Column("outside", "", "Outside", lambda row: _format_marked_share(row.outside, drops[row.key])),
     ]
@@ -226,14 +240,14 @@ def tabulate_by_method(results: Sequence[Alignment]) -> Table:
 
     def keys(alignment: Alignment) -> tuple[str, tuple[str, str]]:
         group = alignment.group
-        return _title(alignment, names), (group.step, group.method)
+        return _format_title(alignment, names), (group.step, group.method)
 
     columns = [
-        *fields("dataset", "system", "step", "method", "context", "distribution", of="group"),
-        *fields("n", "score", "answered", "among_answered"),
+        *build_field_columns("dataset", "system", "step", "method", "context", "distribution", of="group"),
+        *build_field_columns("n", "score", "answered", "among_answered"),
         Column("", cell=_format_method_cell),
     ]
-    across = {key: " ".join(_words(key)) or "all" for key in (keys(each)[1] for each in results)}
+    across = {key: " ".join(_drop_empty_names(key)) or "all" for key in (keys(each)[1] for each in results)}
     return Table.from_records(
         "alignment_by_method",
         "Alignment score by step and method, in percent; below it the share among instances answered twice",
@@ -250,40 +264,41 @@ def _format_method_cell(alignment: Alignment | None) -> Cell:
     if alignment is None:
         return Cell("")
     return Cell(
-        _share(alignment.score), detail=f"{_format_answered_cell(alignment).text} of {alignment.answered}"
+        _format_percent(alignment.score),
+        detail=f"{_format_answered_cell(alignment).text} of {alignment.answered}",
     )
 
 
-def alignment_table(results: Sequence[Alignment]) -> Table:
+def tabulate_alignment(results: Sequence[Alignment]) -> Table:
     """Tabulate the alignment scores of every system and method (table 4)."""
     columns = [
-        Column("", heading="System", cell=_title),
-        *fields("dataset", "system", "step", "method", "context", "distribution", of="group"),
+        Column("", heading="System", cell=_format_title),
+        *build_field_columns("dataset", "system", "step", "method", "context", "distribution", of="group"),
         Column("n", heading="n"),
-        *fields("answered", "higher", "aligned", "untested"),
-        Column("score", "", "Score", _score_cell),
+        *build_field_columns("answered", "higher", "aligned", "untested"),
+        Column("score", "", "Score", _format_score_cell),
         Column("interval"),
         Column("", "answered", "Answered twice"),
         Column("among_answered", heading="Aligned among them", cell=_format_answered_cell),
         Column("among_answered_interval"),
-        Column("control", "", "Random partition", lambda row: _share(row.control)),
+        Column("control", "", "Random partition", lambda row: _format_percent(row.control)),
         Column("above_control"),
     ]
     caption = "Alignment score, in percent, with 95 % intervals"
     return Table.from_columns("alignment", caption, results, columns)
 
 
-def _score_cell(alignment: Alignment) -> Cell:
-    return Cell(_share(alignment.score), detail=interval(alignment.interval, 1, 100))
+def _format_score_cell(alignment: Alignment) -> Cell:
+    return Cell(_format_percent(alignment.score), detail=format_interval(alignment.interval, 1, 100))
 
 
 def _format_answered_cell(alignment: Alignment) -> Cell:
     mark = MARK if alignment.above_control else ""
-    bounds = interval(alignment.among_answered_interval, 1, 100)
-    return Cell(_share(alignment.among_answered) + mark, detail=bounds)
+    bounds = format_interval(alignment.among_answered_interval, 1, 100)
+    return Cell(_format_percent(alignment.among_answered) + mark, detail=bounds)
 
 
-def alignment_figure(results: Sequence[Alignment]) -> Figure:
+def draw_alignment_figure(results: Sequence[Alignment]) -> Figure:
     """Draw alignment scores with intervals; the control is a grey line.
 
     Each setting, such as a reasoning step, has a panel of systems, and methods
@@ -292,7 +307,7 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
     names = _select_varying_names(results, ("step", "dataset", "context"))
     panels: dict[str, list[Alignment]] = {}
     for alignment in results:
-        panels.setdefault(_title(alignment, names), []).append(alignment)
+        panels.setdefault(_format_title(alignment, names), []).append(alignment)
     methods = list(dict.fromkeys(alignment.group.method for alignment in results))
     rows = [len({each.group.system for each in panel}) for panel in panels.values()]
     heights = [0.3 + count * (0.14 + 0.16 * len(methods)) for count in rows]
@@ -304,10 +319,10 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
         grid[-1, 0].set_xlim(0, 100)
         grid[-1, 0].set_xlabel("Alignment score (%); grey stroke: random partition")
         if any(methods):
-            canvas.legend(handles=_keys(methods), loc="outside upper left", ncols=len(methods))
+            canvas.legend(handles=_build_legend_keys(methods), loc="outside upper left", ncols=len(methods))
     spoken = "; ".join(
-        f"{_title(alignment)}: {_share(alignment.score)} % of {alignment.n} "
-        f"({interval(alignment.interval, 1, 100)})"
+        f"{_format_title(alignment)}: {_format_percent(alignment.score)} % of {alignment.n} "
+        f"({format_interval(alignment.interval, 1, 100)})"
         for alignment in results
     )
     return render_figure(canvas, "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.")
@@ -330,14 +345,14 @@ def _draw_panel(axes: Axes, title: str, panel: Sequence[Alignment], methods: Seq
     axes.set_ylim(len(systems) - 0.5, -0.5)
 
 
-def _keys(methods: Sequence[str]) -> list[Line2D]:
+def _build_legend_keys(methods: Sequence[str]) -> list[Line2D]:
     return [
         Line2D([], [], color=COLOURS[n % len(COLOURS)], marker=MARKERS[n % len(MARKERS)], label=method)
         for n, method in enumerate(methods)
     ]
 
 
-def drop_tests(answers: Mapping[Answer, Array], rng: np.random.Generator) -> dict[Answer, float]:
+def compute_drop_p_values(answers: Mapping[Answer, Array], rng: np.random.Generator) -> dict[Answer, float]:
     """Test if the mean F1 on counterfactuals is lower than on originals.
 
     Returns:
@@ -354,7 +369,7 @@ def _sign_flip_p(drops: Array, rng: np.random.Generator) -> float:
     return float(((signs @ counted >= counted.sum() - 1e-9).sum() + 1) / (SIGN_FLIPS + 1))
 
 
-def _answers(records: Iterable[Record]) -> dict[Answer, Array]:
+def _group_answers(records: Iterable[Record]) -> dict[Answer, Array]:
     """Return F1 on original and counterfactual, and original exactness.
 
     Returns:
@@ -370,16 +385,16 @@ def _answers(records: Iterable[Record]) -> dict[Answer, Array]:
     return {key: np.array(list(rows.values())) for key, rows in groups.items()}
 
 
-def _name(key: Answer) -> str:
-    return ", ".join(_words((key[1], key[2], key[0], key[3]))) or "all"
+def _format_answer_name(key: Answer) -> str:
+    return ", ".join(_drop_empty_names((key[1], key[2], key[0], key[3]))) or "all"
 
 
-def _title(
+def _format_title(
     alignment: Alignment, names: Sequence[str] = ("system", "step", "method", "dataset", "context")
 ) -> str:
     group = alignment.group
     outside = "outside training words" if group.distribution == "out" else ""
-    return ", ".join(_words((*(getattr(group, name) for name in names), outside))) or "all"
+    return ", ".join(_drop_empty_names((*(getattr(group, name) for name in names), outside))) or "all"
 
 
 def _select_varying_names(results: Sequence[Alignment], names: Sequence[str]) -> list[str]:
@@ -389,13 +404,13 @@ def _select_varying_names(results: Sequence[Alignment], names: Sequence[str]) ->
     ]
 
 
-def _words(names: Iterable[str]) -> Iterator[str]:
+def _drop_empty_names(names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if name)
 
 
-def _share(value: float | None) -> str:
-    return number(None if value is None else 100 * value, 1)
+def _format_percent(value: float | None) -> str:
+    return format_number(None if value is None else 100 * value, 1)
 
 
 def _format_marked_share(share: float | None, p: float | None) -> str:
-    return _share(share) + (MARK if p is not None and p < 0.05 else "")
+    return _format_percent(share) + (MARK if p is not None and p < 0.05 else "")

@@ -18,7 +18,7 @@ from cyclopts import Parameter, Token
 
 from ..io.errors import InputError
 from ..io.tabular_files import Column, read_csv_header, read_table
-from ..io.whole_files import sha256
+from ..io.whole_files import hash_file
 from ..participants.estimates import average_participants
 from ..participants.measures import Measure
 from ..participants.tasks import find_measure
@@ -72,7 +72,7 @@ def write_correlations(
     """
     rng = np.random.default_rng(seed)
     relations = relate_tables(human, model, dict(wanted), rng=rng, resamples=resamples)
-    sources = {path.name: sha256(path) for path in (human, model, plan) if path is not None}
+    sources = {path.name: hash_file(path) for path in (human, model, plan) if path is not None}
     declared = load_plan(plan) if plan else Plan(seed=seed)
     page = build_correlation_report(relations, sources, declared)
     sys.stdout.write(f"{write_page(page, out)[0]}\n")
@@ -98,7 +98,7 @@ def relate_tables(
     Raises:
         InputError: A table cannot be used; the message names file, line and column.
     """
-    by_participant = _names_participants(human)
+    by_participant = _has_participant_column(human)
     people, scores = _read(human, keys=2 if by_participant else 1), _read(model)
     named = people.index.get_level_values(0).unique()
     systems = [str(name) for name in named if name in scores.index]
@@ -111,21 +111,21 @@ def relate_tables(
         measures = _average_measures(people, systems, wanted, rng, resamples)
     else:
         measures = [
-            _quantity(str(name), own, wanted, find_measure(str(name)))
+            _build_quantity(str(name), own, wanted, find_measure(str(name)))
             for name, own in people.loc[systems].items()
         ]
     return relate(
         systems,
         measures,
         [
-            _quantity(str(name), own, wanted, find_score(str(name)))
+            _build_quantity(str(name), own, wanted, find_score(str(name)))
             for name, own in scores.loc[systems].items()
         ],
         rng=rng,
     )
 
 
-def _names_participants(path: Path) -> bool:
+def _has_participant_column(path: Path) -> bool:
     header = read_csv_header(path)
     return len(header) > 2 and header[1].strip().lower() in PARTICIPANT
 
@@ -157,13 +157,13 @@ def _average_measures(
         geometric = bool(definition and definition.geometric)
         values = [own[name].to_numpy(float)[:, None] for own in rows]
         means = [average_participants(v, np.ones(v.shape), geometric=geometric)[0] for v in values]
-        draws = [_draws(v, w, geometric=geometric) for v, w in zip(values, weights, strict=True)]
-        measure = _quantity(str(name), pd.Series(means), wanted, definition)
+        draws = [_compute_draws(v, w, geometric=geometric) for v, w in zip(values, weights, strict=True)]
+        measure = _build_quantity(str(name), pd.Series(means), wanted, definition)
         measures.append(replace(measure, replicates=np.column_stack(draws) if resamples else None))
     return measures
 
 
-def _draws(values: Array, weights: Array, *, geometric: bool) -> Array:
+def _compute_draws(values: Array, weights: Array, *, geometric: bool) -> Array:
     """Compute the mean in every replicate; NaN for fewer than two values."""
     if np.count_nonzero(~np.isnan(values)) < 2:
         return np.full(weights.shape[1], np.nan)
@@ -185,7 +185,7 @@ def _read(path: Path, keys: int = 1) -> pd.DataFrame:
     return table.frame.set_index(named if keys > 1 else named[0])
 
 
-def _quantity(
+def _build_quantity(
     name: str, values: pd.Series, wanted: Mapping[str, Direction], definition: Measure | Score | None
 ) -> Quantity:
     direction = wanted.get(name, definition.wanted if definition else None)

@@ -12,11 +12,11 @@ from pydantic import BaseModel, Field
 from ..counterfactuals.comparison import Distribution
 from ..counterfactuals.drafts import STEPS, Step, draft
 from ..counterfactuals.instances import Extent, instances_text, read_instances
+from ..counterfactuals.resolvers import list_texts as texts_of
 from ..counterfactuals.resolvers import read_resolutions
-from ..counterfactuals.resolvers import texts as texts_of
 from ..counterfactuals.reviews import as_json
 from ..io.errors import InputError
-from ..io.whole_files import json_lines, parse_model, read_json, write_text
+from ..io.whole_files import format_json_lines, parse_model, read_json, write_text
 from .options import print_json
 
 WHOLE: Literal["whole"] = "whole"
@@ -85,7 +85,7 @@ def write_counterfactuals(
     questions = list(read_questions(data))
     extents: list[Extent] = ["" if part == WHOLE else part for part in context]
     if texts is not None:
-        write_text(texts, json_lines(texts_of(questions, extents)))
+        write_text(texts, format_json_lines(texts_of(questions, extents)))
     drafts = draft(
         questions,
         steps=reasoning,

@@ -14,7 +14,7 @@ from ..faithfulness.examples import GoldExample, MatchError
 from ..faithfulness.faithful_nmn import read_faithful_nmn
 from ..faithfulness.files import (
     SpanOutputs,
-    line_of,
+    find_line,
     load_span_outputs,
     read_box_gold,
     read_box_outputs,
@@ -23,7 +23,7 @@ from ..faithfulness.files import (
 from ..faithfulness.matching import PAPER, Thresholds
 from ..faithfulness.reference import change
 from ..faithfulness.spans import GoldSpans, score_spans
-from ..faithfulness.stored import box_examples, check_same_examples, load_scores, span_examples
+from ..faithfulness.stored import check_same_examples, export_box_examples, export_span_examples, load_scores
 from ..io.errors import AnalysisError, InputError
 from .options import Count, Share, print_json
 
@@ -81,17 +81,19 @@ def print_box_scores(
         "kind": "boxes",
         "reference": reference,
         "thresholds": asdict(thresholds),
-        **{averaging: _box_table(scores, averaging) for averaging in AVERAGINGS},
-        "upper_bound": {averaging: _box_table(scores, averaging, upper=True) for averaging in AVERAGINGS},
+        **{averaging: _build_box_table(scores, averaging) for averaging in AVERAGINGS},
+        "upper_bound": {
+            averaging: _build_box_table(scores, averaging, upper=True) for averaging in AVERAGINGS
+        },
         "f1_intervals": intervals,
         "worst": [asdict(example) for example in scores.list_worst(worst)],
-        "examples": box_examples(scores),
+        "examples": export_box_examples(scores),
     }
     if by_argument:
         result["by_argument"] = [asdict(part) for part in breakdown.score_by_argument(examples, scores)]
         result["by_module"] = [asdict(part) for part in breakdown.score_by_module(scores)]
         result["by_size"] = [asdict(part) for part in breakdown.score_by_size(scores)]
-    print_json(result, [*notes, *_coverage(len(examples), scores.examples, predicted)])
+    print_json(result, [*notes, *_describe_coverage(len(examples), scores.examples, predicted)])
 
 
 def print_span_scores(
@@ -121,7 +123,7 @@ def print_span_scores(
         raise _match_error(outputs, error) from None
     table = scores.table()
     estimates = scores.intervals(rng=np.random.default_rng(seed), resamples=resamples)
-    left_out = _spans_left_out(examples, loaded)
+    left_out = _count_left_out_spans(examples, loaded)
     result: Json = {
         "kind": "spans",
         **{module: row.loss for module, row in table.items()},
@@ -129,12 +131,12 @@ def print_span_scores(
         "intervals": {module: estimates[module].bounds for module in table},
         "left_out": left_out,
         "worst": [asdict(example) for example in scores.list_worst(worst)],
-        "examples": span_examples(scores),
+        "examples": export_span_examples(scores),
     }
     print_json(result, [f"{what}, left out: {number}" for what, number in left_out.items() if number])
 
 
-def _spans_left_out(gold: Sequence[GoldSpans], loaded: SpanOutputs) -> dict[str, int]:
+def _count_left_out_spans(gold: Sequence[GoldSpans], loaded: SpanOutputs) -> dict[str, int]:
     """Count what a score of spans leaves out, by what it is."""
     ids, others = {example.id for example in gold}, set(loaded.other_program or ())
     shown = [(example, loaded.by_id[example.id]) for example in gold if example.id in loaded.by_id]
@@ -200,14 +202,14 @@ def _read_box_gold(
 
 def _match_error(outputs: Path, error: MatchError) -> InputError:
     """Name the line of outputs that does not match, or the missing example."""
-    line = line_of(outputs, error.id)
+    line = find_line(outputs, error.id)
     if line is None:
         problem = f"{error.problem} for the example {error.id!r} (--partial scores what is there)"
         return InputError(outputs, problem)
     return InputError(outputs, error.problem, where=f"line {line} ({error.id})", field=error.field)
 
 
-def _coverage(gold: int, scored: Sequence[str], outputs: Mapping[str, object]) -> list[str]:
+def _describe_coverage(gold: int, scored: Sequence[str], outputs: Mapping[str, object]) -> list[str]:
     """Describe gold without output and output without gold."""
     notes = []
     if gold > len(scored):
@@ -217,5 +219,5 @@ def _coverage(gold: int, scored: Sequence[str], outputs: Mapping[str, object]) -
     return notes
 
 
-def _box_table(scores: BoxScores, averaging: Averaging, *, upper: bool = False) -> Json:
+def _build_box_table(scores: BoxScores, averaging: Averaging, *, upper: bool = False) -> Json:
     return {module: asdict(row) for module, row in scores.table(averaging, upper=upper).items()}

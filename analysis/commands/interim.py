@@ -52,7 +52,7 @@ def print_boundaries(
             if plan is None:
                 raise AnalysisError("a bundle needs its plan (--plan FILE)")
             options = Options(resamples=0, mode=mode, version=study_version)
-            fractions, spending, alpha, observed = _look(bundle, plan, options, observed)
+            fractions, spending, alpha, observed = _compute_interim_values(bundle, plan, options, observed)
         elif not fractions:
             raise AnalysisError("give --fractions, or a bundle with its plan")
         bounds = boundaries(fractions, spending=spending, alpha=alpha)
@@ -64,7 +64,7 @@ def print_boundaries(
         raise AnalysisError(str(error)) from None
 
 
-def _look(
+def _compute_interim_values(
     bundle: Path, path: Path, options: Options, before: Sequence[float]
 ) -> tuple[Sequence[float], Spending, float, Sequence[float]]:
     """Return shares, spending, alpha and z up to an analysis of the bundle.

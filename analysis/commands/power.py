@@ -14,15 +14,15 @@ from matplotlib.figure import Figure as Canvas
 from ..io.errors import AnalysisError
 from ..participants.bundle import Bundle, load_bundle
 from ..participants.condition_looks import COLOURS
-from ..participants.learning_curves import ratings_right
-from ..participants.tasks.preference import win_rate_key
+from ..participants.learning_curves import mark_right_ratings
+from ..participants.tasks.preference import name_win_rate
 from ..participants.trial_grid import Grid
 from ..planning.power import Pilot, Population, fit_normal_population, pilot_values
 from ..planning.power import pilot as read_pilot
-from ..planning.sample_size import HALF, Design, assume_population, design_sentence, plan_size, rate_text
+from ..planning.sample_size import HALF, Design, assume_population, design_sentence, format_rate, plan_size
 from ..report.figures import GRID, INK, STYLE, render_figure
 from ..report.page import Block, Figure, Page, Section, Text, write_page
-from ..report.tables import Column, Table, csv_rows, number
+from ..report.tables import Column, Table, build_csv_rows, format_number
 from ..stats.arrays import Array
 from ..stats.correlations import Coefficient
 from ..study.analysis import Options, Study, analyse
@@ -40,7 +40,7 @@ Measure: TypeAlias = Literal[
 
 ITEMS = 25  # of a participant, without a pilot
 _RATES = [
-    Column("power", "all.value", "Power, 95 % of the simulation", lambda power: rate_text(power.all)),
+    Column("power", "all.value", "Power, 95 % of the simulation", lambda power: format_rate(power.all)),
     Column("error", "all.error"),
     Column("low high", "all.interval"),
 ]
@@ -74,7 +74,7 @@ def _invert_answers(name: str) -> Callable[[Grid], Array]:
 
 
 def _mark_false_positives(grid: Grid) -> Array:
-    right, rated = ratings_right(grid), grid.answers_to("correctness_rating")
+    right, rated = mark_right_ratings(grid), grid.answers_to("correctness_rating")
     return np.where(np.isnan(right), np.nan, (rated == 1) & (right == 0))
 
 
@@ -84,7 +84,7 @@ def _compute_over_estimation(grid: Grid) -> Array:
 
 TRAITS: dict[Measure, Trait] = {
     "agreement": Trait(lambda grid: grid.answers_to("correctness_rating"), "share"),
-    "fraction_correct": Trait(ratings_right, "share"),
+    "fraction_correct": Trait(mark_right_ratings, "share"),
     "fp": Trait(_mark_false_positives, "share"),
     "over_estimation": Trait(_compute_over_estimation, "share"),
     "time_geometric": Trait(lambda grid: grid.log_seconds, "log ratio: 0.1 is 10.5 % longer"),
@@ -270,7 +270,7 @@ def _from_preferences(study: Study, *, normal: bool) -> tuple[Population, int, s
         raise AnalysisError(f"{path}: the pilot has no win_rate: its participants compared no conditions")
     if normal:
         raise AnalysisError("win_rate is not a mean over trials: its participants can only be drawn")
-    own = study.retained.estimates.per_participant[win_rate_key(criteria[0])][0]
+    own = study.retained.estimates.per_participant[name_win_rate(criteria[0])][0]
     items = max(1, round(len(study.trials) / len(study.people) / math.comb(len(study.conditions), 2)))
     try:
         drawn = pilot_values([own], items)
@@ -291,7 +291,7 @@ def _count_trials(source: Pilot) -> int:
 
 def _as_values(design: Design) -> dict[str, object]:
     """Return what the page shows, as plain values."""
-    header, rows = csv_rows(PAIRED_CURVE if design.is_paired else CURVE, design.curve)
+    header, rows = build_csv_rows(PAIRED_CURVE if design.is_paired else CURVE, design.curve)
     return {
         "sentence": design_sentence(design),
         "participants": design.smallest.participants,
@@ -313,7 +313,7 @@ def build_power_page(design: Design) -> Page:
     notes = [f"Analysed as: {design.curve[0].method}."]
     blocks: list[Block] = [
         Text(design_sentence(design)),
-        _curve_figure(design),
+        _draw_curve_figure(design),
         Table.from_columns("power", "Power by sample size", design.curve, columns, notes),
         Text(
             "Plant the smallest effect that would matter, not the one that the pilot showed, and plan with "
@@ -325,7 +325,7 @@ def build_power_page(design: Design) -> Page:
     return Page("Sample size", "", facts, [Section("power", "Power by simulation", blocks)])
 
 
-def _curve_figure(design: Design) -> Figure:
+def _draw_curve_figure(design: Design) -> Figure:
     rates = [(one.participants, one.all) for one in design.curve if one.all]
     sizes = [size for size, _ in rates]
     with mpl.rc_context(STYLE):
@@ -343,7 +343,7 @@ def _curve_figure(design: Design) -> Figure:
         axes.set_xlabel("Participants" if design.is_paired else "Participants per condition")
         axes.set_ylabel("Power")
         axes.grid(color=GRID, linewidth=0.8)
-    spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in rates)
+    spoken = "; ".join(f"{size} participants {format_number(rate.value)}" for size, rate in rates)
     unit = "" if design.is_paired else " per condition"
     caption = f"Power by participants{unit}; the band is the simulation's 95 %, dashes are the target."
     return render_figure(canvas, "power-curve", caption, f"Power curve: {spoken}.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..io.whole_files import sha256
+from ..io.whole_files import hash_file
 from ..participants.bundle import load_bundle, load_scores, require_folder
 from ..planning.declared_plan import load_plan
 from ..report.build import build_report
@@ -44,13 +44,13 @@ def write_report(
     """
     options = Options(seed, resamples, mode, study_version)
     require_folder(bundle)  # before a progress bar is drawn
-    with _progress() as progress:
+    with _build_progress_bar() as progress:
         reading = progress.add_task("Reading the bundle", total=None)
         data = load_bundle(bundle)
         replaced_scores = load_scores(scores) if scores else None
         questions = read_question_scores(question_scores) if question_scores else None
         for path in filter(None, (scores, question_scores, plan)):
-            data.hashes[path.name] = sha256(path)
+            data.hashes[path.name] = hash_file(path)
         progress.update(reading, total=1, completed=1)
         resampling = progress.add_task("Resampling", total=2 * resamples)
         study = analyse(
@@ -62,7 +62,7 @@ def write_report(
     sys.stdout.write(f"{paths[0]}\n")
 
 
-def _progress() -> Progress:
+def _build_progress_bar() -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

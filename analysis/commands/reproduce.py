@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from json import dumps
 from pathlib import Path
 
-from ..io.whole_files import sha256, write_text
+from ..io.whole_files import hash_file, write_text
 from ..report.page import Block, write_page
 from ..reproductions import schuff2020, subramanian2020, suhr2019
 from ..reproductions.claims import Result, as_json, check
 from ..reproductions.published import Paper
-from ..reproductions.reproduction_page import build_page, summary_sentence
+from ..reproductions.reproduction_page import build_page, summarise_verdicts
 from .options import Count, print_json
 
 
@@ -27,8 +27,8 @@ def reproduce_schuff2020(
         json: Print JSON.
     """
     ratings = schuff2020.read(data, out / "bundle", seed=seed, resamples=resamples)
-    results = check(schuff2020.claims(), ratings)
-    figures = schuff2020.figures(ratings)
+    results = check(schuff2020.list_claims(), ratings)
+    figures = schuff2020.draw_figures(ratings)
     _write(schuff2020.PAPER, results, schuff2020.FINDINGS, [data], out, json=json, figures=figures)
 
 
@@ -40,8 +40,8 @@ def reproduce_subramanian2020(*, data: Path, out: Path, json: bool = False) -> N
         out: Folder for the page, tables and JSON.
         json: Print JSON.
     """
-    results = check(subramanian2020.claims(), subramanian2020.read(data))
-    inputs = list(subramanian2020.files(data).values())
+    results = check(subramanian2020.list_claims(), subramanian2020.read(data))
+    inputs = list(subramanian2020.find_files(data).values())
     _write(subramanian2020.PAPER, results, subramanian2020.FINDINGS, inputs, out, json=json)
 
 
@@ -53,7 +53,7 @@ def reproduce_suhr2019(*, data: Sequence[Path], out: Path, json: bool = False) -
         out: Folder for the page, tables and JSON.
         json: Print JSON.
     """
-    results = check(suhr2019.claims(), suhr2019.read(data))
+    results = check(suhr2019.list_claims(), suhr2019.read(data))
     _write(suhr2019.PAPER, results, suhr2019.FINDINGS, data, out, json=json)
 
 
@@ -68,11 +68,11 @@ def _write(
     figures: Mapping[str, Sequence[Block]] | None = None,
 ) -> None:
     """Write the page with its files, and print JSON or a sentence."""
-    hashes = {path.name: sha256(path) for path in inputs}
+    hashes = {path.name: hash_file(path) for path in inputs}
     paths = write_page(build_page(paper, results, findings, figures or {}, hashes), out)
     result = {"paper": paper.citation, "inputs": hashes, **as_json(results)}
     write_text(out / "reproduction.json", dumps(result, indent=2, ensure_ascii=False) + "\n")
     if json:
         print_json(result)
     else:
-        sys.stdout.write(f"{summary_sentence(results)}\n{paths[0]}\n")
+        sys.stdout.write(f"{summarise_verdicts(results)}\n{paths[0]}\n")

@@ -11,7 +11,7 @@ from ..participants.bundle import load_bundle
 from ..planning.systems_needed import SCENARIOS, plan_systems
 from ..report.page import Page, Section, Text, write_page
 from ..report.section_correlations import measure_noise, tabulate_needed_systems
-from ..report.tables import number
+from ..report.tables import format_number
 from ..stats.correlations import Coefficient
 from ..study.analysis import Options, analyse
 from .options import print_json
@@ -45,7 +45,7 @@ def print_systems(
         AnalysisError: The numbers make no design, or the pilot does not give the noise.
     """
     if noise is None and pilot is not None:
-        noise = _pilot_noise(pilot, measure, options)
+        noise = _measure_pilot_noise(pilot, measure, options)
     rng = np.random.default_rng(options.seed)
     try:
         rows = plan_systems(
@@ -65,13 +65,13 @@ def print_systems(
         print_json([dict(zip(header, row, strict=True)) for row in values])
         return
     for row in rows:
-        noisy = "" if row.noisy is None else f", {row.noisy} with noise {number(noise)}"
+        noisy = "" if row.noisy is None else f", {row.noisy} with noise {format_number(noise)}"
         sys.stdout.write(f"true correlation {row.correlation:g}: {row.without} systems{noisy}\n")
     if out is not None:
         sys.stdout.write(f"{path}\n")
 
 
-def _pilot_noise(pilot: Path, measure: str, options: Options) -> float:
+def _measure_pilot_noise(pilot: Path, measure: str, options: Options) -> float:
     study = analyse(load_bundle(pilot), options)
     for quantity in study.retained.relations.measures:
         if quantity.key == measure:

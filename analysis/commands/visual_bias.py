@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..io.errors import AnalysisError, InputError
-from ..io.whole_files import sha256, write_text
+from ..io.whole_files import hash_file, write_text
 from ..report.page import write_page
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.examples import read_examples, read_predictions
-from ..visual_bias.pairs import VisualBias, group
+from ..visual_bias.pairs import VisualBias, group_by_pair
 from ..visual_bias.systems import SystemScores, score_system
 from .options import Count, print_json
 from .visual_bias_page import (
-    bias_tables,
     build_page,
-    contrast_key,
+    compute_part_sizes,
+    describe_majority_accuracy,
+    format_contrast_key,
     format_plain_text,
-    majority_sentence,
-    part_sizes,
-    system_tables,
+    tabulate_bias,
+    tabulate_systems,
 )
 
 Json = dict[str, Any]
@@ -55,7 +55,7 @@ def print_visual_bias(
     examples = read_examples(data)
     if not examples:
         raise InputError(data, "holds no example")
-    bias = group(examples)
+    bias = group_by_pair(examples)
     notes: list[str] = []
     systems: dict[str, SystemScores] = {}
     for name, path in _name_systems(predictions).items():
@@ -72,21 +72,21 @@ def print_visual_bias(
             raise InputError(path, str(error)) from None
     settings = {"resamples": resamples, "trials": trials, "seed": seed}
     result = {
-        **_bias_json(bias),
-        "systems": {name: _system_json(scores) for name, scores in systems.items()},
+        **_build_bias_json(bias),
+        "systems": {name: _build_system_json(scores) for name, scores in systems.items()},
         **settings,
     }
     if out is not None:
         facts = {name.capitalize(): str(settings[name]) for name in ("seed", "resamples", "trials")}
-        facts[f"Data {data.name}"] = f"SHA-256 {sha256(data)}"
-        facts |= {f"Predictions {path.name}": f"SHA-256 {sha256(path)}" for path in predictions}
+        facts[f"Data {data.name}"] = f"SHA-256 {hash_file(data)}"
+        facts |= {f"Predictions {path.name}": f"SHA-256 {hash_file(path)}" for path in predictions}
         write_page(build_page(bias, systems, facts), out)
         write_text(out / "balanced_ids.json", dumps(bias.balanced_ids) + "\n")
         write_text(out / "unbalanced_ids.json", dumps(bias.unbalanced_ids) + "\n")
         write_text(out / "visual-bias.json", dumps(result, indent=2, ensure_ascii=False) + "\n")
     if not json:
-        tables = [*bias_tables(bias), *(system_tables(systems) if systems else ())]
-        sys.stdout.write("\n\n".join([majority_sentence(bias), *map(format_plain_text, tables), ""]))
+        tables = [*tabulate_bias(bias), *(tabulate_systems(systems) if systems else ())]
+        sys.stdout.write("\n\n".join([describe_majority_accuracy(bias), *map(format_plain_text, tables), ""]))
     print_json(result, notes)
 
 
@@ -100,24 +100,29 @@ def _name_systems(paths: Sequence[Path]) -> dict[str, Path]:
     return named
 
 
-def _bias_json(bias: VisualBias) -> Json:
+def _build_bias_json(bias: VisualBias) -> Json:
     return {
         "examples": len(bias.ids),
         "labelled_true": int(bias.labels.sum()),
         "pairs": len(bias.sizes),
         "majority_label_accuracy": bias.majority_accuracy,
         "pair_frequencies": [asdict(one) for one in bias.frequencies],
-        "parts": {part: asdict(size) for part, size in part_sizes(bias).items()},
+        "parts": {part: asdict(size) for part, size in compute_part_sizes(bias).items()},
     }
 
 
-def _system_json(scores: SystemScores) -> Json:
+def _build_system_json(scores: SystemScores) -> Json:
     return {
-        "accuracy": {part: {**_quantity(one), "examples": one.n} for part, one in scores.accuracy.items()},
-        "deltas": {contrast_key(one): {**_quantity(one.difference), "p": one.p} for one in scores.deltas},
+        "accuracy": {
+            part: {**_build_quantity_json(one), "examples": one.n} for part, one in scores.accuracy.items()
+        },
+        "deltas": {
+            format_contrast_key(one): {**_build_quantity_json(one.difference), "p": one.p}
+            for one in scores.deltas
+        },
     }
 
 
-def _quantity(quantity: Quantity) -> Json:
+def _build_quantity_json(quantity: Quantity) -> Json:
     values: Json = {"value": quantity.value, "interval": quantity.bounds}
     return {**values, "reason": quantity.reason} if quantity.reason else values

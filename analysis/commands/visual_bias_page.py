@@ -13,7 +13,7 @@ from matplotlib.ticker import NullLocator
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import GRID, INK, STYLE, render_figure
 from ..report.page import Block, Figure, Page, Section, Text
-from ..report.tables import Cell, Column, Table, interval, number, p_text
+from ..report.tables import Cell, Column, Table, format_interval, format_number, format_p
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.pairs import PARTS, Frequency, Part, VisualBias
 from ..visual_bias.systems import Delta, SystemScores
@@ -28,31 +28,36 @@ PAIRS_NOTE = (
 
 def build_page(bias: VisualBias, systems: Systems, facts: Mapping[str, str]) -> Page:
     """Build the page on a dataset, and on systems if there are any."""
-    pairs: list[Block] = [Text(majority_sentence(bias)), *bias_tables(bias), _pairs_figure(bias)]
+    pairs: list[Block] = [
+        Text(describe_majority_accuracy(bias)),
+        *tabulate_bias(bias),
+        _draw_pairs_figure(bias),
+    ]
     sections = [Section("pairs", "Bias in image pairs", pairs)]
     if systems:
-        blocks: list[Block] = [*system_tables(systems), _systems_figure(systems)]
+        blocks: list[Block] = [*tabulate_systems(systems), _draw_systems_figure(systems)]
         sections.append(Section("systems", "Bias in systems", blocks))
     return Page("Visual bias", "", facts, sections)
 
 
-def majority_sentence(bias: VisualBias) -> str:
+def describe_majority_accuracy(bias: VisualBias) -> str:
     """Describe the accuracy of the majority label in a sentence."""
     return (
         f"Answering every example with the majority label of its image pair (ties: true) is right about "
-        f"{_percent(bias.majority_accuracy, 2)} % of {len(bias.ids)} examples of {len(bias.sizes)} pairs. "
+        f"{_format_percent(bias.majority_accuracy, 2)} % of {len(bias.ids)} examples of "
+        f"{len(bias.sizes)} pairs. "
         f"No system that looks at the images only can do better."
     )
 
 
-def bias_tables(bias: VisualBias) -> list[Table]:
+def tabulate_bias(bias: VisualBias) -> list[Table]:
     """Tabulate pairs by frequency, and the sizes of the parts."""
-    return [_frequency_table(bias), _part_table(bias)]
+    return [_tabulate_frequencies(bias), _tabulate_parts(bias)]
 
 
-def system_tables(systems: Systems) -> list[Table]:
+def tabulate_systems(systems: Systems) -> list[Table]:
     """Tabulate the accuracy of systems, and each value with interval and p."""
-    return [_overview_table(systems), _detail_table(systems)]
+    return [_tabulate_overview(systems), _tabulate_details(systems)]
 
 
 def format_plain_text(table: Table) -> str:
@@ -70,14 +75,14 @@ def format_plain_text(table: Table) -> str:
     return "\n".join([table.caption, *aligned, *table.notes])
 
 
-def _frequency_table(bias: VisualBias) -> Table:
+def _tabulate_frequencies(bias: VisualBias) -> Table:
     columns = [
         Column("frequency", heading="Examples of a pair"),
         Column("pairs", heading="Pairs"),
-        Column("expected_same", "", "Expected same", lambda row: number(row.expected_same)),
-        Column("expected_share", "", "Expected %", lambda row: _percent(row.expected_share, 2)),
+        Column("expected_same", "", "Expected same", lambda row: format_number(row.expected_same)),
+        Column("expected_share", "", "Expected %", lambda row: _format_percent(row.expected_share, 2)),
         Column("observed_same", heading="Observed same"),
-        Column("observed_share", "", "Observed %", lambda row: _percent(row.observed_share, 2)),
+        Column("observed_share", "", "Observed %", lambda row: _format_percent(row.observed_share, 2)),
     ]
     note = (
         "Same: one label throughout. Expected: 2^(1 − n) of the pairs of n examples, were labels independent."
@@ -95,7 +100,7 @@ class PartSize:
     majority_label_accuracy: float | None
 
 
-def part_sizes(bias: VisualBias) -> dict[Part, PartSize]:
+def compute_part_sizes(bias: VisualBias) -> dict[Part, PartSize]:
     """Return the size of each part, and how far its majority labels go."""
     right = bias.majority_labels == bias.labels
     sizes = {}
@@ -106,7 +111,7 @@ def part_sizes(bias: VisualBias) -> dict[Part, PartSize]:
     return sizes
 
 
-def _part_table(bias: VisualBias) -> Table:
+def _tabulate_parts(bias: VisualBias) -> Table:
     meanings = {
         "all": "",
         "balanced": "pairs with both labels",
@@ -121,20 +126,22 @@ def _part_table(bias: VisualBias) -> Table:
             "majority_accuracy",
             lambda row: row[1].majority_label_accuracy,
             "Majority label right %",
-            lambda row: _percent(row[1].majority_label_accuracy, 2),
+            lambda row: _format_percent(row[1].majority_label_accuracy, 2),
         ),
     ]
-    return Table.from_columns("parts", "Parts of the data", list(part_sizes(bias).items()), columns)
+    return Table.from_columns("parts", "Parts of the data", list(compute_part_sizes(bias).items()), columns)
 
 
-def _overview_table(systems: Systems) -> Table:
+def _tabulate_overview(systems: Systems) -> Table:
     def format_delta_cell(scores: SystemScores, delta: Delta) -> Cell:
         value = scores.accuracy[delta.first].value
-        return Cell(_percent(value), detail="" if value is None else f"({_format_signed(delta.difference)})")
+        return Cell(
+            _format_percent(value), detail="" if value is None else f"({_format_signed(delta.difference)})"
+        )
 
     columns = [
         Column("", lambda row: row[0], "System"),
-        Column("", lambda row: _percent(row[1].accuracy["all"].value), "All"),
+        Column("", lambda row: _format_percent(row[1].accuracy["all"].value), "All"),
         Column("", heading="Balanced", cell=lambda row: format_delta_cell(row[1], row[1].deltas[0])),
         Column("", heading="Unbalanced", cell=lambda row: format_delta_cell(row[1], row[1].deltas[1])),
     ]
@@ -151,11 +158,13 @@ class _Detail(NamedTuple):
     delta: Delta | None = None
 
 
-def _detail_table(systems: Systems) -> Table:
+def _tabulate_details(systems: Systems) -> Table:
     rows = []
     for name, scores in systems.items():
         rows += [_Detail(name, part, accuracy) for part, accuracy in scores.accuracy.items()]
-        rows += [_Detail(name, contrast_key(delta), delta.difference, delta) for delta in scores.deltas]
+        rows += [
+            _Detail(name, format_contrast_key(delta), delta.difference, delta) for delta in scores.deltas
+        ]
     columns = [
         Column("system", heading="System"),
         Column("what", "", "What", lambda row: row.what.replace("-", " − "), is_text=True),
@@ -169,21 +178,21 @@ def _detail_table(systems: Systems) -> Table:
             "value",
             "quantity.value",
             "%",
-            lambda row: _format_signed(row.quantity) if row.delta else _percent(row.quantity.value),
+            lambda row: _format_signed(row.quantity) if row.delta else _format_percent(row.quantity.value),
         ),
-        Column("low high", "quantity.bounds", "95 % interval", lambda row: _bounds(row.quantity)),
-        Column("p", "delta.p", "p", lambda row: p_text(row.delta.p) if row.delta else ""),
+        Column("low high", "quantity.bounds", "95 % interval", lambda row: _format_bounds(row.quantity)),
+        Column("p", "delta.p", "p", lambda row: format_p(row.delta.p) if row.delta else ""),
     ]
     caption = "Accuracy and differences, with uncertainty"
     return Table.from_columns("system_accuracy", caption, rows, columns, [PAIRS_NOTE])
 
 
-def contrast_key(delta: Delta) -> str:
+def format_contrast_key(delta: Delta) -> str:
     """Return the key of a difference in JSON and CSV."""
     return f"{delta.first}-{delta.second}"
 
 
-def _pairs_figure(bias: VisualBias) -> Figure:
+def _draw_pairs_figure(bias: VisualBias) -> Figure:
     rows = bias.frequencies
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(7.4, 3.2), layout="constrained")
@@ -191,10 +200,11 @@ def _pairs_figure(bias: VisualBias) -> Figure:
         _draw_counts(left, rows)
         _draw_shares(right, [one for one in rows if one.frequency > 1])
         for axes in (left, right):
-            _count_axis(axes, rows[-1].frequency)
+            _format_count_axis(axes, rows[-1].frequency)
     spoken = "; ".join(
         f"{one.pairs} pairs in {one.frequency} examples each, {one.observed_same} of them with one label "
-        f"throughout ({_percent(one.observed_share)} %, expected {_percent(one.expected_share)} %)"
+        f"throughout ({_format_percent(one.observed_share)} %, "
+        f"expected {_format_percent(one.expected_share)} %)"
         for one in rows
     )
     caption = (
@@ -226,14 +236,14 @@ def _draw_shares(axes: Axes, rows: Sequence[Frequency]) -> None:
         axes.legend(frameon=False)
 
 
-def _count_axis(axes: Axes, largest: int) -> None:
+def _format_count_axis(axes: Axes, largest: int) -> None:
     axes.set_xticks(range(1, largest + 1, max(1, largest // 10)))
     axes.set_xlim(0.4, largest + 0.6)
     axes.set_xlabel("Examples of a pair")
     axes.grid(axis="y", color=GRID, linewidth=0.8)
 
 
-def _systems_figure(systems: Systems) -> Figure:
+def _draw_systems_figure(systems: Systems) -> Figure:
     offsets = (np.arange(len(systems)) - (len(systems) - 1) / 2) * min(0.2, 0.7 / len(systems))
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(7.4, 3.6), layout="constrained")
@@ -269,21 +279,22 @@ def _draw_system(
 
 def _describe_accuracies(scores: SystemScores) -> str:
     return ", ".join(
-        f"{part} {_percent(accuracy.value)} %" + (f" {_bounds(accuracy)}" if accuracy.interval else "")
+        f"{part} {_format_percent(accuracy.value)} %"
+        + (f" {_format_bounds(accuracy)}" if accuracy.interval else "")
         for part, accuracy in scores.accuracy.items()
         if accuracy.value is not None
     )
 
 
-def _percent(share: float | None, decimals: int = 1) -> str:
-    return number(None if share is None else PERCENT * share, decimals)
+def _format_percent(share: float | None, decimals: int = 1) -> str:
+    return format_number(None if share is None else PERCENT * share, decimals)
 
 
 def _format_signed(quantity: Quantity) -> str:
     """Format percentage points with their sign, +0.0 for none."""
-    text = _percent(quantity.value)
+    text = _format_percent(quantity.value)
     return text if quantity.value is None or text.startswith("−") else f"+{text}"
 
 
-def _bounds(quantity: Quantity) -> str:
-    return interval(quantity.bounds, 1, PERCENT)
+def _format_bounds(quantity: Quantity) -> str:
+    return format_interval(quantity.bounds, 1, PERCENT)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..io.errors import AnalysisError, InputError
-from ..io.spreadsheet import csv_text
+from ..io.spreadsheet import format_csv
 from ..io.whole_files import read_json, write_text
 from ..scores.hotpotqa import malformed_facts, score, score_each
 from .options import print_json
@@ -39,7 +39,7 @@ def print_xqa_scores(
         raise InputError(predictions, f"{fact!r} is not [title, index]", field=f"sp.{question}")
     if questions:
         rows = [(system, name, *own.values()) for name, own in score_each(gold_questions, predicted)]
-        write_text(questions, csv_text(("system", "question_id", *scores), rows))
+        write_text(questions, format_csv(("system", "question_id", *scores), rows))
     total, notes = len(gold_questions), []
     for key, label in (("answer", "answer"), ("sp", "fact list")):
         missing = sum(question["_id"] not in predicted.get(key, {}) for question in gold_questions)

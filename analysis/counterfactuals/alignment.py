@@ -139,7 +139,7 @@ def compute_higher_mean_p(positive: Sequence[float], negative: Sequence[float]) 
     """
     if not positive or not negative or len(positive) + len(negative) < 3:
         return None
-    return float(_p(np.array([*positive, *negative], dtype=float)[None], len(positive))[0])
+    return float(_compute_p(np.array([*positive, *negative], dtype=float)[None], len(positive))[0])
 
 
 def judge(
@@ -153,14 +153,14 @@ def judge(
     if draws < 0:
         raise ValueError(f"draws must be at least 0, not {draws}")
     seen: set[tuple[Group, str]] = set()
-    for record in map(_record, records):
+    for record in map(_parse_record, records):
         if record.positive is None and record.negative is None:
             continue
-        group = group_of(record)
+        group = build_group(record)
         if (group, record.id) in seen:
             raise ValueError(f"id: {record.id!r} is there twice in one group")
         seen.add((group, record.id))
-        yield _verdict(record, group, rng, draws)
+        yield _judge_record(record, group, rng, draws)
 
 
 def alignments(verdicts: Iterable[Verdict]) -> list[Alignment]:
@@ -168,7 +168,7 @@ def alignments(verdicts: Iterable[Verdict]) -> list[Alignment]:
     groups: dict[Group, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.group].append(verdict)
-    return [_alignment(group, found) for group, found in groups.items()]
+    return [_build_alignment(group, found) for group, found in groups.items()]
 
 
 def alignment_score(
@@ -191,7 +191,7 @@ def alignment_score(
     return groups[0]
 
 
-def group_of(record: Record) -> Group:
+def build_group(record: Record) -> Group:
     """Return the group that a record belongs to."""
     return Group(
         record.dataset, record.system, record.step, record.method, record.context, record.distribution
@@ -214,14 +214,14 @@ def _read_line(path: Path, number: int, line: bytes, lines: dict[tuple[Group, st
     if (record.positive is None) != (record.negative is None):
         missing = "positive" if record.positive is None else "negative"
         raise InputError(path, "positive and negative come together", where=where, field=missing)
-    first = lines.setdefault((group_of(record), record.id), number)
+    first = lines.setdefault((build_group(record), record.id), number)
     if first != number:
         problem = f"{record.id!r} is already in line {first}, with the same names"
         raise InputError(path, problem, where=where, field="id")
     return record
 
 
-def _record(given: Record | Mapping[str, Any]) -> Record:
+def _parse_record(given: Record | Mapping[str, Any]) -> Record:
     if isinstance(given, Record):
         return given
     try:
@@ -231,7 +231,7 @@ def _record(given: Record | Mapping[str, Any]) -> Record:
         raise AnalysisError(f"{field}: {problem}") from None
 
 
-def _verdict(record: Record, group: Group, rng: np.random.Generator, draws: int) -> Verdict:
+def _judge_record(record: Record, group: Group, rng: np.random.Generator, draws: int) -> Verdict:
     positive, negative = record.positive or [], record.negative or []
     answered = record.original_correct and record.counterfactual_correct
     p = compute_higher_mean_p(positive, negative)
@@ -242,12 +242,12 @@ def _verdict(record: Record, group: Group, rng: np.random.Generator, draws: int)
     control = None
     if draws:
         dealt = rng.permuted(np.tile(pooled, (draws, 1)), axis=1)
-        control = float((_p(dealt, len(positive)) < LEVEL).mean())
+        control = float((_compute_p(dealt, len(positive)) < LEVEL).mean())
     difference = float(np.mean(positive) - np.mean(negative))
     return Verdict(record.id, group, answered, difference, p, higher, answered and higher, control)
 
 
-def _p(values: Array, first: int) -> Array:
+def _compute_p(values: Array, first: int) -> Array:
     """Compute p of each row (rows × tokens), the positive tokens first."""
     positive, negative = values[:, :first], values[:, first:]
     sizes = positive.shape[1], negative.shape[1]
@@ -266,7 +266,7 @@ def _p(values: Array, first: int) -> Array:
     return np.where(flat, 1.0, scipy.special.stdtr(freedom, -t))
 
 
-def _alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
+def _build_alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
     n, answered = len(verdicts), sum(one.answered for one in verdicts)
     aligned = sum(one.aligned for one in verdicts)
     controls = [one.control for one in verdicts if one.control is not None]
@@ -278,14 +278,14 @@ def _alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
         aligned=aligned,
         untested=sum(one.p is None for one in verdicts),
         score=aligned / n,
-        interval=_interval(aligned, n),
+        interval=_compute_wilson_interval(aligned, n),
         among_answered=aligned / answered if answered else None,
-        among_answered_interval=_interval(aligned, answered) if answered else None,
+        among_answered_interval=_compute_wilson_interval(aligned, answered) if answered else None,
         control=float(np.mean(controls)) if controls else None,
     )
 
 
-def _interval(hits: int, n: int) -> Interval:
+def _compute_wilson_interval(hits: int, n: int) -> Interval:
     # The site imports this module and never gets here: statsmodels would take each web process 20 MB.
     from statsmodels.stats.proportion import proportion_confint
 

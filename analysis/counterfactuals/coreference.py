@@ -76,7 +76,7 @@ def insertions(
     drafts = []
     for template in TEMPLATES:
         added = " " + template.format(
-            noun=noun, name=" ".join(free[0]), pronoun=_pronoun(noun), deed=match["deed"]
+            noun=noun, name=" ".join(free[0]), pronoun=_choose_pronoun(noun), deed=match["deed"]
         )
         edit = Edit(start, "", added)
         changed = edit.apply(context)
@@ -88,5 +88,5 @@ def _select_name_part(name: tuple[str, str], part: str) -> str:
     return {"first": name[0], "last": name[1]}.get(part, " ".join(name))
 
 
-def _pronoun(noun: str) -> str:
+def _choose_pronoun(noun: str) -> str:
     return "he" if noun in _HE else "she" if noun in _SHE else "this person"

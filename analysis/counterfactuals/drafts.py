@@ -13,9 +13,9 @@ from typing import Any, Literal
 from .comparison import Counterfactual, Distribution, find_comparing_words, swaps
 from .contexts import reduce_question
 from .coreference import insertions
-from .instances import Extent, Instance, Version, context_text
+from .instances import Extent, Instance, Version, join_context
 from .partitions import Span, cluster_of, comparison_partition, coreference_partition
-from .resolvers import Resolutions, relevant_cluster, text_id
+from .resolvers import Resolutions, format_text_id, relevant_cluster
 
 Step = Literal["comparison", "coreference"]
 STEPS: tuple[Step, ...] = ("comparison", "coreference")
@@ -62,9 +62,9 @@ def draft(
                 try:
                     shown = reduce_question(question, extent) if extent else question
                     if step == "comparison":
-                        drafted = _comparison(shown, distributions)
+                        drafted = _draft_comparison(shown, distributions)
                     else:
-                        drafted = _coreference(shown, extent, resolutions)
+                        drafted = _draft_coreference(shown, extent, resolutions)
                 except ValueError as reason:
                     drafts.skipped[step, extent, str(reason)] += 1
                     continue
@@ -88,11 +88,11 @@ def _add(
         )  # fmt: skip
 
 
-def _comparison(question: Mapping[str, Any], distributions: Sequence[Distribution]) -> list[Draft]:
+def _draft_comparison(question: Mapping[str, Any], distributions: Sequence[Distribution]) -> list[Draft]:
     """Draft swaps. Raises ValueError, with the reason, without one."""
     if "comparison" not in question.get("type", "comparison"):
         raise ValueError("not a comparison question")
-    text, entities = question["question"], _entities(question)
+    text, entities = question["question"], _list_entities(question)
     if len(find_comparing_words(text, entities)) != 1:
         raise ValueError("not exactly one listed word")
     counterfactuals: list[Counterfactual] = []
@@ -109,14 +109,14 @@ def _comparison(question: Mapping[str, Any], distributions: Sequence[Distributio
     return [
         (
             {**spans, "distribution": swap.distribution, "near_synonym": swap.near_synonym},
-            _version(question, text, question["answer"]),
-            _version(question, swap.question, swap.answer),
+            _build_version(question, text, question["answer"]),
+            _build_version(question, swap.question, swap.answer),
         )
         for swap in counterfactuals
     ]
 
 
-def _entities(question: Mapping[str, Any]) -> list[str]:
+def _list_entities(question: Mapping[str, Any]) -> list[str]:
     """Return the titles of the supporting facts, or of all articles.
 
     These may be compared.
@@ -125,13 +125,15 @@ def _entities(question: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(title for title, _ in (question["context"] if facts is None else facts)))
 
 
-def _coreference(question: Mapping[str, Any], extent: Extent, resolutions: Resolutions | None) -> list[Draft]:
+def _draft_coreference(
+    question: Mapping[str, Any], extent: Extent, resolutions: Resolutions | None
+) -> list[Draft]:
     """Draft insertions. Raises ValueError, with the reason, without one."""
     if "comparison" in question.get("type", ""):
         raise ValueError("a comparison question")
     text, answer = question["question"], question["answer"]
-    whole = context_text(question["context"])
-    cluster = _cluster(text_id(question["_id"], extent), whole, answer, resolutions)
+    whole = join_context(question["context"])
+    cluster = _find_cluster(format_text_id(question["_id"], extent), whole, answer, resolutions)
     drafts = insertions(whole, text, answer)
     if not drafts:
         raise ValueError("no template fits")
@@ -147,10 +149,10 @@ def _coreference(question: Mapping[str, Any], extent: Extent, resolutions: Resol
             for number, (title, sentences) in enumerate(question["context"])
         ]
         changed.append(Version(question=text, context=context, answer=insertion.answer))
-    return [(spans, _version(question, text, answer), version) for version in changed]
+    return [(spans, _build_version(question, text, answer), version) for version in changed]
 
 
-def _cluster(id: str, text: str, answer: str, resolutions: Resolutions | None) -> list[Span]:
+def _find_cluster(id: str, text: str, answer: str, resolutions: Resolutions | None) -> list[Span]:
     """Return the cluster of the answer. Raises ValueError without one."""
     if resolutions is None:
         cluster = cluster_of(text, answer)
@@ -178,6 +180,6 @@ def _choose_article(question: Mapping[str, Any]) -> int:
     return next(holding, articles[0][0])
 
 
-def _version(question: Mapping[str, Any], text: str, answer: str | None) -> Version:
+def _build_version(question: Mapping[str, Any], text: str, answer: str | None) -> Version:
     context = [(title, list(sentences)) for title, sentences in question["context"]]
     return Version(question=text, context=context, answer=answer)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..io.errors import InputError
-from ..io.whole_files import json_lines, parse_model, read_lines
+from ..io.whole_files import format_json_lines, parse_model, read_lines
 from .partitions import Partition, Span
 
 Text = Annotated[str, Field(min_length=1)]
@@ -47,7 +47,7 @@ class Instance(_Plain):
     """Question and counterfactual, with a partition of the original's text.
 
     positive, negative: spans of the question or context in code points, end
-    exclusive; a context's text is that of `context_text`. extent: the part of the
+    exclusive; a context's text is that of `join_context`. extent: the part of the
     context that is left, empty for all of it. verdict: of the people who looked at
     it, empty if nobody has. reviews: the verdict of each of several before it was
     settled.
@@ -84,7 +84,7 @@ class Instance(_Plain):
     def text(self) -> str:
         """The text that the parts are of."""
         original = self.original
-        return original.question if self.where == "question" else context_text(original.context)
+        return original.question if self.where == "question" else join_context(original.context)
 
     @property
     def partition(self) -> Partition:
@@ -115,11 +115,11 @@ def _make_error(problem: str) -> PydanticCustomError:
     return PydanticCustomError("parts", "{problem}", {"problem": problem})
 
 
-def context_text(context: Context) -> str:
+def join_context(context: Context) -> str:
     r"""Join a context's sentences, articles in lines of their own.
 
     Examples:
-        >>> context_text([("A", ["One. ", "Two."]), ("B", ["Three."])])
+        >>> join_context([("A", ["One. ", "Two."]), ("B", ["Three."])])
         'One. Two.\nThree.'
     """
     return BETWEEN.join("".join(sentences) for _, sentences in context)
@@ -158,4 +158,4 @@ def _read_line(path: Path, number: int, line: bytes, lines: dict[str, int]) -> I
 
 def instances_text(instances: Iterable[Instance]) -> str:
     """Write instances as JSON lines, the same bytes for the same instances."""
-    return json_lines(one.model_dump() for one in instances)
+    return format_json_lines(one.model_dump() for one in instances)

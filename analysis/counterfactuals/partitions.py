@@ -82,7 +82,7 @@ class Partition:
         return positive, negative
 
 
-def words(text: str) -> list[Span]:
+def find_words(text: str) -> list[Span]:
     """Find the spans of words and numbers, without punctuation."""
     return [match.span() for match in _WORD.finditer(text)]
 
@@ -102,7 +102,7 @@ def comparison_partition(question: str, entities: Sequence[str] = ()) -> Partiti
     """
     comparing = find_comparing_words(question, entities)
     named = [mention for entity in entities if (mention := find_entity(question, entity))]
-    tokens = words(question)
+    tokens = find_words(question)
     negative = [
         span
         for number, span in enumerate(tokens)
@@ -120,8 +120,8 @@ def coreference_partition(context: str, question: str, cluster: Sequence[Span]) 
 
     The others leave out words of the question.
     """
-    asked = {question[slice(*span)].lower() for span in words(question)}
-    tokens = words(context)
+    asked = {question[slice(*span)].lower() for span in find_words(question)}
+    tokens = find_words(context)
     return Partition(
         tuple(span for span in tokens if _is_overlapping(span, cluster)),
         tuple(
@@ -146,10 +146,10 @@ def cluster_of(context: str, answer: str) -> list[Span]:
         >>> [context[slice(*span)] for span in cluster_of(context, "Barack Obama")]
         ['Barack', 'Obama', 'He']
     """
-    parts = {answer[slice(*span)] for span in words(answer)}
+    parts = {answer[slice(*span)] for span in find_words(answer)}
     names = {part for part in parts if part[0].isupper() and part.lower() not in _FUNCTION}
     mentions = _Mentions(context, names)
-    for span in words(context):
+    for span in find_words(context):
         mentions.read(span)
     return mentions.spans()
 
@@ -165,7 +165,7 @@ class _Mentions:
         self.context, self.names = context, names
         self.named: list[Span] = []
         self.pronouns: dict[frozenset[str], list[Span]] = {}
-        self.common = {context[slice(*span)] for span in words(context) if context[span[0]].islower()}
+        self.common = {context[slice(*span)] for span in find_words(context) if context[span[0]].islower()}
         self.before: bool | None = None  # the subject of the sentence before
         self.subject: bool | None = None
         self.latest: bool | None = None

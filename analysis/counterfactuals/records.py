@@ -7,7 +7,7 @@ from ..scores.hotpotqa import answer_f1, exact_match
 from .instances import Instance, Version, Weight
 
 
-def record(
+def build_record(
     instance: Instance,
     names: Mapping[str, Any],
     answers: tuple[str, str],

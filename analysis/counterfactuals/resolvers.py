@@ -17,7 +17,7 @@ from ..io.errors import InputError
 from ..io.whole_files import parse_model, read_json, read_lines
 from ..scores.hotpotqa import normalise_answer
 from .contexts import reduce_question
-from .instances import Extent, context_text
+from .instances import Extent, join_context
 from .partitions import Span
 
 Offset = Annotated[int, Field(ge=0)]
@@ -84,7 +84,7 @@ def read_resolutions(path: Path) -> Resolutions:
         InputError: Names file, line or entry, and field.
     """
     resolutions = Resolutions()
-    for resolved in _entries(path):
+    for resolved in _read_entries(path):
         clusters = resolved.to_clusters()
         if resolved.id is not None:
             resolutions.by_id[resolved.id] = clusters
@@ -93,7 +93,7 @@ def read_resolutions(path: Path) -> Resolutions:
     return resolutions
 
 
-def _entries(path: Path) -> Iterator[_Resolved]:
+def _read_entries(path: Path) -> Iterator[_Resolved]:
     if path.suffix == ".json":
         content = read_json(path)
         if not isinstance(content, list):
@@ -118,12 +118,15 @@ def relevant_cluster(text: str, answer: str, clusters: Iterable[Cluster]) -> lis
         [(0, 12), (28, 30)]
     """
     wanted = frozenset(normalise_answer(answer).split())
-    ranked = [(max((_fit(wanted, text[slice(*span)]) for span in one), default=0), one) for one in clusters]
+    ranked = [
+        (max((_grade_mention(wanted, text[slice(*span)]) for span in one), default=0), one)
+        for one in clusters
+    ]
     best = max(ranked, key=lambda each: (each[0], len(each[1])), default=(0, ()))
     return sorted(best[1]) if best[0] else []
 
 
-def _fit(wanted: frozenset[str], mention: str) -> int:
+def _grade_mention(wanted: frozenset[str], mention: str) -> int:
     """Grade a mention.
 
     3: it is the answer, 2: it has all its words, 1: some of them, 0: others.
@@ -139,17 +142,17 @@ def _fit(wanted: frozenset[str], mention: str) -> int:
     return 1 if words < wanted else 0
 
 
-def text_id(question_id: str, extent: Extent) -> str:
+def format_text_id(question_id: str, extent: Extent) -> str:
     """Return the id of a question's context of some extent.
 
     Examples:
-        >>> text_id("5a8b", "")
+        >>> format_text_id("5a8b", "")
         '5a8b:whole'
     """
     return f"{question_id}:{extent or 'whole'}"
 
 
-def texts(questions: Iterable[Mapping[str, Any]], extents: Sequence[Extent]) -> Iterator[dict[str, str]]:
+def list_texts(questions: Iterable[Mapping[str, Any]], extents: Sequence[Extent]) -> Iterator[dict[str, str]]:
     """Yield id and text of every context for a resolver to read.
 
     Contexts that hold no supporting fact are left out.
@@ -161,4 +164,4 @@ def texts(questions: Iterable[Mapping[str, Any]], extents: Sequence[Extent]) -> 
                 shown = reduce_question(question, extent) if extent else question
             except ValueError:
                 continue
-            yield {"id": text_id(question["_id"], extent), "text": context_text(shown["context"])}
+            yield {"id": format_text_id(question["_id"], extent), "text": join_context(shown["context"])}

@@ -112,7 +112,7 @@ class BoxScores:
         with a predicted box counted as bad only if its best overlap is below 1e-8 (Table 6).
         """
         totals = self._parts(averaging, upper=upper).sum(axis=0)
-        values = _values(averaging, totals)
+        values = _score_totals(averaging, totals)
         return {
             name: Score(float(row[0]), float(row[1]), float(row[2]), int(total[-1]))
             for name, row, total in zip(self.modules, values, totals, strict=True)
@@ -122,7 +122,7 @@ class BoxScores:
     def tallies(self, averaging: Averaging) -> dict[str, Tally]:
         """Sum F1 of module types over examples, for intervals and paired tests."""
         added = self._parts(averaging)
-        return {name: f1_tally(averaging, added[:, column]) for column, name in enumerate(self.modules)}
+        return {name: build_f1_tally(averaging, added[:, column]) for column, name in enumerate(self.modules)}
 
     def intervals(
         self, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
@@ -174,7 +174,7 @@ class BoxScores:
 
     def _parts(self, averaging: Averaging, *, upper: bool = False) -> Array:
         counted = self.upper if upper else self.system
-        return parts(averaging, counted.counts, counted.occurrences, self._mark_present())
+        return compute_score_parts(averaging, counted.counts, counted.occurrences, self._mark_present())
 
 
 def score_boxes(
@@ -216,7 +216,7 @@ def score_cells(cells: Cells, *, reference: bool = False, thresholds: Thresholds
     return BoxScores(cells, counted, reference, thresholds)
 
 
-def parts(averaging: Averaging, counts: Array, occurrences: Array, present: Truth) -> Array:
+def compute_score_parts(averaging: Averaging, counts: Array, occurrences: Array, present: Truth) -> Array:
     """Return each example's part in the scores: (examples, …, columns).
 
     The last column counts. counts: (examples, …, 5) and occurrences: (examples, …,
@@ -231,12 +231,12 @@ def parts(averaging: Averaging, counts: Array, occurrences: Array, present: Trut
     return np.concatenate([scores * present[..., None], present[..., None]], axis=-1)
 
 
-def f1_tally(averaging: Averaging, sums: Array) -> Tally:
+def build_f1_tally(averaging: Averaging, sums: Array) -> Tally:
     """Build the sums of F1 from examples × columns of `parts`."""
     return Tally(sums, partial(_f1, averaging), int(sums[:, -1].sum()), NEVER)
 
 
-def _values(averaging: Averaging, totals: Array) -> Array:
+def _score_totals(averaging: Averaging, totals: Array) -> Array:
     """Compute precision, recall and F1 from sums over examples.
 
     totals: (…, columns). The result is (…, 3), NaN where nothing was added.
@@ -247,4 +247,4 @@ def _values(averaging: Averaging, totals: Array) -> Array:
 
 
 def _f1(averaging: Averaging, totals: Array) -> Array:
-    return _values(averaging, totals)[..., 2]
+    return _score_totals(averaging, totals)[..., 2]

@@ -81,18 +81,18 @@ def score_by_argument(gold: Sequence[GoldExample], scores: BoxScores) -> list[Pa
     """
     words = {(one.id, node.index): node.argument.lower() for one in gold for node in one.modules}
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for row, (example, index, module) in enumerate(_nodes(scores)):
+    for row, (example, index, module) in enumerate(_list_nodes(scores)):
         groups[module, words.get((example, index), "")].append(row)
-    parts = [_part(scores, module, argument, rows) for (module, argument), rows in groups.items()]
+    parts = [_build_part(scores, module, argument, rows) for (module, argument), rows in groups.items()]
     return sorted(parts, key=lambda part: (-part.n, part.module, part.argument))
 
 
 def score_by_module(scores: BoxScores) -> list[Part]:
     """Score each module over all its words, with the mean area of its boxes."""
     groups: dict[str, list[int]] = defaultdict(list)
-    for row, (_, _, module) in enumerate(_nodes(scores)):
+    for row, (_, _, module) in enumerate(_list_nodes(scores)):
         groups[module].append(row)
-    return [_part(scores, module, "", rows) for module, rows in groups.items()]
+    return [_build_part(scores, module, "", rows) for module, rows in groups.items()]
 
 
 def score_by_size(scores: BoxScores) -> list[SizePart]:
@@ -100,11 +100,11 @@ def score_by_size(scores: BoxScores) -> list[SizePart]:
 
     Nodes without gold boxes are left out.
     """
-    areas = _mean_areas(scores)
+    areas = _average_areas(scores)
     bins = np.searchsorted(np.asarray(SIZES), areas, side="right")
     lows, highs = [0.0, *SIZES], [*SIZES, None]
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for row, (_, _, module) in enumerate(_nodes(scores)):
+    for row, (_, _, module) in enumerate(_list_nodes(scores)):
         if np.isfinite(areas[row]):
             groups[module, int(bins[row])].append(row)
     own, upper = prf(scores.system.by_node), prf(scores.upper.by_node)
@@ -121,7 +121,7 @@ def score_by_size(scores: BoxScores) -> list[SizePart]:
     ]
 
 
-def _nodes(scores: BoxScores) -> list[tuple[str, int, str]]:
+def _list_nodes(scores: BoxScores) -> list[tuple[str, int, str]]:
     """List the scored nodes as example, place in the program and module."""
     cells = scores.cells
     return [
@@ -132,23 +132,23 @@ def _nodes(scores: BoxScores) -> list[tuple[str, int, str]]:
     ]
 
 
-def _mean_areas(scores: BoxScores) -> Array:
+def _average_areas(scores: BoxScores) -> Array:
     """Return the mean area of each node's gold boxes, NaN without any."""
     cells = scores.cells
     node = cells.node[cells.box_cell]
-    total = np.bincount(node, _areas(cells.boxes), minlength=len(cells.node_index))
+    total = np.bincount(node, _compute_areas(cells.boxes), minlength=len(cells.node_index))
     count = np.bincount(node, minlength=len(cells.node_index))
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _areas(boxes: Array) -> Array:
+def _compute_areas(boxes: Array) -> Array:
     return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
 
 
-def _part(scores: BoxScores, module: str, argument: str, rows: list[int]) -> Part:
+def _build_part(scores: BoxScores, module: str, argument: str, rows: list[int]) -> Part:
     cells = scores.cells
     boxes = cells.boxes[np.isin(cells.node[cells.box_cell], rows)]
-    area = float(_areas(boxes).mean()) if len(boxes) else None
+    area = float(_compute_areas(boxes).mean()) if len(boxes) else None
     own, upper = (_average_rows(prf(counted.by_node[rows])) for counted in (scores.system, scores.upper))
     return Part(module, argument, len(rows), len(boxes), area, *own, upper[2])
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..stats.arrays import Array, chunks
+from ..stats.arrays import Array, split_into_chunks
 from ..stats.bootstrap_sums import Tally
 
 CELLS_PER_CHUNK = 4_000_000  # trials by examples held at once
@@ -79,8 +79,8 @@ def permutation_test(
     start = first.sums.sum(axis=0)
     least = abs(score - second_score) - ROUNDING * max(abs(score), abs(second_score))
     as_extreme = 0
-    for rows in chunks(trials, CELLS_PER_CHUNK // max(1, len(moved))):
-        sums = start + _swaps(rng, rows.stop - rows.start, len(moved)) @ shifts
+    for rows in split_into_chunks(trials, CELLS_PER_CHUNK // max(1, len(moved))):
+        sums = start + _draw_swaps(rng, rows.stop - rows.start, len(moved)) @ shifts
         differences = first.formula(sums) - second.formula(total - sums)
         as_extreme += int(np.count_nonzero(np.abs(differences) >= least))
     p = (as_extreme + 1) / (trials + 1)
@@ -100,7 +100,7 @@ def _permutation_iv(first: Tally, second: Tally, trials: int) -> None:
             raise ValueError(f"{name} has no score: {tally.reason}")
 
 
-def _swaps(rng: np.random.Generator, trials: int, examples: int) -> Array:
+def _draw_swaps(rng: np.random.Generator, trials: int, examples: int) -> Array:
     """Draw 1 where a trial swaps an example, else 0; one random bit each."""
     drawn = np.frombuffer(rng.bytes(trials * -(-examples // 8)), dtype=np.uint8).reshape(trials, -1)
     return np.unpackbits(drawn, axis=1, count=examples).astype(float)

@@ -113,7 +113,7 @@ def evaluate(
         spans = score_span_items(items)
         losses = spans.intervals(rng=rng, resamples=resamples)
         return Evaluation(
-            {"mean": _figures(spans.table(), losses)}, {}, _list_worst_spans(spans, items, most)
+            {"mean": _build_figures(spans.table(), losses)}, {}, _list_worst_spans(spans, items, most)
         )
     boxes = score_box_items(items)
     f1 = boxes.intervals(rng=rng, resamples=resamples)
@@ -121,8 +121,8 @@ def evaluate(
     upper: dict[str, dict[str, Figure]] = {}
     for way in AVERAGINGS:
         table = boxes.table(way)
-        figures[way] = _figures(table, {name: f1[way, name] for name in table})
-        upper[way] = _figures(boxes.table(way, upper=True), {})
+        figures[way] = _build_figures(table, {name: f1[way, name] for name in table})
+        upper[way] = _build_figures(boxes.table(way, upper=True), {})
     return Evaluation(figures, upper, _list_worst_boxes(boxes, most))
 
 
@@ -152,7 +152,7 @@ def compare_systems(
         UnknownModuleError: The gold has no such module.
         ValueError: A score is undefined.
     """
-    sides = [_tallies(kind, items, averaging) for items in (first, second)]
+    sides = [_tally_items(kind, items, averaging) for items in (first, second)]
     if any(module not in tallies for tallies in sides):
         raise UnknownModuleError(f"{module}: no gold of this; there is {', '.join(sides[0])}")
     rng = np.random.default_rng(seed)
@@ -165,7 +165,7 @@ def score_box_items(items: Sequence[ItemOutputs]) -> BoxScores:
         GoldExample(
             item.id,
             tuple(
-                GoldModule(index, module, tuple(map(_boxes, images)))
+                GoldModule(index, module, tuple(map(_convert_boxes, images)))
                 for index, (module, images) in item.gold.items()
             ),
         )
@@ -174,7 +174,7 @@ def score_box_items(items: Sequence[ItemOutputs]) -> BoxScores:
     outputs = [
         OutputExample(
             item.id,
-            tuple(map(_boxes, item.proposals)),
+            tuple(map(_convert_boxes, item.proposals)),
             tuple(
                 OutputModule(index, module, np.array(probabilities, dtype=float))
                 for index, (module, probabilities) in item.outputs.items()
@@ -201,15 +201,15 @@ def score_span_items(items: Sequence[ItemOutputs]) -> SpanScores:
     return score_spans(gold, outputs)
 
 
-def _boxes(listed: Sequence[Numbers]) -> Any:
+def _convert_boxes(listed: Sequence[Numbers]) -> Any:
     return np.array(listed, dtype=float).reshape(-1, 4)
 
 
-def _tallies(kind: Kind, items: Sequence[ItemOutputs], averaging: Averaging) -> Mapping[str, Tally]:
+def _tally_items(kind: Kind, items: Sequence[ItemOutputs], averaging: Averaging) -> Mapping[str, Tally]:
     return score_span_items(items).tallies if kind == "spans" else score_box_items(items).tallies(averaging)
 
 
-def _figures(table: Mapping[str, Any], quantities: Mapping[str, Quantity]) -> dict[str, Figure]:
+def _build_figures(table: Mapping[str, Any], quantities: Mapping[str, Quantity]) -> dict[str, Figure]:
     bounds = {name: quantity.bounds for name, quantity in quantities.items()}
     return {name: Figure(**asdict(score), interval=bounds.get(name)) for name, score in table.items()}
 

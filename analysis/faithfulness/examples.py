@@ -99,11 +99,11 @@ def is_scored(module: str) -> bool:
     return module != "count" and not module.startswith("in-")
 
 
-def canonical(module: str) -> str:
+def normalise_module_name(module: str) -> str:
     """Return a module's name with hyphens and without its argument.
 
     Examples:
-        >>> canonical("with_relation[holding]")
+        >>> normalise_module_name("with_relation[holding]")
         'with-relation'
     """
     return module.partition("[")[0].strip().replace("_", "-").replace(" ", "-")
@@ -120,15 +120,15 @@ def arrange(
     Raises MatchError if an output is missing or of another module, number of images or length.
     """
     kept = [one for one in gold if not partial or one.id in outputs]
-    shown = [_output_of(one, outputs) for one in kept]
+    shown = [_find_output(one, outputs) for one in kept]
     example, nodes, probabilities = _list_scored_nodes(kept, shown)
     modules = (OVERALL, *dict.fromkeys(node.module for node in nodes))
     code = {name: number for number, name in enumerate(modules)}
     boxes = [drawn for node in nodes for drawn in node.boxes or ()]
     proposals = [image for one in shown for image in one.proposals]
-    sizes = _numbers(map(len, proposals))
-    images = _numbers(len(one.proposals) for one in shown)
-    node_example = _numbers(example)
+    sizes = _collect_numbers(map(len, proposals))
+    images = _collect_numbers(len(one.proposals) for one in shown)
+    node_example = _collect_numbers(example)
     node, image = list_range_members((np.cumsum(images) - images)[node_example], images[node_example])
     size = sizes[image]
     return Cells(
@@ -136,10 +136,10 @@ def arrange(
         modules=modules,
         node=node,
         node_example=node_example,
-        node_module=_numbers(code[node.module] for node in nodes),
-        node_index=_numbers(node.index for node in nodes),
+        node_module=_collect_numbers(code[node.module] for node in nodes),
+        node_index=_collect_numbers(node.index for node in nodes),
         boxes=_stack(boxes),
-        box_cell=np.repeat(np.arange(len(node)), _numbers(map(len, boxes))),
+        box_cell=np.repeat(np.arange(len(node)), _collect_numbers(map(len, boxes))),
         proposals=_stack(proposals),
         probabilities=np.concatenate([*probabilities, np.zeros(0)]),
         first_proposal=(np.cumsum(sizes) - sizes)[image],
@@ -148,7 +148,7 @@ def arrange(
     )
 
 
-def _output_of(example: GoldExample, outputs: Mapping[str, OutputExample]) -> OutputExample:
+def _find_output(example: GoldExample, outputs: Mapping[str, OutputExample]) -> OutputExample:
     if example.id not in outputs:
         raise MatchError("there is no output", example.id)
     return outputs[example.id]
@@ -170,7 +170,7 @@ def _list_scored_nodes(
             if node.boxes is None or not is_scored(node.module):
                 continue
             own = by_node.get(node.index)
-            problem = _misfit(node, own, len(output.proposals), size)
+            problem = _explain_misfit(node, own, len(output.proposals), size)
             if own is None or problem:
                 raise MatchError(problem, example.id, f"module {node.index} ({node.module})")
             indices.append(index)
@@ -179,7 +179,7 @@ def _list_scored_nodes(
     return indices, nodes, probabilities
 
 
-def _misfit(node: GoldModule, output: OutputModule | None, images: int, proposals: int) -> str:
+def _explain_misfit(node: GoldModule, output: OutputModule | None, images: int, proposals: int) -> str:
     """Explain why an output cannot be scored against gold; "" if it can."""
     if output is None:
         return "there is no output for this node"
@@ -192,7 +192,7 @@ def _misfit(node: GoldModule, output: OutputModule | None, images: int, proposal
     return ""
 
 
-def _numbers(values: Iterable[int]) -> Index:
+def _collect_numbers(values: Iterable[int]) -> Index:
     return np.fromiter(values, dtype=np.int64)
 
 

@@ -25,7 +25,7 @@ from ..io.errors import InputError
 from ..io.spreadsheet import unescape_formula
 from ..programs import Program, ProgramError, parse_lines
 from ..stats.arrays import Array
-from .examples import GoldExample, GoldModule, canonical
+from .examples import GoldExample, GoldModule, normalise_module_name
 from .reference import NEW_BOXES, ONLY_IMAGE, SAME_BOXES, SUBSETS
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
@@ -75,21 +75,21 @@ def read_faithful_nmn(boxes: Path, programs: Path, *, as_released: bool = False)
         InputError: Names file, line and field.
     """
     notes: Counter[str] = Counter()
-    rows = _rows(boxes, notes, as_released)
-    fitting = _programs(programs, {_key(example) for example in rows.values()})
+    rows = _read_examples(boxes, notes, as_released)
+    fitting = _find_programs(programs, {_build_key(example) for example in rows.values()})
     usable = []
     for name, example in rows.items():
-        chosen = _find_choosing_nodes(example, fitting.get(_key(example), ()))
+        chosen = _find_choosing_nodes(example, fitting.get(_build_key(example), ()))
         if isinstance(chosen, str):
             notes[f"examples left out: {chosen}"] += 1
         else:
-            usable.append(GoldExample(name, _nodes(example, chosen)))
+            usable.append(GoldExample(name, _build_nodes(example, chosen)))
     return Reading(tuple(usable), {note: count for note, count in notes.items() if count})
 
 
-def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Example]:
+def _read_examples(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Example]:
     examples: dict[str, _Example] = defaultdict(_Example)
-    for line, row in _records(path, ",", CSV_COLUMNS):
+    for line, row in _read_records(path, ",", CSV_COLUMNS):
         match = _PLACE.fullmatch(row["module_identifier"])
         if match is None:
             if not row["module_identifier"]:
@@ -101,19 +101,19 @@ def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Exam
         example.flagged |= row["Incorrect program"] == "1"
         node, image = int(match[1]), int(match[2])
         name, _, words = row["module"].partition("[")
-        example.modules[node] = canonical(name), words.rstrip("]").lower()
+        example.modules[node] = normalise_module_name(name), words.rstrip("]").lower()
         if example.modules[node][0] == "count":
             continue
         if (node, image) in example.boxes:
             notes["repeated cells: the last counts"] += 1
         try:
-            example.boxes[node, image] = _cell(row["annotation"], notes, as_released)
+            example.boxes[node, image] = _parse_cell(row["annotation"], notes, as_released)
         except ValueError as error:
             raise InputError(path, str(error), where=f"line {line}", field="annotation") from None
     return dict(examples)
 
 
-def _cell(text: str, notes: Counter[str], as_released: bool) -> Array:
+def _parse_cell(text: str, notes: Counter[str], as_released: bool) -> Array:
     """Parse the boxes of a cell, n × 4. Raises ValueError."""
     try:
         listed = json.loads(text) if text else []
@@ -144,14 +144,14 @@ def _repair_boxes(boxes: Array, notes: Counter[str]) -> Array:
     return kept[np.sort(first)]
 
 
-def _key(example: _Example) -> Key:
+def _build_key(example: _Example) -> Key:
     return frozenset((line, module, words) for line, (module, words) in example.modules.items())
 
 
-def _programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
+def _find_programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
     """Find the program texts that fit each of the keys."""
     fitting: dict[Key, list[str]] = defaultdict(list)
-    for _, row in _records(path, "\t", TSV_COLUMNS):
+    for _, row in _read_records(path, "\t", TSV_COLUMNS):
         key = frozenset(_find_annotated_lines(row["annotation"], row["tokens"]))
         if key in wanted:
             fitting[key].append(row["annotation"])
@@ -160,15 +160,19 @@ def _programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
 
 def _find_annotated_lines(program: str, tokens: str) -> Iterator[tuple[int, str, str]]:
     """Yield line, module and words of the annotated lines."""
-    words = _tokens(tokens)
+    words = _parse_tokens(tokens)
     for line, text in enumerate(program.split("\n")):
         name, _, argument = text.lstrip(".").partition("[")
-        if canonical(name) in ANNOTATED:
+        if normalise_module_name(name) in ANNOTATED:
             positions = (part.strip() for part in argument.rstrip("]").split(","))
-            yield line, canonical(name), ",".join(words.get(one, "?") for one in positions if one).lower()
+            yield (
+                line,
+                normalise_module_name(name),
+                ",".join(words.get(one, "?") for one in positions if one).lower(),
+            )
 
 
-def _tokens(text: str) -> dict[str, str]:
+def _parse_tokens(text: str) -> dict[str, str]:
     """Return words by position, from a printed dictionary.
 
     In some rows its words have no quotes.
@@ -192,13 +196,13 @@ def _find_choosing_nodes(example: _Example, texts: Sequence[str]) -> dict[int, s
         programs = [parse_lines(text, kind="boxes", root="truth") for text in dict.fromkeys(texts)]
     except ProgramError:
         return "a program that fits does not type-check"
-    choices = [_image_nodes(program) for program in programs]
+    choices = [_find_image_nodes(program) for program in programs]
     if any(choice != choices[0] for choice in choices):
         return "programs that fit differ in the images they choose"
     return choices[0]
 
 
-def _image_nodes(program: Program) -> dict[int, str]:
+def _find_image_nodes(program: Program) -> dict[int, str]:
     """Return nodes that choose an image for a parent in the released reader.
 
     That reader takes the parent's gold from them.
@@ -213,7 +217,7 @@ def _image_nodes(program: Program) -> dict[int, str]:
     }
 
 
-def _nodes(example: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...]:
+def _build_nodes(example: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...]:
     """Return the gold of one example, in program order."""
     nothing = np.zeros((0, 4))
     nodes = [GoldModule(line, name, None) for line, name in choosing.items()]
@@ -225,7 +229,7 @@ def _nodes(example: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...
     return tuple(sorted(nodes, key=lambda node: node.index))
 
 
-def _records(path: Path, delimiter: str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_records(path: Path, delimiter: str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield line (of the record's end) and fields of every record."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

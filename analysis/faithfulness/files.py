@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..io.errors import InputError, Malformed
 from ..io.whole_files import parse_model, read_json, read_lines
 from ..stats.arrays import Array
-from .examples import GoldExample, GoldModule, OutputExample, OutputModule, canonical, is_scored
+from .examples import GoldExample, GoldModule, OutputExample, OutputModule, is_scored, normalise_module_name
 from .overlap import Index
 from .spans import GoldSpans, SpanOutput
 
@@ -123,7 +123,7 @@ def read_box_gold(path: Path) -> list[GoldExample]:
     Raises:
         InputError: Names file, line and field.
     """
-    return _read(path, _Example[_GoldNode], _box_gold)
+    return _read(path, _Example[_GoldNode], _parse_box_gold)
 
 
 def read_box_outputs(path: Path) -> dict[str, OutputExample]:
@@ -132,7 +132,7 @@ def read_box_outputs(path: Path) -> dict[str, OutputExample]:
     Raises:
         InputError: Names file, line and field.
     """
-    return {one.id: one for one in _read(path, _Output, _box_output)}
+    return {one.id: one for one in _read(path, _Output, _parse_box_output)}
 
 
 def read_span_gold(path: Path) -> list[GoldSpans]:
@@ -145,7 +145,7 @@ def read_span_gold(path: Path) -> list[GoldSpans]:
     """
     if path.suffix == ".json":
         return _read_released_drop(path)
-    return _read(path, _Example[_GoldList], _span_gold)
+    return _read(path, _Example[_GoldList], _parse_span_gold)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def load_span_outputs(path: Path) -> SpanOutputs:
         InputError: Names file, line and field.
     """
     if not _is_nmn_drop(path):
-        return SpanOutputs({one.id: one for one in _read(path, _Example[_Attention], _span_output)})
+        return SpanOutputs({one.id: one for one in _read(path, _Example[_Attention], _parse_span_output)})
     fits = {one.id: one for one in _read(path, _NmnDrop, _parse_released_output)}
     others = tuple(id for id, one in fits.items() if not one.modules)
     return SpanOutputs({id: one for id, one in fits.items() if one.modules}, others)
@@ -193,7 +193,7 @@ def _is_nmn_drop(path: Path) -> bool:
         return False  # reading it as another file says why
 
 
-def line_of(path: Path, id: str) -> int | None:
+def find_line(path: Path, id: str) -> int | None:
     """Find the line of an example in JSON lines; None without it."""
 
     def read_id_and_line(number: int, line: bytes) -> tuple[str, int]:
@@ -222,9 +222,9 @@ def _read(path: Path, wire: type[Wire], make: Callable[[Wire], Made]) -> list[Ma
     return read_lines(path, read, what="example")
 
 
-def _box_gold(wire: _Example[_GoldNode]) -> GoldExample:
+def _parse_box_gold(wire: _Example[_GoldNode]) -> GoldExample:
     _check_indices([node.index for node in wire.modules])
-    scored = (node for node in wire.modules if is_scored(canonical(node.module)))
+    scored = (node for node in wire.modules if is_scored(normalise_module_name(node.module)))
     images = {len(node.boxes) for node in scored if node.boxes is not None}
     if len(images) > 1:
         raise Malformed("nodes differ in their number of images", "modules")
@@ -233,15 +233,15 @@ def _box_gold(wire: _Example[_GoldNode]) -> GoldExample:
         boxes = None
         if node.boxes is not None:
             boxes = tuple(
-                _boxes(image, f"modules.{position}.boxes.{k}") for k, image in enumerate(node.boxes)
+                _parse_boxes(image, f"modules.{position}.boxes.{k}") for k, image in enumerate(node.boxes)
             )
-        nodes.append(GoldModule(node.index, canonical(node.module), boxes, node.argument))
+        nodes.append(GoldModule(node.index, normalise_module_name(node.module), boxes, node.argument))
     return GoldExample(wire.id, tuple(nodes))
 
 
-def _box_output(wire: _Output) -> OutputExample:
+def _parse_box_output(wire: _Output) -> OutputExample:
     _check_indices([node.index for node in wire.modules])
-    proposals = tuple(_boxes(image, f"proposals.{k}") for k, image in enumerate(wire.proposals))
+    proposals = tuple(_parse_boxes(image, f"proposals.{k}") for k, image in enumerate(wire.proposals))
     total = sum(map(len, proposals))
     nodes = []
     for position, node in enumerate(wire.modules):
@@ -250,15 +250,17 @@ def _box_output(wire: _Output) -> OutputExample:
         if len(node.probabilities) != total:
             problem = f"there are {len(node.probabilities)} probabilities for {total} proposals"
             raise Malformed(problem, f"modules.{position}.probabilities")
-        nodes.append(OutputModule(node.index, canonical(node.module), np.array(node.probabilities)))
+        nodes.append(
+            OutputModule(node.index, normalise_module_name(node.module), np.array(node.probabilities))
+        )
     return OutputExample(wire.id, proposals, tuple(nodes))
 
 
-def _span_gold(wire: _Example[_GoldList]) -> GoldSpans:
-    return GoldSpans(wire.id, tuple((node.module, _spans(node.spans)) for node in wire.modules))
+def _parse_span_gold(wire: _Example[_GoldList]) -> GoldSpans:
+    return GoldSpans(wire.id, tuple((node.module, _parse_spans(node.spans)) for node in wire.modules))
 
 
-def _span_output(wire: _Example[_Attention]) -> SpanOutput:
+def _parse_span_output(wire: _Example[_Attention]) -> SpanOutput:
     modules = []
     for position, node in enumerate(wire.modules):
         field = f"modules.{position}.attention"
@@ -283,7 +285,7 @@ def _check_indices(indices: list[int]) -> None:
             raise Malformed(f"node {index} is there twice", f"modules.{position}.index")
 
 
-def _boxes(boxes: Boxes, field: str) -> Array:
+def _parse_boxes(boxes: Boxes, field: str) -> Array:
     array = np.array(boxes, dtype=float).reshape(-1, 4)
     turned = (array[:, 2] < array[:, 0]) | (array[:, 3] < array[:, 1])
     if turned.any():
@@ -292,7 +294,7 @@ def _boxes(boxes: Boxes, field: str) -> Array:
     return array
 
 
-def _spans(spans: list[tuple[int, int]]) -> Index:
+def _parse_spans(spans: list[tuple[int, int]]) -> Index:
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
@@ -303,7 +305,7 @@ def _read_released_drop(path: Path) -> list[GoldSpans]:
     try:
         for passage in passages.values():
             for question in passage["qa_pairs"]:
-                lists = ((name, _spans(spans)) for name, spans in question["module_output_annotations"])
+                lists = ((name, _parse_spans(spans)) for name, spans in question["module_output_annotations"])
                 questions.append(GoldSpans(question["query_id"], tuple(lists)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"is not of the form of the released DROP module outputs ({type(error).__name__}: {error})"

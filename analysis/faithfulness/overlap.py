@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..stats.arrays import Array, chunks
+from ..stats.arrays import Array, split_into_chunks
 
 Index = NDArray[np.int64]
 PAIRS_PER_CHUNK = 12_288  # pairs looked at at once: their arrays stay in the processor's cache
@@ -39,25 +39,25 @@ def find_overlaps(
     compared with the boxes starts[i], …, starts[i] + counts[i] − 1 of the second.
     least: pairs that overlap less may be left out.
     """
-    ours, theirs = _columns(first), _columns(second)
+    ours, theirs = _build_columns(first), _build_columns(second)
     for count in map(int, np.unique(counts[counts > 0])):
         rows = np.flatnonzero(counts == count)
         windows = sliding_window_view(theirs, count, axis=1)
-        for chunk in chunks(len(rows), PAIRS_PER_CHUNK // count):
+        for chunk in split_into_chunks(len(rows), PAIRS_PER_CHUNK // count):
             i = rows[chunk]
-            shared, both = _areas(ours[:, i, None], windows[:, starts[i]])
+            shared, both = _compute_areas(ours[:, i, None], windows[:, starts[i]])
             kept = np.flatnonzero((1 + least) * shared > (least * (1 - ROUNDING)) * both)
             row, shared, both = i[kept // count], shared.ravel()[kept], both.ravel()[kept]
             yield row, starts[row] + kept % count, shared / (both - shared)
 
 
-def _columns(boxes: Array) -> Array:
+def _build_columns(boxes: Array) -> Array:
     """Return left, top, right, bottom and area: 5 × n."""
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return np.stack([*boxes.T, width * height])
 
 
-def _areas(ours: Array, theirs: Array) -> tuple[Array, Array]:
+def _compute_areas(ours: Array, theirs: Array) -> tuple[Array, Array]:
     """Return the area that boxes share, and the sum of their areas.
 
     5 × rows × 1 with 5 × rows × count give rows × count. The shared area is not

@@ -25,8 +25,8 @@ from functools import cached_property
 import numpy as np
 
 from ..stats.arrays import Array
-from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
-from .examples import MatchError, canonical
+from ..stats.bootstrap_sums import Quantity, Tally, compute_mean, quantities
+from .examples import MatchError, normalise_module_name
 from .overlap import Index, list_range_members
 
 LEAST = 1e-20  # attention on a span below it counts as this much
@@ -72,7 +72,7 @@ class SpanOutput:
 
     def cut_to(self, gold: GoldSpans) -> "SpanOutput":
         """Leave out the modules after those of the gold, if it goes on."""
-        paired = sum(module_of(name)[1] for name, _ in gold.modules)
+        paired = sum(resolve_module(name)[1] for name, _ in gold.modules)
         return replace(self, modules=self.modules[:paired]) if self.goes_on else self
 
 
@@ -119,15 +119,15 @@ class SpanScores:
         per_question = np.stack([every[:, 0], np.ones(len(self.examples))], axis=1)
         arguments = self._sums(GROUPS["find-arg"])
         tallies = {
-            OVERALL: _tally(per_question),
-            MICRO: _tally(every),
-            MICRO_REFERENCE: _tally(every + arguments),
+            OVERALL: _build_tally(per_question),
+            MICRO: _build_tally(every),
+            MICRO_REFERENCE: _build_tally(every + arguments),
         }
         for name in dict.fromkeys(self.module):
-            tallies[name] = _tally(self._sums([name]))
+            tallies[name] = _build_tally(self._sums([name]))
         for name, members in GROUPS.items():
             if set(members) & set(self.module):
-                tallies[name] = _tally(self._sums(members))
+                tallies[name] = _build_tally(self._sums(members))
         return tallies
 
     def table(self) -> dict[str, SpanScore]:
@@ -192,7 +192,7 @@ def score_spans(
         for index, attention in enumerate(_merge_attentions(example, outputs[example.id].cut_to(example))):
             question.append(number)
             indices.append(index)
-            modules.append(module_of(example.modules[index][0])[0])
+            modules.append(resolve_module(example.modules[index][0])[0])
             attentions.append(attention)
             spans.append(_check_spans(example, index, len(attention)))
     return SpanScores(
@@ -200,24 +200,24 @@ def score_spans(
         question=np.array(question, dtype=np.int64),
         module=tuple(modules),
         place=np.array(indices, dtype=np.int64),
-        loss=_losses(attentions, spans),
+        loss=_compute_losses(attentions, spans),
     )
 
 
-def module_of(name: str) -> tuple[str, int]:
+def resolve_module(name: str) -> tuple[str, int]:
     """Return a file name's module, and the number of outputs it stands for.
 
     Examples:
-        >>> module_of("ground-two-dates"), module_of("find_num")
+        >>> resolve_module("ground-two-dates"), resolve_module("find_num")
         (('find-date', 2), ('find-num', 1))
     """
-    plain = canonical(name)
+    plain = normalise_module_name(name)
     return NAMES.get(plain, (plain, 1))
 
 
 def _merge_attentions(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     """Merge the attentions that belong to one gold list by maximum."""
-    counts = [module_of(name)[1] for name, _ in gold.modules]
+    counts = [resolve_module(name)[1] for name, _ in gold.modules]
     if len(output.modules) == len(gold.modules):
         counts = [1] * len(gold.modules)
     elif len(output.modules) != sum(counts):
@@ -227,7 +227,7 @@ def _merge_attentions(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     for (name, _), count in zip(gold.modules, counts, strict=True):
         parts = output.modules[start : start + count]
         for index, (output_name, _) in enumerate(parts, start):
-            if module_of(output_name.rstrip("0123456789"))[0] != module_of(name)[0]:
+            if resolve_module(output_name.rstrip("0123456789"))[0] != resolve_module(name)[0]:
                 problem = f"the output is of {output_name!r}, gold of {name!r}"
                 raise MatchError(problem, gold.id, f"module {index}")
         rows = [row for _, attention in parts for row in np.atleast_2d(attention)]
@@ -249,7 +249,7 @@ def _check_spans(gold: GoldSpans, index: int, tokens: int) -> Index:
     return spans
 
 
-def _losses(attentions: Sequence[Array], spans: Sequence[Index]) -> Array:
+def _compute_losses(attentions: Sequence[Array], spans: Sequence[Index]) -> Array:
     """Compute the losses of nodes: −Σ over spans of the log attention."""
     lengths = np.array([len(attention) for attention in attentions], dtype=np.int64)
     counts = [len(own) for own in spans]
@@ -264,5 +264,5 @@ def _losses(attentions: Sequence[Array], spans: Sequence[Index]) -> Array:
     return np.bincount(node, losses, minlength=len(spans)).astype(float)
 
 
-def _tally(sums: Array) -> Tally:
-    return Tally(sums, mean_of, int(sums[:, 1].sum()), "no question has this module")
+def _build_tally(sums: Array) -> Tally:
+    return Tally(sums, compute_mean, int(sums[:, 1].sum()), "no question has this module")

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import AnalysisError, InputError, find_first_problem
 from ..io.whole_files import read_json
-from ..stats.bootstrap_sums import Tally, mean_of
-from .boxes import Averaging, BoxScores, f1_tally, parts
+from ..stats.bootstrap_sums import Tally, compute_mean
+from .boxes import Averaging, BoxScores, build_f1_tally, compute_score_parts
 from .matching import PAPER
 from .spans import SpanScores
 
@@ -57,11 +57,11 @@ class Stored(BaseModel):
             raise AnalysisError(f"no example has the module {module!r}; there are {', '.join(names)}")
         if self.kind == "spans":
             sums = np.array([one if isinstance(one, tuple) else (0.0, 0.0) for one in own], dtype=float)
-            return Tally(sums, mean_of, int(sums[:, 1].sum()), f"no question has {module}")
+            return Tally(sums, compute_mean, int(sums[:, 1].sum()), f"no question has {module}")
         counts = np.array([one.counts if isinstance(one, BoxParts) else [0.0] * 5 for one in own])
         occurrences = np.array([one.occurrences if isinstance(one, BoxParts) else [0.0] * 4 for one in own])
         present = np.array([one is not None for one in own])
-        return f1_tally(averaging, parts(averaging, counts, occurrences, present))
+        return build_f1_tally(averaging, compute_score_parts(averaging, counts, occurrences, present))
 
 
 def load_scores(path: Path) -> Stored:
@@ -84,7 +84,7 @@ def load_scores(path: Path) -> Stored:
     return scores
 
 
-def box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
+def export_box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
     """Return the "examples" of a system's boxes."""
     f1 = scores.example_scores()[..., 2]
     return {
@@ -101,7 +101,7 @@ def box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
     }
 
 
-def span_examples(scores: SpanScores) -> dict[str, dict[str, list[float]]]:
+def export_span_examples(scores: SpanScores) -> dict[str, dict[str, list[float]]]:
     """Return the "examples" of a system's spans."""
     return {
         id: {

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from ..faithfulness.overlap import Index, list_range_members
 from ..stats.arrays import Array, ratio
-from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
+from ..stats.bootstrap_sums import Quantity, Tally, compute_mean, quantities
 from .chance import alpha, cohen, fleiss
 from .items import Item, Kind, Layers, flatten
-from .matching import Overlaps, mark_best_matching, overlaps_of
-from .tokens import count_covered_tokens, disagreement, merge_spans
+from .matching import Overlaps, find_layer_overlaps, mark_best_matching
+from .tokens import count_covered_tokens, merge_spans, sum_disagreement
 
 SAME = 0.5  # two objects are the same above this overlap
 EXACT = 1 - 1e-9  # above it, they have the same borders
@@ -130,16 +130,16 @@ def agreement(
         ValueError: Objects are malformed; names item, annotator and node.
     """
     layers = flatten(items, kind)
-    pairs = _pairs(items, layers, kind)
+    pairs = _compare_pairs(items, layers, kind)
     tallies = {
         (scope.group, name): tally
-        for scope in _scopes(items, layers, pairs)
-        for name, tally in _tallies(items, layers, pairs, scope, kind)
+        for scope in _list_scopes(items, layers, pairs)
+        for name, tally in _tally_measures(items, layers, pairs, scope, kind)
     }
     groups: dict[Group, Metrics] = {}
     for (group, name), quantity in quantities(tallies, rng=rng, resamples=resamples, level=level).items():
         groups.setdefault(group, {})[name] = quantity
-    return Agreement(groups, _partings(items, layers, pairs))
+    return Agreement(groups, _find_partings(items, layers, pairs))
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ class _Pairs:
     below: Truth
 
 
-def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
-    overlaps = overlaps_of(layers)
+def _compare_pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
+    overlaps = find_layer_overlaps(layers)
     size, size_ = layers.count[layers.first], layers.count[layers.second]
     same = mark_best_matching(overlaps, SAME)
     hits = _sum_per_pair(layers, overlaps, same)
@@ -174,8 +174,8 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     drawn = (size + size_).astype(float)
     truth = layers.number > 0
     tables = {
-        "presence": _table(size > 0, size_ > 0),
-        "truth": _table(truth[layers.first], truth[layers.second]),
+        "presence": _cross_tabulate(size > 0, size_ > 0),
+        "truth": _cross_tabulate(truth[layers.first], truth[layers.second]),
     }
     sums: dict[str, tuple[Array, Array]] = {"agreed": (agreed.astype(float), np.ones(len(agreed)))}
     if kind == "boxes":
@@ -199,7 +199,7 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     return _Pairs(layers.unit_item[unit], unit, sums, tables, who, people, agreed, below)
 
 
-def _table(first: Truth, second: Truth) -> Array:
+def _cross_tabulate(first: Truth, second: Truth) -> Array:
     """Return for each pair: both yes, only the first, only the second, none."""
     cells = [first & second, first & ~second, ~first & second, ~first & ~second]
     return np.stack(cells, axis=1).astype(float)
@@ -275,7 +275,7 @@ class _Scope:
     metrics: tuple[Literal["interval", "ordinal", "ratio"], ...] = ()
 
 
-def _scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterator[_Scope]:
+def _list_scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterator[_Scope]:
     """Yield every group that is measured."""
     node_keys = zip(layers.unit_item.tolist(), layers.unit_node.tolist(), strict=True)
     nodes = [items[item].nodes[order] for item, order in node_keys]
@@ -308,10 +308,10 @@ def _scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterator[_S
     yield _Scope(Group("given agreed children", "all"), below, nothing)
     for name in dict.fromkeys(module[at[below]]):
         yield _Scope(Group("given agreed children", name), below & (module == name)[at], nothing)
-    yield from _pairs_of_people(pairs, drawn, asked)
+    yield from _list_people_scopes(pairs, drawn, asked)
 
 
-def _pairs_of_people(pairs: _Pairs, drawn: Truth, asked: tuple[str, ...]) -> Iterator[_Scope]:
+def _list_people_scopes(pairs: _Pairs, drawn: Truth, asked: tuple[str, ...]) -> Iterator[_Scope]:
     """Yield the drawn nodes of the two people who share most, and so on."""
     shared = np.bincount(pairs.who[drawn[pairs.unit]], minlength=len(pairs.people))
     for who in np.argsort(-shared, kind="stable")[:MOST_PAIRS]:
@@ -321,7 +321,7 @@ def _pairs_of_people(pairs: _Pairs, drawn: Truth, asked: tuple[str, ...]) -> Ite
             yield _Scope(Group("pair of people", name), own, np.zeros(len(drawn), dtype=bool), asked)
 
 
-def _tallies(
+def _tally_measures(
     items: Sequence[Item], layers: Layers, pairs: _Pairs, scope: _Scope, kind: Kind
 ) -> Iterator[tuple[str, Tally]]:
     """Yield every measure of a group, as sums over items."""
@@ -335,12 +335,12 @@ def _tallies(
             [np.bincount(item, part[chosen], minlength=len(items)) for part in parts], axis=1
         ).astype(float)
         reason = {"agreed": NO_PAIR, "mean_iou": NO_MATCH}.get(name, NOBODY)
-        yield name, Tally(sums, mean_of, n, reason if n else NO_PAIR)
+        yield name, Tally(sums, compute_mean, n, reason if n else NO_PAIR)
     for name in scope.chance:
         reason = NO_VARIATION if n else NO_PAIR
         yield f"{name}_cohen", cohen(pairs.tables[name][chosen], item, pairs.who[chosen], len(items), reason)
         if units.any():
-            counted = _token_counts if name == "token" else _layer_counts
+            counted = _count_tokens if name == "token" else _count_layers
             yield from _tally_beyond_chance(name, *counted(items, layers, units), layers, len(items))
     for metric in scope.metrics:
         if metric == "interval":
@@ -379,7 +379,7 @@ def _tally_beyond_chance(
     )
 
 
-def _layer_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[Array, Array, Array, Index]:
+def _count_layers(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[Array, Array, Array, Index]:
     """Count, for nodes with objects (or true ones) or without: see above."""
     raters = np.bincount(layers.layer_unit, minlength=len(units))
     paired = units & (raters >= 2)
@@ -410,7 +410,7 @@ def _interval_alpha(sums: Array) -> Array:
     return 1 - (n - 1) * ratio(within, np.where(among > 1e-9 * n * squares, among, 0.0))
 
 
-def _token_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[Array, Array, Array, Index]:
+def _count_tokens(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[Array, Array, Array, Index]:
     """Count, for the tokens of nodes that are marked or not: see above."""
     raters = np.bincount(layers.layer_unit, minlength=len(units))
     paired = units & (raters >= 2)
@@ -419,7 +419,7 @@ def _token_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[
     starts, ends = layers.boxes[:, 0].astype(np.int64), layers.boxes[:, 2].astype(np.int64)
     layer, start, end = merge_spans(owner[kept], starts[kept], ends[kept])
     unit = layers.layer_unit[layer]
-    apart = disagreement(unit, start, end, np.maximum(raters, 2))
+    apart = sum_disagreement(unit, start, end, np.maximum(raters, 2))
     marked = np.bincount(unit, end - start, minlength=len(units)).astype(float)
     tokens = np.array([item.tokens for item in items], dtype=float)[layers.unit_item]
     return apart, marked, raters * tokens * paired, raters.astype(np.int64)
@@ -430,7 +430,7 @@ def _binary_alpha(sums: Array) -> Array:
     return 1 - (marked + unmarked - 1) * ratio(apart, marked * unmarked)
 
 
-def _partings(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> tuple[Parting, ...]:
+def _find_partings(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> tuple[Parting, ...]:
     """Find the first node, in order of work, at which each two people differ."""
     first_nodes: dict[tuple[int, str, str], int | None] = {}
     orders = layers.unit_node[pairs.unit].tolist()

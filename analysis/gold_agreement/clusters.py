@@ -10,7 +10,7 @@ import numpy as np
 from ..faithfulness.overlap import find_overlaps
 from ..stats.arrays import Array
 from .items import Box, Span, reach_of
-from .outlines import Outline, likeness
+from .outlines import Outline, compute_likeness
 
 Object = TypeVar("Object", Box, Span)
 
@@ -46,7 +46,7 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
     people, indices, rows = _list_objects(objects)
     boxes = np.array([row[1] for row in rows], dtype=float).reshape(-1, 4)
     images = np.array([row[0] for row in rows])
-    table = _table(np.array([reach_of(row) for row in rows]).reshape(-1, 4), images)
+    table = _compute_overlaps(np.array([reach_of(row) for row in rows]).reshape(-1, 4), images)
     outlines = {index: row[2] for index, row in enumerate(rows) if len(row) == 3}
     if outlines:
         table = _refine_overlaps(table, outlines)
@@ -77,7 +77,7 @@ def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) 
     """
     people, indices, rows = _list_objects(objects)
     boxes = np.array([(start, 0, end, 1) for start, end in rows], dtype=float).reshape(-1, 4)
-    table = _table(boxes, np.zeros(len(rows)))
+    table = _compute_overlaps(boxes, np.zeros(len(rows)))
     clusters = []
     for group in _join_groups(people, table, above):
         spans = [tuple(rows[member]) for member in group]
@@ -99,7 +99,7 @@ def _list_objects(objects: Mapping[str, Sequence[Object]]) -> tuple[list[str], l
     return [who for who, _, _ in listed], [index for _, index, _ in listed], [one for _, _, one in listed]
 
 
-def _table(boxes: Array, images: Array) -> Array:
+def _compute_overlaps(boxes: Array, images: Array) -> Array:
     """Compute the overlap of every two boxes; 0 between images."""
     count = len(boxes)
     table = np.zeros((count, count))
@@ -114,7 +114,7 @@ def _refine_overlaps(table: Array, outlines: Mapping[int, Outline]) -> Array:
     exact = table.copy()
     for first, second in np.argwhere(np.triu(table, 1) > 0).tolist():
         if first in outlines and second in outlines:
-            exact[first, second] = exact[second, first] = likeness(outlines[first], outlines[second])
+            exact[first, second] = exact[second, first] = compute_likeness(outlines[first], outlines[second])
     return exact
 
 

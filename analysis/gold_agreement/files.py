@@ -79,7 +79,7 @@ def read_annotations(path: Path) -> tuple[Kind, list[Item]]:
         if len(kinds) > 1:
             problem = "boxes and spans are in one file; compare each kind in a file of its own"
             raise InputError(path, problem, where=f"line {number}", field="kind")
-        return _item(path, number, record, program)
+        return _build_item(path, number, record, program)
 
     items = read_lines(path, read, what="items")
     return kinds.pop(), items
@@ -94,7 +94,7 @@ def _parse(path: Path, number: int, line: bytes) -> tuple[_Record, Program]:
         raise InputError(path, error.message, where=where, field="program") from None
 
 
-def _item(path: Path, number: int, record: _Record, program: Program) -> Item:
+def _build_item(path: Path, number: int, record: _Record, program: Program) -> Item:
     nodes = nodes_of(program)
     objects: dict[str, dict[int, list[Any]]] = {}
     values: dict[str, dict[int, Any]] = {}

@@ -138,18 +138,18 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     outlines: dict[int, Outline] = {}
     for index, item in enumerate(items):
         _check_item(item)
-        for order, node, person, objects, value in _layers_of(item):
+        for order, node, person, objects, value in _list_layers(item):
             units.setdefault((index, order), []).append(len(layers))
             layers.append((len(units) - 1, len(rows), len(objects)))
             annotators.append(person)
             valued.append(value)
             if kind == "boxes":
                 outlines |= {len(rows) + at: one[2] for at, one in enumerate(objects) if len(one) == 3}
-            rows += [_row(item, person, node, one, kind) for one in objects]
+            rows += [_build_row(item, person, node, one, kind) for one in objects]
     table = np.array(rows, dtype=float).reshape(-1, 5)
-    unit, start, count = _columns(layers, 3)
-    unit_item, unit_node = _columns(list(units), 2)
-    first, second = _columns([pair for own in units.values() for pair in combinations(own, 2)], 2)
+    unit, start, count = _transpose_rows(layers, 3)
+    unit_item, unit_node = _transpose_rows(list(units), 2)
+    first, second = _transpose_rows([pair for own in units.values() for pair in combinations(own, 2)], 2)
     return Layers(
         unit_item=unit_item,
         unit_node=unit_node,
@@ -157,7 +157,7 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
         annotator=tuple(annotators),
         start=start,
         count=count,
-        number=_numbers(count, valued),
+        number=_compute_numbers(count, valued),
         valued=tuple(valued),
         boxes=table[:, 1:],
         image=table[:, 0].astype(np.int64),
@@ -167,7 +167,7 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     )
 
 
-def _layers_of(item: Item) -> Iterator[tuple[int, Node, str, Sequence[Any], Value | None]]:
+def _list_layers(item: Item) -> Iterator[tuple[int, Node, str, Sequence[Any], Value | None]]:
     """Yield every layer of an item, node by node.
 
     A layer has the node's position, the node, the person, objects and value.
@@ -202,7 +202,7 @@ def reach_of(marked: Box) -> Sides:
     return left, top, right, bottom
 
 
-def _row(item: Item, person: str, node: Node, marked: Any, kind: Kind) -> tuple[float, ...]:
+def _build_row(item: Item, person: str, node: Node, marked: Any, kind: Kind) -> tuple[float, ...]:
     """Return image, left, top, right and bottom of an object.
 
     A span is in image 0, from 0 to 1.
@@ -224,12 +224,12 @@ def _row(item: Item, person: str, node: Node, marked: Any, kind: Kind) -> tuple[
     return image, left, top, right, bottom
 
 
-def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Index:
+def _transpose_rows(rows: Sequence[tuple[int, ...]], width: int) -> Index:
     """Return the columns of rows of whole numbers, also of none."""
     return np.array(rows, dtype=np.int64).reshape(-1, width).T
 
 
-def _numbers(counts: Index, valued: Sequence[Value | None]) -> Array:
+def _compute_numbers(counts: Index, valued: Sequence[Value | None]) -> Array:
     given = [np.nan if isinstance(value, str) or value is None else float(value) for value in valued]
     without = np.array([value is None for value in valued], dtype=bool)
     return np.where(without, counts, np.array(given, dtype=float))

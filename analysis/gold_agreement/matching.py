@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..faithfulness.overlap import Index, find_overlaps, list_range_members
 from ..stats.arrays import Array
 from .items import Layers
-from .outlines import likeness
+from .outlines import compute_likeness
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Overlaps:
     overlap: Array
 
 
-def overlaps_of(layers: Layers) -> Overlaps:
+def find_layer_overlaps(layers: Layers) -> Overlaps:
     """Find overlapping objects of each pair of layers, in the same image."""
     counts, counts_ = layers.count[layers.first], layers.count[layers.second]
     pair, row = list_range_members(layers.start[layers.first], counts)
@@ -59,7 +59,7 @@ def _refine_overlaps(layers: Layers, first: Index, second: Index, overlap: Array
     exact = overlap.copy()
     for index, (own, other) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         if own in outlines and other in outlines:
-            exact[index] = likeness(outlines[own], outlines[other])
+            exact[index] = compute_likeness(outlines[own], outlines[other])
     return exact
 
 
@@ -71,7 +71,7 @@ def mark_best_matching(overlaps: Overlaps, above: float) -> NDArray[np.bool_]:
     """
     edges = np.flatnonzero(overlaps.overlap > above)
     first, second = overlaps.first[edges], overlaps.second[edges]
-    alone = (_degree(first) == 1) & (_degree(second) == 1)
+    alone = (_count_occurrences(first) == 1) & (_count_occurrences(second) == 1)
     chosen = np.zeros(len(overlaps.overlap), dtype=bool)
     chosen[edges[alone]] = True
     rest = edges[~alone]
@@ -94,7 +94,7 @@ def assign(first: Index, second: Index, overlap: Array) -> Index:
     return np.asarray(best[best >= 0])
 
 
-def _degree(key: Index) -> Index:
+def _count_occurrences(key: Index) -> Index:
     """Count how often each value occurs, at its positions."""
     if not len(key):
         return key

@@ -26,17 +26,17 @@ def ellipse_outline(box: tuple[float, float, float, float]) -> Outline:
     return [(float(x), float(y)) for x, y in zip(across, down, strict=True)]
 
 
-def likeness(first: Outline, second: Outline) -> float:
+def compute_likeness(first: Outline, second: Outline) -> float:
     """Return how far two outlines are the same, from 0 to 1.
 
     Of two polygons it is the intersection over union. Of two points it falls with their distance (as
     fractions of the image's sides) from 1 to 0 at `REACH`, so that it is above one half below half of that.
 
     Examples:
-        >>> likeness([(0.5, 0.5)], [(0.5, 0.5)])
+        >>> compute_likeness([(0.5, 0.5)], [(0.5, 0.5)])
         1.0
         >>> square = [(0.0, 0.0), (0.5, 0.0), (0.5, 0.5), (0.0, 0.5)]
-        >>> round(likeness(square, [(0.0, 0.0), (0.5, 0.0), (0.0, 0.5)]), 6)
+        >>> round(compute_likeness(square, [(0.0, 0.0), (0.5, 0.0), (0.0, 0.5)]), 6)
         0.5
     """
     if len(first) == 1 or len(second) == 1:
@@ -44,7 +44,7 @@ def likeness(first: Outline, second: Outline) -> float:
             return 0.0
         apart = np.hypot(*np.subtract(first[0], second[0]))
         return max(0.0, 1.0 - float(apart) / REACH)
-    shared, both = _areas(_thin_outline(first), _thin_outline(second))
+    shared, both = _compute_areas(_thin_outline(first), _thin_outline(second))
     return shared / both if both > 0 else 0.0
 
 
@@ -53,7 +53,7 @@ def _thin_outline(outline: Outline) -> Array:
     return np.asarray(outline, dtype=float)[::step]
 
 
-def _areas(first: Array, second: Array) -> tuple[float, float]:
+def _compute_areas(first: Array, second: Array) -> tuple[float, float]:
     """Return the areas of intersection and union of two polygons.
 
     Each is what an odd number of its edges surround, as SVG's even-odd rule has it. Between two heights at
@@ -64,9 +64,9 @@ def _areas(first: Array, second: Array) -> tuple[float, float]:
         first: Corners × 2.
         second: Corners × 2.
     """
-    edges = np.concatenate([_edges(first), _edges(second)])
+    edges = np.concatenate([_build_edges(first), _build_edges(second)])
     owner = np.repeat([0, 1], [len(first), len(second)])
-    heights = np.unique(np.concatenate([edges[:, [1, 3]].ravel(), _crossings(edges)]))
+    heights = np.unique(np.concatenate([edges[:, [1, 3]].ravel(), _find_crossings(edges)]))
     middle, thick = (heights[1:, None] + heights[:-1, None]) / 2, np.diff(heights)
     left, top, right, bottom = edges.T
     hit = (top <= middle) & (middle < bottom)  # strips by edges
@@ -80,7 +80,7 @@ def _areas(first: Array, second: Array) -> tuple[float, float]:
     return float(thick @ shared.sum(axis=1)), float(thick @ both.sum(axis=1))
 
 
-def _edges(corners: Array) -> Array:
+def _build_edges(corners: Array) -> Array:
     """Return the edges of a polygon, each from its upper end: n × 4."""
     edges = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)
     down = edges[:, 1] > edges[:, 3]
@@ -88,7 +88,7 @@ def _edges(corners: Array) -> Array:
     return edges
 
 
-def _crossings(edges: Array) -> Array:
+def _find_crossings(edges: Array) -> Array:
     """Return the heights at which two edges cross."""
     start, way = edges[:, :2], edges[:, 2:] - edges[:, :2]
     ahead = start[None, :, :] - start[:, None, :]

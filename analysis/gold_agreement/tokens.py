@@ -36,7 +36,7 @@ def count_covered_tokens(group: Index, start: Index, end: Index, groups: int) ->
     return np.bincount(group, end - start, minlength=groups).astype(np.int64)
 
 
-def disagreement(unit: Index, start: Index, end: Index, raters: Index) -> Array:
+def sum_disagreement(unit: Index, start: Index, end: Index, raters: Index) -> Array:
     """Sum over a unit's tokens c (m − c) / (m − 1).
 
     c of the unit's m raters cover the token. unit, start, end: spans, those of one

@@ -17,7 +17,7 @@ BAD_USAGE = 2
 INTERRUPTED = 130
 
 
-def command_line(name: str, description: str, version: str) -> App:
+def build_command_line(name: str, description: str, version: str) -> App:
     """Return an app without commands.
 
     Register commands by import path (``app.command("package.module:function",
@@ -56,7 +56,7 @@ def run(app: App, arguments: Sequence[str] | None, failures: tuple[type[Exceptio
     """Run one command and return its exit status.
 
     Args:
-        app: From `command_line`.
+        app: From `build_command_line`.
         arguments: Without the program's name; None for those of this process.
         failures: Errors whose text is for people: the command failed with
             that sentence. Any other error is a defect and keeps its traceback.

@@ -33,16 +33,16 @@ def unescape_formula(cell: str) -> str:
     return _ESCAPED.sub(r"\1", cell)
 
 
-def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def format_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Format CSV: None is empty, truth values are `true` and `false`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(map(escape_formula, header))
-    writer.writerows([_csv_value(value) for value in row] for row in rows)
+    writer.writerows([_format_csv_value(value) for value in row] for row in rows)
     return text.getvalue()
 
 
-def _csv_value(value: object) -> object:
+def _format_csv_value(value: object) -> object:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else escape_formula(value)

@@ -107,11 +107,11 @@ def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[
     try:
         table = pa.csv.read_csv(path, parse_options=parsing, convert_options=options)
     except pa.ArrowInvalid as error:
-        raise _csv_fault(path, len(header), str(error)) from None
+        raise _find_csv_fault(path, len(header), str(error)) from None
     for name in wanted:
         texts = pa.compute.replace_substring_regex(table[name], ESCAPED, r"\1")
         table = table.set_column(table.schema.get_field_index(name), name, texts)
-    return table.to_pandas(), lambda row: f"line {_csv_line(path, row)}"
+    return table.to_pandas(), lambda row: f"line {_find_csv_line(path, row)}"
 
 
 def read_csv_header(path: Path) -> list[str]:
@@ -123,7 +123,7 @@ def read_csv_header(path: Path) -> list[str]:
     if not path.is_file():
         raise InputError(path, "there is no such file")
     try:
-        _, header = next(_csv_records(path))
+        _, header = next(_read_csv_records(path))
     except StopIteration:
         raise InputError(path, "is empty; a header is needed") from None
     for name in header:
@@ -132,7 +132,7 @@ def read_csv_header(path: Path) -> list[str]:
     return header
 
 
-def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _read_csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield first line number (1-based) and fields of each record.
 
     Blank lines are not records.
@@ -151,15 +151,15 @@ def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
             raise InputError(path, f"is not CSV: {error}", where=f"line {line}") from None
 
 
-def _csv_line(path: Path, row: int) -> int:
-    for number, (line, _) in enumerate(_csv_records(path), start=-1):
+def _find_csv_line(path: Path, row: int) -> int:
+    for number, (line, _) in enumerate(_read_csv_records(path), start=-1):
         if number == row:
             return line
     raise IndexError(row)
 
 
-def _csv_fault(path: Path, width: int, message: str) -> InputError:
-    for line, record in _csv_records(path):
+def _find_csv_fault(path: Path, width: int, message: str) -> InputError:
+    for line, record in _read_csv_records(path):
         if len(record) != width:
             problem = f"has {len(record)} fields where the header has {width}"
             return InputError(path, problem, where=f"line {line}")
@@ -184,7 +184,7 @@ def _read_jsonl(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callabl
         for line, text in enumerate(file, start=1):
             if not text.strip():
                 continue
-            record = _json_line(path, line, text)
+            record = _parse_json_line(path, line, text)
             seen.update(record)
             records.append([record.get(name) for name in names])
             lines.append(line)
@@ -193,7 +193,7 @@ def _read_jsonl(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callabl
     return frame[[name for name in names if name in seen or not lines]], lambda row: f"line {lines[row]}"
 
 
-def _json_line(path: Path, line: int, text: str) -> dict[str, Any]:
+def _parse_json_line(path: Path, line: int, text: str) -> dict[str, Any]:
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
@@ -233,10 +233,10 @@ def _convert_values(given: pd.Series, column: Column) -> tuple[pd.Series, str]:
     fits = np.isfinite(values) & (values >= column.low) & (values <= column.high)
     if column.kind == "integer":
         fits &= values == np.floor(values)
-    return values.where(fits), _number_words(column)
+    return values.where(fits), _describe_number(column)
 
 
-def _number_words(column: Column) -> str:
+def _describe_number(column: Column) -> str:
     noun = "a whole number" if column.kind == "integer" else "a number"
     if np.isfinite(column.low) and np.isfinite(column.high):
         return f"{noun} from {column.low:g} to {column.high:g}"

@@ -94,12 +94,12 @@ def read_lines(path: Path, read: Callable[[int, bytes], Record], *, what: str) -
     return records
 
 
-def json_lines(rows: Iterable[object]) -> str:
+def format_json_lines(rows: Iterable[object]) -> str:
     """Format JSON lines, the same bytes for the same rows."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file as a hex digest."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -24,8 +24,8 @@ from scipy.special import expit, log_expit, logsumexp
 
 from ..stats.arrays import Array
 from ..stats.results import INDEPENDENT, LEAST, SAME_ITEMS, SAMPLED_ITEMS, check_level
-from .logit_mixed import random_effects
-from .trial_model import Codes, Fit, Trials, design, explain_unsupported
+from .logit_mixed import choose_random_effects
+from .trial_model import Codes, Fit, Trials, build_design_matrix, explain_unsupported
 
 METHOD = "Bayesian logistic mixed model, crossed participants and items, Hamiltonian Monte Carlo"
 EFFECT_SD = 2.0  # prior of intercept, of the difference of any two conditions, of the slope: normal around 0
@@ -129,7 +129,7 @@ def bayes_logistic(
     check_level(level)
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
         raise ValueError("outcome must be 0 or 1")
-    components, notes = random_effects(trials, item_by_condition=item_by_condition)
+    components, notes = choose_random_effects(trials, item_by_condition=item_by_condition)
     levels = sum(len(np.unique(code)) for code in components.values())
     reason = explain_unsupported(trials, position=position, least=LEAST)
     if not reason and levels > MOST_LEVELS:
@@ -154,7 +154,7 @@ def bayes_logistic(
         METHOD,
         *trials.counts,
         contrasts=tuple(
-            _posterior(pair, values, worth, weights, level=level, rope=rope)
+            _describe_posterior(pair, values, worth, weights, level=level, rope=rope)
             for pair, values, (_, worth) in zip(named, contrasts, checked, strict=True)
         ),
         spreads=tuple(
@@ -175,7 +175,7 @@ def bayes_logistic(
     )
 
 
-def _posterior(
+def _describe_posterior(
     pair: tuple[str, str],
     values: Array,
     effective: float,
@@ -190,7 +190,7 @@ def _posterior(
         mean=float(values.mean()),
         sd=float(values.std()),
         error=float(values.std() / effective**0.5),
-        interval=_quantiles(values, level),
+        interval=_compute_quantiles(values, level),
         above=float((values > 0).mean()),
         inside=float(((values > rope[0]) & (values < rope[1])).mean()) if rope else None,
         under_priors=tuple(float((own * values).sum()) for own in weights),
@@ -205,7 +205,7 @@ class _Target:
     """
 
     def __init__(self, trials: Trials, components: list[Codes], *, position: bool) -> None:
-        plain = design(trials, intercept=True, position=position)
+        plain = build_design_matrix(trials, intercept=True, position=position)
         exog = np.insert(plain, 1, trials.condition == 0, axis=1)  # a column for every condition
         self.outcome, self.columns = trials.outcome, exog.shape[1]
         self.precision = np.full(self.columns, EFFECT_SD**-2)
@@ -339,7 +339,7 @@ class _Chains:
         return self.at
 
 
-def _quantiles(values: Array, level: float) -> tuple[float, float]:
+def _compute_quantiles(values: Array, level: float) -> tuple[float, float]:
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

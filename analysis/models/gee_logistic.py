@@ -19,11 +19,11 @@ from .trial_model import (
     SEPARATED,
     Model,
     Trials,
+    build_design_matrix,
     build_model,
     build_refused_model,
-    design,
+    count_participant_freedom,
     explain_unsupported,
-    participant_freedom,
 )
 
 METHOD = "logistic GEE, participants as clusters, exchangeable, bias-reduced covariance"
@@ -34,7 +34,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     """Estimate the log odds of the answer 1 by condition.
 
     They are averaged over the population of participants. The covariance is the
-    bias-reduced sandwich over participants, with t and F of `participant_freedom`:
+    bias-reduced sandwich over participants, with t and F of `count_participant_freedom`:
     the normal and chi-squared distributions reject too often
     (docs/reference/coverage.md). Trials of one participant in several conditions
     are one cluster.
@@ -59,7 +59,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     refuse = partial(build_refused_model, trials, METHOD, SCALE, level=level)
     if reason:
         return refuse(reason)
-    exog = design(trials, intercept=True, position=position)
+    exog = build_design_matrix(trials, intercept=True, position=position)
     order = np.argsort(trials.participant, kind="stable")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is refused below
@@ -85,7 +85,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
         np.asarray(fit.cov_params())[1:, 1:],
         method=METHOD,
         scale=SCALE,
-        freedom=participant_freedom(trials),
+        freedom=count_participant_freedom(trials),
         level=level,
         position=position,
         sandwich=True,

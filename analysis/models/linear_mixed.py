@@ -25,11 +25,11 @@ from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS, check_level
 from .trial_model import (
     Model,
     Trials,
+    build_design_matrix,
     build_model,
     build_refused_model,
-    design,
+    count_participant_freedom,
     explain_unsupported,
-    participant_freedom,
 )
 
 METHOD = "linear mixed model of log time, crossed participants and items, REML"
@@ -54,7 +54,7 @@ def mixed_log_time(
     slope · position + participant (+ participant within condition) + item (+ item
     within condition) + residual, random effects normal. If participants saw
     several conditions, they may differ in a condition's effect on them. t has the
-    degrees of freedom of `participant_freedom`, or items − 1 if that is less and
+    degrees of freedom of `count_participant_freedom`, or items − 1 if that is less and
     `item_by_condition`.
 
     Args:
@@ -81,7 +81,7 @@ def mixed_log_time(
         return build_refused_model(trials, METHOD, SCALE, fit, level=level)
     people = ["participant", *(["participant within condition"] if trials.repeated else [])]
     names = [*people, "item", *(["item within condition"] if item_by_condition else [])]
-    freedom = participant_freedom(trials)
+    freedom = count_participant_freedom(trials)
     spreads = dict(zip(names, fit.relative * fit.residual, strict=True))
     return build_model(
         trials,
@@ -256,7 +256,7 @@ def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedF
     groups = [trials.item]
     if item_by_condition:
         groups.append(trials.item * len(trials.conditions) + trials.condition)
-    exog = design(trials, intercept=True, position=position)
+    exog = build_design_matrix(trials, intercept=True, position=position)
     within = trials.condition if trials.repeated else None
     sums = sum_crossed_trials(np.log(trials.outcome), exog, trials.participant, groups, within)
     if len(sums.other) > MOST_LEVELS:

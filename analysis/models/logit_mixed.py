@@ -30,11 +30,11 @@ from .trial_model import (
     Codes,
     Model,
     Trials,
+    build_design_matrix,
     build_model,
     build_refused_model,
-    design,
+    count_participant_freedom,
     explain_unsupported,
-    participant_freedom,
 )
 
 LOGISTIC = "logistic mixed model, crossed participants and items, Laplace approximation"
@@ -73,7 +73,7 @@ def mixed_logit(
     Returns:
         Contrasts in log odds for one participant and item; those of a GEE,
         averaged over participants, are nearer to 0. t has the degrees of freedom
-        of `participant_freedom`, or items − 1 if that is less and
+        of `count_participant_freedom`, or items − 1 if that is less and
         `item_by_condition`. Refused for fewer than `LEAST_FOR_LEVEL`
         participants in a condition, without a finite estimate, without convergence, and if the
         variance of participants is estimated as zero.
@@ -87,15 +87,15 @@ def mixed_logit(
         return refuse(reason)
     if ratings.max() >= MOST_POINTS:
         return refuse(f"the outcome has more than {MOST_POINTS} values, so it is not a rating")
-    components, notes = random_effects(trials, item_by_condition=item_by_condition)
+    components, notes = choose_random_effects(trials, item_by_condition=item_by_condition)
     if not {"participant", "item"} <= components.keys():
         return refuse("no participant, or no item, has two trials, so it cannot be separated from chance")
-    exog = design(trials, intercept=False, position=position)
+    exog = build_design_matrix(trials, intercept=False, position=position)
     fit = _fit(ratings, exog, components, trials)
     if isinstance(fit, str):
         return refuse(fit)
     by_item = "item within condition" in components
-    freedom = participant_freedom(trials)
+    freedom = count_participant_freedom(trials)
     return build_model(
         trials,
         fit.effects,
@@ -135,7 +135,9 @@ class LogitFit:
     log_likelihood: float
 
 
-def random_effects(trials: Trials, *, item_by_condition: bool) -> tuple[dict[str, Codes], tuple[str, ...]]:
+def choose_random_effects(
+    trials: Trials, *, item_by_condition: bool
+) -> tuple[dict[str, Codes], tuple[str, ...]]:
     """Return the codes of each component that the data bear, and notes."""
     count = len(trials.conditions)
     wanted = {"participant": trials.participant}
@@ -284,10 +286,10 @@ class Likelihood:
         mine = np.column_stack([participant * self.slots + slot for slot in slots])
         rest = np.column_stack([code + sum(sizes[:index]) for index, code in enumerate(others)])
         slot_codes = np.column_stack(slots)
-        self.effects = _indicator(np.column_stack([mine, rest + self.people * self.slots]), self.states)
-        self._people = _pairs(mine, slot_codes, self.people * self.slots, self.slots)
-        self._crossed = _pairs(mine, rest, self.people * self.slots, self.levels)
-        self._other = _pairs(rest, rest, self.levels, self.levels)
+        self.effects = _build_indicator(np.column_stack([mine, rest + self.people * self.slots]), self.states)
+        self._people = _build_pair_indicator(mine, slot_codes, self.people * self.slots, self.slots)
+        self._crossed = _build_pair_indicator(mine, rest, self.people * self.slots, self.levels)
+        self._other = _build_pair_indicator(rest, rest, self.levels, self.levels)
         self.component = np.concatenate([np.tile(self.own, self.people), self.block])
         self._state = np.zeros(self.states)
 
@@ -424,14 +426,16 @@ class _Curvature:
         return np.asarray(np.bincount(component, np.concatenate([own.ravel(), rest])), dtype=float)
 
 
-def _indicator(codes: NDArray[np.intp], columns: int) -> sparse.csr_matrix:
+def _build_indicator(codes: NDArray[np.intp], columns: int) -> sparse.csr_matrix:
     """Build the matrix of zeros and ones that has ones at each row's codes."""
     rows, each = codes.shape
     pointers = np.arange(0, rows * each + 1, each)
     return sparse.csr_matrix((np.ones(codes.size), codes.ravel(), pointers), shape=(rows, columns))
 
 
-def _pairs(first: NDArray[np.intp], second: NDArray[np.intp], rows: int, columns: int) -> sparse.csr_matrix:
+def _build_pair_indicator(
+    first: NDArray[np.intp], second: NDArray[np.intp], rows: int, columns: int
+) -> sparse.csr_matrix:
     """Indicate each trial's cells in a flattened matrix of pairs of codes."""
     cells = first[:, :, None] * columns + second[:, None, :]
-    return _indicator(cells.reshape(len(first), -1), rows * columns)
+    return _build_indicator(cells.reshape(len(first), -1), rows * columns)

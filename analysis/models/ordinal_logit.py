@@ -23,11 +23,11 @@ from .trial_model import (
     Codes,
     Model,
     Trials,
+    build_design_matrix,
     build_model,
     build_refused_model,
-    design,
+    count_participant_freedom,
     explain_unsupported,
-    participant_freedom,
 )
 
 METHOD = "cumulative logit, participants as clusters, bias-reduced covariance"
@@ -50,7 +50,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
 
     Returns:
         Contrasts in log odds, t and F with the degrees of freedom of
-        `participant_freedom`. Refused for fewer than `LEAST_FOR_LEVEL`
+        `count_participant_freedom`. Refused for fewer than `LEAST_FOR_LEVEL`
         participants in a condition, without a finite estimate and without convergence.
 
     Raises:
@@ -61,7 +61,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
     refuse = partial(build_refused_model, trials, METHOD, SCALE, level=level)
     if reason:
         return refuse(reason)
-    exog = design(trials, intercept=False, position=position)
+    exog = build_design_matrix(trials, intercept=False, position=position)
     ratings = np.unique(trials.outcome, return_inverse=True)[1]
     fit = _fit(ratings, exog)
     if isinstance(fit, str):
@@ -78,7 +78,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
         covariance,
         method=METHOD,
         scale=SCALE,
-        freedom=participant_freedom(trials),
+        freedom=count_participant_freedom(trials),
         level=level,
         position=position,
         sandwich=True,
@@ -138,7 +138,7 @@ class _Likelihood:
         return np.asarray(inverse @ meat @ inverse)
 
 
-def _likelihood(parameters: Array, ratings: Codes, exog: Array) -> _Likelihood:
+def _compute_likelihood(parameters: Array, ratings: Codes, exog: Array) -> _Likelihood:
     cuts = len(parameters) - exog.shape[1]
     cut_indices = np.arange(cuts)
     upper = np.column_stack([(ratings[:, None] == cut_indices).astype(float), -exog])
@@ -163,7 +163,7 @@ def _fit(ratings: Codes, exog: Array) -> _Likelihood | str:
     """Maximise the likelihood, which is concave, by damped Newton steps."""
     shares = np.cumsum(np.bincount(ratings))[:-1] / len(ratings)
     start = np.concatenate([np.log(shares / (1 - shares)), np.zeros(exog.shape[1])])
-    fit = _likelihood(start, ratings, exog)
+    fit = _compute_likelihood(start, ratings, exog)
     for _ in range(MOST_STEPS):
         gradient = fit.scores.sum(axis=0)
         try:
@@ -173,10 +173,10 @@ def _fit(ratings: Codes, exog: Array) -> _Likelihood | str:
         decrement = float(gradient @ step)
         if decrement <= CONVERGED * len(ratings):
             return fit if np.linalg.cond(fit.information) < 1e12 else "the likelihood has no single maximum"
-        size, following = 1.0, _likelihood(fit.parameters + step, ratings, exog)
+        size, following = 1.0, _compute_likelihood(fit.parameters + step, ratings, exog)
         while not following.value > fit.value and size > 1e-6:
             size /= 2
-            following = _likelihood(fit.parameters + size * step, ratings, exog)
+            following = _compute_likelihood(fit.parameters + size * step, ratings, exog)
         fit = following
         if np.abs(fit.parameters[-exog.shape[1] :]).max() > SEPARATED:
             return "the ratings are separated: an odds ratio is infinite"

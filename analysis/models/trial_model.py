@@ -177,7 +177,7 @@ def explain_unsupported(trials: Trials, *, position: bool, least: int = LEAST_FO
     """
     if len(trials.conditions) < 2:
         return "there are fewer than two conditions"
-    for name, people in zip(trials.conditions, participants_by_condition(trials), strict=True):
+    for name, people in zip(trials.conditions, count_participants(trials), strict=True):
         if people < least:
             needed = f"condition {name} has {people} participants with a trial; at least {least} are needed"
             return needed + (KEEPS_LEVEL if least == LEAST_FOR_LEVEL else "")
@@ -192,7 +192,7 @@ def explain_unsupported(trials: Trials, *, position: bool, least: int = LEAST_FO
     return ""
 
 
-def participants_by_condition(trials: Trials) -> list[int]:
+def count_participants(trials: Trials) -> list[int]:
     """Count the participants with a trial, per condition."""
     return [
         len(np.unique(trials.participant[trials.condition == index]))
@@ -200,7 +200,7 @@ def participants_by_condition(trials: Trials) -> list[int]:
     ]
 
 
-def design(trials: Trials, *, intercept: bool, position: bool) -> Array:
+def build_design_matrix(trials: Trials, *, intercept: bool, position: bool) -> Array:
     """Build the design matrix: intercept, conditions, position.
 
     Intercept and centred position are optional; the reference condition has no
@@ -245,11 +245,13 @@ def build_model(
         if first:
             weights[first - 1] = -1.0
         names = (trials.conditions[first], trials.conditions[second])
-        contrasts.append(_contrast(*names, weights, estimates, covariance, freedom, level))
+        contrasts.append(_estimate_contrast(*names, weights, estimates, covariance, freedom, level))
     slope = None
     if position:
         weights = np.eye(len(estimates))[-1]
-        slope = _contrast("any place", "the next place", weights, estimates, covariance, freedom, level)
+        slope = _estimate_contrast(
+            "any place", "the next place", weights, estimates, covariance, freedom, level
+        )
     own, block = estimates[:effects], covariance[:effects, :effects]
     wald = float(own @ np.linalg.solve(block, own))
     lost = effects - 1 if sandwich else 0
@@ -282,18 +284,18 @@ def build_refused_model(trials: Trials, method: str, scale: str, reason: str, *,
     return Model(method, *trials.counts, scale=scale, level=level, reason=reason)
 
 
-def participant_freedom(trials: Trials) -> int:
+def count_participant_freedom(trials: Trials) -> int:
     """Count the degrees of freedom of a difference of conditions.
 
     Participants minus conditions if each saw one; if some saw several, one less than the participants
     of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
     """
     if trials.repeated:
-        return min(participants_by_condition(trials)) - 1
+        return min(count_participants(trials)) - 1
     return trials.participants - len(trials.conditions)
 
 
-def _contrast(
+def _estimate_contrast(
     first: str, second: str, weights: Array, estimates: Array, covariance: Array, freedom: int, level: float
 ) -> Contrast:
     estimate = float(weights @ estimates)

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from ..stats.arrays import Array, chunks
+from ..stats.arrays import Array, split_into_chunks
 from .bundle import ModeFlow
 from .study_version import Condition
 
@@ -295,7 +295,7 @@ def _kruskal(
     observed = _sum_squared_ranks(ranks[None], ends)[0]
     extreme = 0
     number = min(SAMPLED, max(FEWEST_SAMPLED, MOST_DRAWN // len(ranks)))
-    for rows in chunks(number, 2_000_000 // len(ranks)):
+    for rows in split_into_chunks(number, 2_000_000 // len(ranks)):
         drawn = rng.permuted(np.tile(ranks, (rows.stop - rows.start, 1)), axis=1)
         extreme += int((_sum_squared_ranks(drawn, ends) >= observed * (1 - 1e-12)).sum())
     method = f"Kruskal-Wallis over {number} permutations of participants"

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from ..io.errors import AnalysisError, InputError
 from ..io.tabular_files import Column, Table, find_table, read_table
-from ..io.whole_files import Model, parse_model, read_json, sha256
+from ..io.whole_files import Model, hash_file, parse_model, read_json
 from ..scores.erasure import DIFFERENCES
 from ..scores.per_question import TABLE as QUESTION_SCORES
 from ..scores.per_question import read_question_scores
@@ -198,17 +198,23 @@ def load_bundle(path: Path) -> Bundle:
     require_folder(path)
     study = _read(path / "study_version.json", Study)
     rules = _load_rules(path / "rules.json", study)
-    questions = _question_columns(study, "item_questionnaire")
-    trials = read_table(_table(path, "trials"), (*_TRIALS, *_task_columns(study), *questions))
-    participants = read_table(_table(path, "participants"), _PARTICIPANTS)
+    questions = _build_question_columns(study, "item_questionnaire")
+    trials = read_table(
+        _find_required_table(path, "trials"), (*_TRIALS, *_list_task_columns(study), *questions)
+    )
+    participants = read_table(_find_required_table(path, "participants"), _PARTICIPANTS)
     post_path = find_table(path, "post_survey")
-    post = read_table(post_path, (*_PERSON, *_question_columns(study, "post_survey"))) if post_path else None
+    post = (
+        read_table(post_path, (*_PERSON, *_build_question_columns(study, "post_survey")))
+        if post_path
+        else None
+    )
     _check_trials(trials, participants, study)
     _check_conditions(participants, study)
     if post is not None:
         _check_conditions(post, study)
         post.check_unique(["participant_id"])
-    pre_questions = _pre_questions(path)
+    pre_questions = _read_pre_questions(path)
     flow_path, scores_path = path / "flow.json", path / "scores.json"
     answers = [question.key for version in study.versions for question in version.item_questionnaire]
     rows, people, surveys = sort_canonically(trials.frame, participants.frame, post.frame if post else None)
@@ -220,14 +226,14 @@ def load_bundle(path: Path) -> Bundle:
         assigned=len(rows),
         participants=people,
         post_survey=surveys,
-        pre_survey=_pre_survey(path, pre_questions),
+        pre_survey=_read_pre_survey(path, pre_questions),
         pre_questions=pre_questions,
         rules=rules,
         flow=_read(flow_path, _Flow).modes if flow_path.exists() else {},
         scores=load_scores(scores_path) if scores_path.exists() else None,
-        question_scores=_question_scores(path),
+        question_scores=_load_question_scores(path),
         exact_match=_read_exact_match(path),
-        hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.stem in _READ},
+        hashes={file.name: hash_file(file) for file in sorted(path.iterdir()) if file.stem in _READ},
     )
 
 
@@ -265,7 +271,7 @@ def _load_rules(path: Path, study: Study) -> list[Rule]:
     return rules
 
 
-def _pre_questions(path: Path) -> list[CodebookColumn]:
+def _read_pre_questions(path: Path) -> list[CodebookColumn]:
     """Return the questions before the items that are not answered by text."""
     codebook = path / "codebook.json"
     table = _read(codebook, _Codebook).tables.get("pre_survey") if codebook.exists() else None
@@ -280,7 +286,7 @@ def _pre_questions(path: Path) -> list[CodebookColumn]:
     ]
 
 
-def _pre_survey(path: Path, questions: list[CodebookColumn]) -> pd.DataFrame | None:
+def _read_pre_survey(path: Path, questions: list[CodebookColumn]) -> pd.DataFrame | None:
     file = find_table(path, "pre_survey")
     if file is None or not questions:
         return None
@@ -290,7 +296,7 @@ def _pre_survey(path: Path, questions: list[CodebookColumn]) -> pd.DataFrame | N
     return table.frame
 
 
-def _question_scores(path: Path) -> pd.DataFrame | None:
+def _load_question_scores(path: Path) -> pd.DataFrame | None:
     """Read the scores per question; None without a row: no system was scored."""
     file = find_table(path, QUESTION_SCORES)
     table = read_question_scores(file) if file else None
@@ -307,14 +313,14 @@ def _read_exact_match(path: Path) -> pd.Series | None:
     return None if rows.empty else rows.drop_duplicates(keys).set_index(keys)["exact_match"].astype(bool)
 
 
-def _table(path: Path, name: str) -> Path:
+def _find_required_table(path: Path, name: str) -> Path:
     file = find_table(path, name)
     if file is None:
         raise InputError(path, f"holds no {name}.csv (nor .parquet or .jsonl)")
     return file
 
 
-def _task_columns(study: Study) -> list[Column]:
+def _list_task_columns(study: Study) -> list[Column]:
     """Return the columns of trials that the tasks of the versions have."""
     columns: dict[Column, None] = {}
     for version in study.versions:
@@ -323,13 +329,13 @@ def _task_columns(study: Study) -> list[Column]:
     return list(columns)
 
 
-def _question_columns(study: Study, part: str) -> list[Column]:
+def _build_question_columns(study: Study, part: str) -> list[Column]:
     """Build the columns of all versions' questions.
 
     One key must mean one scale throughout.
     """
     columns: dict[str, Column] = {}
-    taken = {column.name for column in (*_TRIALS, *_task_columns(study))}
+    taken = {column.name for column in (*_TRIALS, *_list_task_columns(study))}
     for version in study.versions:
         for question in getattr(version, part):
             if question.key in taken:
@@ -348,21 +354,23 @@ def _check_trials(trials: Table, participants: Table, study: Study) -> None:
     sides = [f"{side}_condition" for side in SIDES] if pairs else []
     for column in ("condition", *sides):
         _check_conditions(trials, study, column)
-        for row in _rows(trials.frame[column].isna() & (is_pair if column in sides else ~is_pair)):
+        for row in _list_true_rows(trials.frame[column].isna() & (is_pair if column in sides else ~is_pair)):
             raise trials.fault(row, column, "is empty")
     if pairs:
-        for row in _rows(is_pair & (trials.frame[sides[0]] == trials.frame[sides[1]])):
+        for row in _list_true_rows(is_pair & (trials.frame[sides[0]] == trials.frame[sides[1]])):
             raise trials.fault(row, sides[1], "the condition is on both sides")
     trials.check_unique(["participant_id", "item_id"])
     participants.check_unique(["participant_id"])
     conditions = dict(zip(participants.frame["participant_id"], participants.frame["condition"], strict=True))
     of_participant = trials.frame["participant_id"].map(conditions)
     unknown = ~trials.frame["participant_id"].isin(conditions.keys())
-    for row in _rows(unknown):
+    for row in _list_true_rows(unknown):
         who = trials.frame["participant_id"].iloc[row]
         raise trials.fault(row, "participant_id", f"{who!r} is not in {participants.path.name}")
     # A participant of a within-subject or mixed design has no condition of their own, but each trial has.
-    for row in _rows(~is_pair & of_participant.notna() & (of_participant != trials.frame["condition"])):
+    for row in _list_true_rows(
+        ~is_pair & of_participant.notna() & (of_participant != trials.frame["condition"])
+    ):
         problem = f"{participants.path.name} has this participant in {of_participant.iloc[row]!r}"
         raise trials.fault(row, "condition", problem)
 
@@ -373,14 +381,14 @@ def _check_conditions(table: Table, study: Study, column: str = "condition") -> 
         version.version: {condition.name for condition in version.conditions} for version in study.versions
     }
     versions, conditions = table.frame["version"].astype(int), table.frame[column]
-    for row in _rows(~versions.isin(names_by_version.keys())):
+    for row in _list_true_rows(~versions.isin(names_by_version.keys())):
         raise table.fault(row, "version", f"study_version.json has no version {versions.iloc[row]}")
     for version, names in names_by_version.items():
-        for row in _rows((versions == version) & conditions.notna() & ~conditions.isin(names)):
+        for row in _list_true_rows((versions == version) & conditions.notna() & ~conditions.isin(names)):
             problem = f"version {version} has no condition {conditions.iloc[row]!r}"
             raise table.fault(row, column, problem)
 
 
-def _rows(flags: pd.Series) -> list[int]:
+def _list_true_rows(flags: pd.Series) -> list[int]:
     """Return the positions of the true values."""
     return [int(position) for position in flags.to_numpy().nonzero()[0]]

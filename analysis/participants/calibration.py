@@ -18,9 +18,16 @@ import numpy as np
 
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap import percentile_interval
-from .learning_curves import ratings_right
-from .participant_means import EVERYBODY, Part, ParticipantMean, ParticipantMeans, participant_means, slope_of
-from .trial_grid import Grid, participant_groups
+from .learning_curves import mark_right_ratings
+from .participant_means import (
+    EVERYBODY,
+    Part,
+    ParticipantMean,
+    ParticipantMeans,
+    build_slope_statistic,
+    participant_means,
+)
+from .trial_grid import Grid, group_grids
 
 NOT_A_PROBABILITY = "the certainty scale is no probability, so there is nothing to be calibrated to"
 
@@ -89,15 +96,17 @@ def calibration(
         []
     """
     _check(levels, probabilities)
-    certainties = [_certainty(grid) for grid in grids]
+    certainties = [_select_certainty(grid) for grid in grids]
     if not any((~np.isnan(certainty)).any() for certainty in certainties):
         return []
-    groups = participant_groups(grids)
-    parts = [_part(*given, levels) for given in zip(grids, groups, certainties, strict=True)]
+    groups = group_grids(grids)
+    parts = [_build_part(*given, levels) for given in zip(grids, groups, certainties, strict=True)]
     means = participant_means(parts, rng=rng, resamples=resamples)
-    counts = {grid.condition: _trials(c, levels) for grid, c in zip(grids, certainties, strict=True)}
+    counts = {grid.condition: _count_trials(c, levels) for grid, c in zip(grids, certainties, strict=True)}
     counts[EVERYBODY] = np.sum(list(counts.values()), axis=0)
-    return [_calibration(condition, means, trials, probabilities) for condition, trials in counts.items()]
+    return [
+        _build_calibration(condition, means, trials, probabilities) for condition, trials in counts.items()
+    ]
 
 
 def _check(levels: int, probabilities: Sequence[float] | None) -> None:
@@ -109,28 +118,28 @@ def _check(levels: int, probabilities: Sequence[float] | None) -> None:
         raise ValueError(f"probabilities must hold {levels} values from 0 to 1")
 
 
-def _certainty(grid: Grid) -> Array:
+def _select_certainty(grid: Grid) -> Array:
     """Return certainty of judged ratings, participants × items, NaN elsewhere."""
     certainty = grid.answers_to("certainty")
-    return np.where(np.isnan(ratings_right(grid)), np.nan, certainty)
+    return np.where(np.isnan(mark_right_ratings(grid)), np.nan, certainty)
 
 
-def _trials(certainty: Array, levels: int) -> list[int]:
+def _count_trials(certainty: Array, levels: int) -> list[int]:
     return [int((certainty == level).sum()) for level in range(1, levels + 1)]
 
 
-def _part(grid: Grid, group: int, certainty: Array, levels: int) -> Part:
-    right = ratings_right(grid)
+def _build_part(grid: Grid, group: int, certainty: Array, levels: int) -> Part:
+    right = mark_right_ratings(grid)
     steps = np.arange(1, levels + 1)[:, None, None]
     chosen_right = ((certainty == steps) & (right == 1)).astype(float)  # levels by participants by items
     chosen_wrong = ((certainty == steps) & (right == 0)).astype(float)
 
-    slope = slope_of(certainty, right)
+    slope = build_slope_statistic(certainty, right)
 
     def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
         r, w = chosen_right[:, rows] @ item_weights, chosen_wrong[:, rows] @ item_weights  # by level
         judged = (r + w).sum(axis=0)
-        above, same = _pairs(r, w)
+        above, same = _count_pairs(r, w)
         pairs = r.sum(axis=0) * w.sum(axis=0)
         below = pairs - above - same
         values = {
@@ -147,13 +156,13 @@ def _part(grid: Grid, group: int, certainty: Array, levels: int) -> Part:
     return Part(grid.condition, len(grid.participants), len(grid.items), statistics, group)
 
 
-def _pairs(right: Array, wrong: Array) -> tuple[Array, Array]:
+def _count_pairs(right: Array, wrong: Array) -> tuple[Array, Array]:
     """Count pairs in which the right rating is more certain, and as certain."""
     below = np.cumsum(wrong, axis=0) - wrong
     return (right * below).sum(axis=0), (right * wrong).sum(axis=0)
 
 
-def _calibration(
+def _build_calibration(
     condition: str, means: ParticipantMeans, trials: Sequence[int], probabilities: Sequence[float] | None
 ) -> Calibration:
     levels = tuple(
@@ -166,11 +175,13 @@ def _calibration(
         slope=means.get("slope", condition),
         auroc=means.get("auroc", condition),
         gamma=means.get("gamma", condition),
-        error=_error(condition, means, probabilities),
+        error=_compute_error(condition, means, probabilities),
     )
 
 
-def _error(condition: str, means: ParticipantMeans, probabilities: Sequence[float] | None) -> ParticipantMean:
+def _compute_error(
+    condition: str, means: ParticipantMeans, probabilities: Sequence[float] | None
+) -> ParticipantMean:
     """Sum |share right at a level − share at the level × stated probability|.
 
     Shares are means over participants. The sum is never negative, so it is above 0

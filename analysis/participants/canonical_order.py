@@ -24,10 +24,10 @@ def sort_canonically(
     participant is in `participants`.
     """
     people = participants[WHO]
-    keys = pd.DataFrame({"person": _digests(participants), WHO: people})
+    keys = pd.DataFrame({"person": _hash_rows(participants), WHO: people})
     for name, table in (("trials", trials), ("post", post_survey)):
         if table is not None:
-            keys[name] = _sums(table, people)
+            keys[name] = _sum_digests(table, people)
     ordered = keys.sort_values([*(str(name) for name in keys if name != WHO), WHO])
     position = pd.Series(np.arange(len(ordered)), index=ordered[WHO])
     trials = _sort_table(trials, [trials[WHO].map(position), trials["item_id"]])
@@ -42,17 +42,17 @@ def _sort_table(table: pd.DataFrame, keys: list[pd.Series]) -> pd.DataFrame:
     return table.iloc[order].reset_index(drop=True)
 
 
-def _digests(table: pd.DataFrame) -> NDArray[np.uint64]:
+def _hash_rows(table: pd.DataFrame) -> NDArray[np.uint64]:
     """Return a number for each row, of all but who and when."""
     content = table[sorted(str(name) for name in table if name not in (WHO, *_DATES))]
     dated = {name: table[name].notna() for name in _DATES if name in table}
     return np.asarray(pd.util.hash_pandas_object(content.assign(**dated), index=False), dtype=np.uint64)
 
 
-def _sums(table: pd.DataFrame, people: pd.Series) -> NDArray[np.uint64]:
+def _sum_digests(table: pd.DataFrame, people: pd.Series) -> NDArray[np.uint64]:
     """Add the numbers of each participant's rows, in any order."""
     sums = np.zeros(len(people), dtype=np.uint64)
     person = pd.Index(people).get_indexer(pd.Index(table[WHO]))
     has_person = person >= 0
-    np.add.at(sums, person[has_person], _digests(table)[has_person])
+    np.add.at(sums, person[has_person], _hash_rows(table)[has_person])
     return sums

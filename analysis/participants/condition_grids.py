@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from .exclusion_rules import CLOCK_COLUMNS, Clock
 from .study_version import Question, Version
 from .tasks import TASKS
@@ -15,10 +15,10 @@ from .trial_grid import Grid, build_grids
 
 def measure_stream(seed: int) -> np.random.Generator:
     """Return the generator of the bootstrap of measures."""
-    return substream(np.random.default_rng(seed), "measures")
+    return derive_stream(np.random.default_rng(seed), "measures")
 
 
-def condition_grids(
+def build_condition_grids(
     version: Version,
     trials: pd.DataFrame,
     members: pd.DataFrame,
@@ -43,23 +43,23 @@ def condition_grids(
     trials = split_sides(trials) if task.pairs else trials
     values = task.values(trials)
     if post_columns is None and post_survey is not None:
-        post_columns = _map_roles(version.post_survey) | _scores(version, "post_survey")
+        post_columns = _map_roles(version.post_survey) | _map_scores(version, "post_survey")
     return build_grids(
         trials.assign(**values),
         members,
         post_survey,
         conditions=[condition.name for condition in version.conditions],
         clock=CLOCK_COLUMNS[clock] if clock else None,
-        item_columns=item_columns(version) | {name: name for name in values},
+        item_columns=map_item_columns(version) | {name: name for name in values},
         post_columns=post_columns or {},
         items=None if count else items,
         unasked=version.list_unasked(),
     )
 
 
-def item_columns(version: Version) -> dict[str, str]:
+def map_item_columns(version: Version) -> dict[str, str]:
     """Return the columns of answers and scales of a trial, by role or key."""
-    return _map_roles(version.item_questionnaire) | _scores(version, "trials")
+    return _map_roles(version.item_questionnaire) | _map_scores(version, "trials")
 
 
 def _map_roles(questions: Sequence[Question]) -> dict[str, str]:
@@ -67,6 +67,6 @@ def _map_roles(questions: Sequence[Question]) -> dict[str, str]:
     return {question.role or question.key: question.key for question in questions}
 
 
-def _scores(version: Version, table: str) -> dict[str, str]:
+def _map_scores(version: Version, table: str) -> dict[str, str]:
     """Columns of the scores of scales in a table, by themselves."""
     return {score.column: score.column for score in version.scale_scores if score.table == table}

@@ -11,7 +11,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 GREY = "#555555"
 
 
-def look_numbers(conditions: Iterable[tuple[str, bool]]) -> dict[str, int | None]:
+def number_conditions(conditions: Iterable[tuple[str, bool]]) -> dict[str, int | None]:
     """Number the conditions of systems from 0; ground truth has no number.
 
     Conditions keep their order. After the last colour the first comes again.

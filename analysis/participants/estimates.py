@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..stats.arrays import Array, chunks
+from ..stats.arrays import Array, split_into_chunks
 from ..stats.bootstrap import (
     Method,
     Weights,
     bootstrap_interval,
     leave_one_out_means,
     resample,
-    row_blocks,
+    split_into_blocks,
     widen_level,
 )
 from .measures import Measure
-from .trial_grid import Grid, Summed, Sums, participant_groups, pool_sums
+from .trial_grid import Grid, Summed, Sums, group_grids, pool_sums
 
 LEVEL = 0.95
 ITEMS_AT_ONCE = 50  # left out in turn
@@ -76,7 +76,7 @@ class Estimates:
     same items. without_item: measure key to an array of items × conditions, the value without the item;
     only for BCa intervals.
 
-    groups: see `analysis.participants.trial_grid.participant_groups`; the participants of one group are in
+    groups: see `analysis.participants.trial_grid.group_grids`; the participants of one group are in
     one order. grids: the trials, one grid per condition.
     """
 
@@ -148,11 +148,11 @@ def estimate(
     ones = [summed.sums(np.ones((len(grids[0].items), 1))) for summed in laid_out]
     measured = [m for m in measures if not all(reasons[m.key, grid.condition] for grid in grids)]
     values = {
-        m.key: [_values(m, sums, grid, reasons) for sums, grid in zip(ones, grids, strict=True)]
+        m.key: [_compute_values(m, sums, grid, reasons) for sums, grid in zip(ones, grids, strict=True)]
         for m in measured
     }
     again = _Reaggregation(grids, laid_out, measured, reasons)
-    drawn = _replicates(again, rng, resamples, advance)
+    drawn = _draw_replicates(again, rng, resamples, advance)
     left_out = _compute_without_item(again) if resamples and method == "bca" else {}
     table = {}
     for m in measures:
@@ -198,7 +198,7 @@ def average_participants(values: Array, weights: Array, *, geometric: bool = Fal
     Undefined values are left out. With `geometric` the geometric mean. NaN if no
     participant is defined.
     """
-    return mean_of_totals(*sum_by_weight(values, weights, geometric=geometric), geometric=geometric)
+    return divide_totals(*sum_by_weight(values, weights, geometric=geometric), geometric=geometric)
 
 
 def sum_by_weight(values: Array, weights: Array, *, geometric: bool = False) -> tuple[Array, Array]:
@@ -218,7 +218,7 @@ def sum_by_weight(values: Array, weights: Array, *, geometric: bool = False) -> 
     return np.einsum("pr,pr->r", weights, summed), total
 
 
-def mean_of_totals(summed: Array, total: Array, *, geometric: bool = False) -> Array:
+def divide_totals(summed: Array, total: Array, *, geometric: bool = False) -> Array:
     """Divide the sums of `sum_by_weight`, NaN where nothing is defined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = summed / total
@@ -232,7 +232,7 @@ def average_without_participant(values: Array, *, geometric: bool = False) -> Ar
     return np.exp(means) if geometric else means
 
 
-def _values(measure: Measure, sums: Sums, grid: Grid, reasons: dict[tuple[str, str], str]) -> Array:
+def _compute_values(measure: Measure, sums: Sums, grid: Grid, reasons: dict[tuple[str, str], str]) -> Array:
     """Return the participants' values, NaN if the condition lacks the measure."""
     if reasons[measure.key, grid.condition]:
         return np.full(len(grid.participants), np.nan)
@@ -257,7 +257,7 @@ class _Reaggregation:
         self.laid_out, self.measures = laid_out, measures
         self.given = [{m.key for m in measures if not reasons[m.key, grid.condition]} for grid in grids]
         self.median = any(m.key == "time_median" for m in measures)
-        self.groups = participant_groups(grids)
+        self.groups = group_grids(grids)
 
     def make_empty(self, rows: int) -> dict[str, Array]:
         """Return rows × columns of NaN for each measure."""
@@ -269,7 +269,7 @@ class _Reaggregation:
             own = [column for column, of in enumerate(self.groups) if of == group]
             totals: dict[tuple[str, int], tuple[Array, Array]] = {}
             # The conditions of a group are held together, so that each is as small a part.
-            for block in row_blocks(self.people[group], weights.replicates * len(own)):
+            for block in split_into_blocks(self.people[group], weights.replicates * len(own)):
                 people = weights.participants[group][block]
                 sums = {c: self.laid_out[c].sums(weights.items, block, median=self.median) for c in own}
                 for m in self.measures:
@@ -279,7 +279,7 @@ class _Reaggregation:
             for m in self.measures:
                 for column in own:
                     if total := totals.get((m.key, column)):
-                        table[m.key][rows, column] = mean_of_totals(*total, geometric=m.geometric)
+                        table[m.key][rows, column] = divide_totals(*total, geometric=m.geometric)
 
     def _parts(
         self, m: Measure, sums: dict[int, Sums], people: Array
@@ -290,7 +290,7 @@ class _Reaggregation:
                 yield column, sum_by_weight(m.formula(own), people, geometric=m.geometric)
 
 
-def _replicates(
+def _draw_replicates(
     again: _Reaggregation, rng: np.random.Generator, resamples: int, advance: Callable[[int], None]
 ) -> dict[str, Array]:
     table, done = again.make_empty(resamples), 0
@@ -307,7 +307,7 @@ def _compute_without_item(again: _Reaggregation) -> dict[str, Array]:
     The item has weight 0.
     """
     table = again.make_empty(again.items)
-    for left in chunks(again.items, ITEMS_AT_ONCE):
+    for left in split_into_chunks(again.items, ITEMS_AT_ONCE):
         kept = 1 - np.eye(again.items, left.stop - left.start, -left.start)
         again.fill(table, left, Weights(kept, [np.ones((count, kept.shape[1])) for count in again.people]))
     return table

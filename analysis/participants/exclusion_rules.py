@@ -63,7 +63,7 @@ class _TimeRule(_Rule):
     def time_of(self, trial: Mapping[str, Any]) -> tuple[Clock | None, Any]:
         """Return the clock that has a time for the trial, and the time."""
         for clock in dict.fromkeys((self.clock, "server")):
-            time = _value(trial, CLOCK_COLUMNS[clock])
+            time = _read_value(trial, CLOCK_COLUMNS[clock])
             if time is not None:
                 return clock, time
         return None, None
@@ -104,7 +104,7 @@ class Answered(_Rule):
 
     def should_exclude(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
-        answer = _value(trial, self.question)
+        answer = _read_value(trial, self.question)
         return answer is not None and bool(answer == self.value)
 
     def describe(self) -> str:
@@ -133,7 +133,7 @@ class AnsweredNumber(_Rule):
 
     def should_exclude(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
-        answer = _value(trial, self.question)
+        answer = _read_value(trial, self.question)
         if answer is None:
             return False
         low, high = self.at_least, self.at_most
@@ -175,7 +175,7 @@ class Flagged(PersonRule):
 
     def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
-        return self.flag in str(_value(person, "flags") or "").split(";")
+        return self.flag in str(_read_value(person, "flags") or "").split(";")
 
 
 class FailedAttention(PersonRule):
@@ -187,7 +187,7 @@ class FailedAttention(PersonRule):
 
     def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
-        return (_value(person, "attention_failed") or 0) >= self.at_least_failed
+        return (_read_value(person, "attention_failed") or 0) >= self.at_least_failed
 
 
 class ExcludedTrials(PersonRule):
@@ -202,7 +202,9 @@ class ExcludedTrials(PersonRule):
 
     def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
-        excluded, submitted = (_value(person, name) or 0 for name in ("trials_excluded", "items_submitted"))
+        excluded, submitted = (
+            _read_value(person, name) or 0 for name in ("trials_excluded", "items_submitted")
+        )
         return bool(excluded * 100.0 > submitted * self.more_than_percent)
 
 
@@ -215,7 +217,7 @@ class ComprehensionTries(PersonRule):
 
     def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
-        return (_value(person, "comprehension_tries") or 0) >= self.at_least_tries
+        return (_read_value(person, "comprehension_tries") or 0) >= self.at_least_tries
 
 
 class StraightLining(PersonRule):
@@ -236,7 +238,7 @@ class StraightLining(PersonRule):
 
     def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
-        alike, submitted = (_value(person, name) or 0 for name in ("alike_items", "items_submitted"))
+        alike, submitted = (_read_value(person, name) or 0 for name in ("alike_items", "items_submitted"))
         if self.at_least_items is not None:
             return bool(alike >= self.at_least_items)
         assert self.at_least_percent is not None  # one of the two is given
@@ -256,7 +258,7 @@ class DuplicateAnswers(PersonRule):
 
     def should_exclude_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
-        return bool(_value(person, DUPLICATE_COLUMNS[self.of]))
+        return bool(_read_value(person, DUPLICATE_COLUMNS[self.of]))
 
     def describe(self) -> str:
         """Describe the rule for readers."""
@@ -434,12 +436,12 @@ def apply_rules(
             if rule.name in own:
                 hits_by_clock[rule.name][clock] += 1
     facts = people or {}
-    hit = {who: person_hits(parsed, {**person, **facts.get(who, {})}) for who, person in persons.items()}
-    counted = _exclusions(parsed, rows, {who: names for who, names in hit.items() if names})
+    hit = {who: list_person_hits(parsed, {**person, **facts.get(who, {})}) for who, person in persons.items()}
+    counted = _count_exclusions(parsed, rows, {who: names for who, names in hit.items() if names})
     return replace(counted, clocks=_sort_counts(clocks), hits_by_clock=_sort_counts(hits_by_clock))
 
 
-def person_hits(rules: Sequence[Rule], person: Mapping[str, Any]) -> tuple[str, ...]:
+def list_person_hits(rules: Sequence[Rule], person: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the rules about participants that hit one.
 
     person: `participant_id` and `PERSON_COLUMNS`.
@@ -449,7 +451,7 @@ def person_hits(rules: Sequence[Rule], person: Mapping[str, Any]) -> tuple[str, 
     )
 
 
-def _exclusions(
+def _count_exclusions(
     rules: Sequence[Rule],
     rows: Sequence[tuple[Any, str, tuple[str, ...]]],
     people: dict[Any, tuple[str, ...]],
@@ -486,6 +488,6 @@ def _sort_counts(clocks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str,
     return {rule: dict(sorted(counts.items())) for rule, counts in clocks.items()}
 
 
-def _value(trial: Mapping[str, Any], column: str) -> Any:
+def _read_value(trial: Mapping[str, Any], column: str) -> Any:
     value = trial.get(column)
     return None if isinstance(value, float) and math.isnan(value) else value

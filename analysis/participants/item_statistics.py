@@ -15,7 +15,7 @@ import scipy
 
 from ..stats.arrays import Array, ratio
 from .krippendorff import pair_agreement
-from .learning_curves import ratings_right
+from .learning_curves import mark_right_ratings
 from .trial_grid import Grid
 
 WILSON = "share, 95 % Wilson interval over participants"
@@ -70,9 +70,9 @@ def item_measures(grids: Sequence[Grid], own: Mapping[str, str] | None = None) -
     for grid in grids:
         for key in own or {}:
             values = grid.answers_to(key)
-            rows += _rows(grid, key, values, WILSON, *_wilson(values))
+            rows += _build_rows(grid, key, values, WILSON, *_wilson(values))
         rated = grid.answers_to("correctness_rating")
-        right = ratings_right(grid)
+        right = mark_right_ratings(grid)
         judged = ~np.isnan(right)
         shares = {
             "agreement": rated,
@@ -82,15 +82,17 @@ def item_measures(grids: Sequence[Grid], own: Mapping[str, str] | None = None) -
             "fn": np.where(judged, (rated == 0) & (right == 0), np.nan),
         }
         for key, values in shares.items():
-            rows += _rows(grid, key, values, WILSON, *_wilson(values))
+            rows += _build_rows(grid, key, values, WILSON, *_wilson(values))
         nothing = np.full((2, len(grid.items)), np.nan)
-        rows += _rows(grid, "pair_agreement", rated, PAIRS, pair_agreement(rated), nothing)
-        rows += _rows(grid, "time_mean", grid.seconds, STUDENT, *_student(grid.seconds))
+        rows += _build_rows(grid, "pair_agreement", rated, PAIRS, pair_agreement(rated), nothing)
+        rows += _build_rows(grid, "time_mean", grid.seconds, STUDENT, *_student(grid.seconds))
         mean, interval = _student(grid.log_seconds)
-        rows += _rows(grid, "time_geometric", grid.log_seconds, LOG_STUDENT, np.exp(mean), np.exp(interval))
+        rows += _build_rows(
+            grid, "time_geometric", grid.log_seconds, LOG_STUDENT, np.exp(mean), np.exp(interval)
+        )
         for key in ("certainty", "helpfulness"):
             values = grid.answers_to(key)
-            rows += _rows(grid, key, values, STUDENT, *_student(values))
+            rows += _build_rows(grid, key, values, STUDENT, *_student(values))
     return rows
 
 
@@ -116,8 +118,8 @@ def trial_table(
     """
     if len(excluded) != len(trials):
         raise ValueError(f"excluded has {len(excluded)} entries for {len(trials)} trials")
-    rated = _truth(trials[rating] if rating else pd.Series(np.nan, index=trials.index))
-    correct = _truth(trials["system_correct"])
+    rated = _convert_to_truth(trials[rating] if rating else pd.Series(np.nan, index=trials.index))
+    correct = _convert_to_truth(trials["system_correct"])
     cells = {"tp": rated & correct, "fp": rated & ~correct, "fn": ~rated & correct, "tn": ~rated & ~correct}
     judged = rated.notna() & correct.notna()
     cells = {name: flags.where(judged) for name, flags in cells.items()}
@@ -132,7 +134,7 @@ def trial_table(
     return frame
 
 
-def _truth(values: pd.Series) -> pd.Series:
+def _convert_to_truth(values: pd.Series) -> pd.Series:
     """Convert 1, 0 and NaN to truth values with missing ones."""
     return values.astype("Float64").eq(1).where(values.notna()).astype("boolean")
 
@@ -166,7 +168,7 @@ def _student(values: Array) -> tuple[Array, Array]:
     return mean, np.stack([mean - half, mean + half])
 
 
-def _rows(
+def _build_rows(
     grid: Grid, measure: str, values: Array, method: str, estimates: Array, interval: Array
 ) -> list[ItemValue]:
     n = (~np.isnan(values)).sum(axis=0)
@@ -183,13 +185,13 @@ def _rows(
             n=int(n[i]),
             missing=int(retained[i] - n[i]),
             method=method,
-            reason=_reason(int(retained[i]), int(n[i])) if np.isnan(estimates[i]) else "",
+            reason=_explain_undefined(int(retained[i]), int(n[i])) if np.isnan(estimates[i]) else "",
         )
         for i, item in enumerate(grid.items)
     ]
 
 
-def _reason(retained: int, n: int) -> str:
+def _explain_undefined(retained: int, n: int) -> str:
     if not retained:
         return "no retained trial"
     return "fewer than two ratings" if n else "no trial has what the measure needs"

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..stats.arrays import Array, chunks, ratio
+from ..stats.arrays import Array, ratio, split_into_chunks
 from ..stats.bootstrap import percentile_interval
 from ..stats.coincidences import Metric, alphas
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from .study_version import Points, Question
 from .trial_grid import Grid
 
@@ -65,7 +65,7 @@ class Agreement:
     by_item: dict[str, float | None]
 
 
-def metric_of(question: Question) -> Metric:
+def choose_metric(question: Question) -> Metric:
     """Return the metric of a question's scale.
 
     Ordinal for points, nominal for yes and no.
@@ -89,7 +89,7 @@ def agreements(
             if question not in grid.answers:
                 raise ValueError(f"metrics names the question {question!r}, which {grid.condition!r} lacks")
             ratings = grid.answers[question]
-            stream = substream(rng, question, grid.condition, ALL_ITEMS)
+            stream = derive_stream(rng, question, grid.condition, ALL_ITEMS)
             alpha = krippendorff_alpha(ratings, metric, rng=stream, resamples=resamples)
             shares = [None if np.isnan(s) else float(s) for s in pair_agreement(ratings)]
             by_item = dict(zip(grid.items, shares, strict=True))
@@ -130,7 +130,7 @@ def krippendorff_alpha(
     nothing = np.full(resamples, np.nan)
     if not paired.any():
         return Alpha(metric, None, None, *sizes, nothing, reason=NO_PAIRS)
-    coincidences = _coincidences(counts[paired])
+    coincidences = _compute_coincidences(counts[paired])
     value = float(alphas(coincidences.sum(axis=0), levels, metric))
     if np.isnan(value):
         return Alpha(metric, None, None, *sizes, nothing, reason=NO_VARIATION)
@@ -166,7 +166,7 @@ def _alpha_iv(
     return values, rng or np.random.default_rng(0)  # the default is never drawn from
 
 
-def _coincidences(counts: Array) -> Array:
+def _compute_coincidences(counts: Array) -> Array:
     """Compute each item's coincidence matrix [2, step 2].
 
     The shape is items × levels × levels.
@@ -184,7 +184,7 @@ def _bootstrap(
     items, values = coincidences.shape[:2]
     draws = np.full(resamples, np.nan)
     flat = coincidences.reshape(items, -1)
-    for rows in chunks(resamples, CELLS_PER_CHUNK // (values * values)):
+    for rows in split_into_chunks(resamples, CELLS_PER_CHUNK // (values * values)):
         weights = rng.multinomial(items, np.full(items, 1 / items), size=rows.stop - rows.start)
         draws[rows] = alphas((weights.astype(float) @ flat).reshape(-1, values, values), levels, metric)
     return draws

@@ -16,15 +16,15 @@ import numpy as np
 import pandas as pd
 
 from ..stats.arrays import Array
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from .participant_means import (
     EVERYBODY,
     Part,
     ParticipantMean,
     ParticipantMeans,
-    mean_of,
+    build_mean_statistic,
+    build_slope_statistic,
     participant_means,
-    slope_of,
 )
 from .trial_grid import Grid
 
@@ -71,7 +71,7 @@ class Learning:
     slope: ParticipantMean
 
 
-def ratings_right(grid: Grid) -> Array:
+def mark_right_ratings(grid: Grid) -> Array:
     """Mark ratings that match the system's correctness.
 
     1 if they do, 0 if not, NaN if either is unknown.
@@ -84,7 +84,7 @@ def ratings_right(grid: Grid) -> Array:
 TRAITS: tuple[Trait, ...] = (
     Trait("seconds", "Completion time", "seconds", lambda grid: grid.seconds),
     Trait("log_seconds", "Completion time, log scale", "log seconds", lambda grid: grid.log_seconds),
-    Trait("fraction_correct", "Fraction of correct ratings", "share", ratings_right),
+    Trait("fraction_correct", "Fraction of correct ratings", "share", mark_right_ratings),
     Trait("agreement", "Agreement", "share", lambda grid: grid.answers_to("correctness_rating")),
     Trait("certainty", "Certainty", "points", lambda grid: grid.answers_to("certainty")),
     Trait(
@@ -99,7 +99,7 @@ TRAITS: tuple[Trait, ...] = (
 )
 
 
-def positions_of(grid: Grid, trials: pd.DataFrame) -> Array:
+def arrange_positions(grid: Grid, trials: pd.DataFrame) -> Array:
     """Return the position of each retained trial: participants × items.
 
     NaN without a trial or a position. trials: columns participant_id, item_id,
@@ -125,7 +125,7 @@ def learning(
 
     Args:
         grids: One per condition, over common items.
-        positions: For each, participants × items (`positions_of`).
+        positions: For each, participants × items (`arrange_positions`).
         rng: Source of random numbers.
         block: Positions in a block; the last one may be shorter.
         resamples: Of the bootstrap; 0 gives no confidence intervals.
@@ -148,9 +148,11 @@ def learning(
     results = []
     for trait in TRAITS:  # one at a time: together their arrays would be many times the size of the trials
         if _has_positioned_value(trait, grids, positions):
-            parts = [_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)]
-            means = participant_means(parts, rng=substream(rng, trait.key), resamples=resamples)
-            results += [_learning(trait, condition, means, bounds) for condition in conditions]
+            parts = [
+                _build_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)
+            ]
+            means = participant_means(parts, rng=derive_stream(rng, trait.key), resamples=resamples)
+            results += [_build_learning(trait, condition, means, bounds) for condition in conditions]
     return results
 
 
@@ -171,13 +173,13 @@ def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int
     return max(last_positions, default=0)
 
 
-def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[int, int]]) -> Part:
+def _build_part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[int, int]]) -> Part:
     """Build a trait's statistics: block means by number, change and slope."""
     blocks = [
-        mean_of(np.where((positions >= first) & (positions <= last), values, np.nan))
+        build_mean_statistic(np.where((positions >= first) & (positions <= last), values, np.nan))
         for first, last in bounds
     ]
-    slope = slope_of(positions, values)
+    slope = build_slope_statistic(positions, values)
 
     def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
         means = [block(item_weights, rows) for block in blocks]
@@ -190,7 +192,7 @@ def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[in
     return Part(grid.condition, *size, statistics, within=frozenset({"change", "slope"}))
 
 
-def _learning(
+def _build_learning(
     trait: Trait, condition: str, means: ParticipantMeans, bounds: Sequence[tuple[int, int]]
 ) -> Learning:
     return Learning(

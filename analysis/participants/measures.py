@@ -100,7 +100,7 @@ def criterion(s: Sums) -> Array:
     return -(hits + false_alarms) / 2
 
 
-def mean_of(name: str) -> Formula:
+def build_mean_formula(name: str) -> Formula:
     """Build the mean of the trials that have a value of this name."""
     return lambda s: ratio(s[name], s[f"{name}_n"])
 
@@ -109,7 +109,7 @@ def _share_of(*cells: str) -> Formula:
     return lambda s: ratio(reduce(add, (s[cell] for cell in cells)), s["judged_n"])
 
 
-def _shares(*cells: str) -> Formula:
+def _build_cell_share(*cells: str) -> Formula:
     """Compute the share of the first cell in the sum of them all."""
     return lambda s: ratio(s[cells[0]], reduce(add, (s[cell] for cell in cells)))
 
@@ -129,14 +129,14 @@ def _define_judged(
     return Measure(key, label, unit, wanted, needs, "judged_n", formula, definition, headline=headline)
 
 
-def _survey(key: str, label: str, wanted: Wanted = "higher") -> Measure:
+def _define_survey(key: str, label: str, wanted: Wanted = "higher") -> Measure:
     return Measure(key, label, "points", wanted, (key,), "", lambda s: s[key], "post survey")
 
 
 MEASURES: tuple[Measure, ...] = (
     Measure(
         "agreement", "Agreement", "share", None, ("correctness_rating",), "correctness_rating_n",
-        mean_of("correctness_rating"), "share of trials rated correct",
+        build_mean_formula("correctness_rating"), "share of trials rated correct",
     ),
     _define_judged(
         "accuracy", "System accuracy on these trials", None, _share_of("tp", "fn"),
@@ -158,15 +158,15 @@ MEASURES: tuple[Measure, ...] = (
     _define_judged("tp", "True positives, of all responses", "higher", _share_of("tp"), "TP / n"),
     _define_judged("tn", "True negatives, of all responses", "higher", _share_of("tn"), "TN / n"),
     _define_judged(
-        "false_positive_rate", "False-positive rate", "lower", _shares("fp", "tn"),
+        "false_positive_rate", "False-positive rate", "lower", _build_cell_share("fp", "tn"),
         "FP / (FP + TN), of the wrong answers", headline=False,
     ),
     _define_judged(
-        "false_negative_rate", "False-negative rate", "lower", _shares("fn", "tp"),
+        "false_negative_rate", "False-negative rate", "lower", _build_cell_share("fn", "tp"),
         "FN / (FN + TP), of the correct answers", headline=False,
     ),
     _define_judged(
-        "true_negative_rate", "True-negative rate", "higher", _shares("tn", "fp"),
+        "true_negative_rate", "True-negative rate", "higher", _build_cell_share("tn", "fp"),
         "TN / (FP + TN), of the wrong answers", headline=False,
     ),
     _define_judged("user_precision", "User precision", "higher", precision, "TP / (TP + FP)"),
@@ -183,7 +183,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "time_mean", "Completion time, mean", "seconds", None, ("time",), "seconds_n",
-        mean_of("seconds"), "mean time of a participant's trials",
+        build_mean_formula("seconds"), "mean time of a participant's trials",
     ),
     Measure(
         "time_median", "Completion time, median", "seconds", None, ("time",), "seconds_n",
@@ -195,17 +195,18 @@ MEASURES: tuple[Measure, ...] = (
         "geometric mean of a participant's times, and of the participants", geometric=True, headline=False,
     ),
     Measure(
-        "certainty", "Certainty", "points", "higher", ("certainty",), "certainty_n", mean_of("certainty"),
+        "certainty", "Certainty", "points", "higher", ("certainty",), "certainty_n",
+        build_mean_formula("certainty"),
         "mean rating over trials",
     ),
     Measure(
         "helpfulness", "Helpfulness", "points", "higher", ("helpfulness",), "helpfulness_n",
-        mean_of("helpfulness"), "mean rating over trials",
+        build_mean_formula("helpfulness"), "mean rating over trials",
     ),
-    _survey("trust", "Trust"),
-    _survey("relevant_information", "Relevant information"),
-    _survey("irrelevant_information", "Irrelevant information", "lower"),
-    _survey("satisfaction", "Satisfaction"),
+    _define_survey("trust", "Trust"),
+    _define_survey("relevant_information", "Relevant information"),
+    _define_survey("irrelevant_information", "Irrelevant information", "lower"),
+    _define_survey("satisfaction", "Satisfaction"),
 )  # fmt: skip
 
 
@@ -223,7 +224,7 @@ def build_own_measures(
     ] + [_build_own_measure(question, "") for question in post_questions if question.role is None]
 
 
-def scale_measures(scores: Iterable[ScaleScore]) -> list[Measure]:
+def build_scale_measures(scores: Iterable[ScaleScore]) -> list[Measure]:
     """Build the measures of the scales asked beside items or at the end."""
     return [
         Measure(
@@ -233,7 +234,9 @@ def scale_measures(scores: Iterable[ScaleScore]) -> list[Measure]:
             wanted=None,
             needs=(score.column,),
             counted=f"{score.column}_n" if score.table == "trials" else "",
-            formula=mean_of(score.column) if score.table == "trials" else _answer(score.column),
+            formula=build_mean_formula(score.column)
+            if score.table == "trials"
+            else _build_answer_formula(score.column),
             definition=f"score of {len(score.items)} items, {score.range[0]:g} to {score.range[1]:g}",
             headline=False,
         )
@@ -242,7 +245,7 @@ def scale_measures(scores: Iterable[ScaleScore]) -> list[Measure]:
     ]
 
 
-def _answer(name: str) -> Formula:
+def _build_answer_formula(name: str) -> Formula:
     return lambda s: s[name]
 
 
@@ -254,7 +257,7 @@ def _build_own_measure(question: Question, counted: str) -> Measure:
         wanted=None,
         needs=(question.key,),
         counted=counted,
-        formula=mean_of(question.key) if counted else _answer(question.key),
+        formula=build_mean_formula(question.key) if counted else _build_answer_formula(question.key),
         definition="mean answer to this study's own question",
         headline=False,
     )

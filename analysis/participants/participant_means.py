@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from ..stats.arrays import Array, ratio
-from ..stats.bootstrap import Weights, percentile_interval, resample, row_blocks, widen_level
-from .estimates import mean_of_totals, sum_by_weight
+from ..stats.bootstrap import Weights, percentile_interval, resample, split_into_blocks, widen_level
+from .estimates import divide_totals, sum_by_weight
 from .trial_grid import EVERY_ROW
 
 EVERYBODY = ""  # the condition of a mean over the participants of all conditions
@@ -101,22 +101,22 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
     groups = [-1 - index if part.group is None else part.group for index, part in enumerate(parts)]
     for weights in resample(rng, [part.participants for part in parts], parts[0].items, resamples, groups):
         rows = slice(done, done + weights.replicates)
-        totals = np.stack([_totals(part, names, weights, index) for index, part in enumerate(parts)])
+        totals = np.stack([_sum_totals(part, names, weights, index) for index, part in enumerate(parts)])
         totals = np.concatenate([totals, totals.sum(axis=0, keepdims=True)])  # the last: everybody
         for condition, of_condition in zip(conditions, totals, strict=True):
             for name, (summed, total) in zip(names, of_condition, strict=True):
-                replicates[name, condition][rows] = mean_of_totals(summed, total)
+                replicates[name, condition][rows] = divide_totals(summed, total)
         done += weights.replicates
     table = {}
     for name in names:
         by_condition = [values[name][:, 0] for values in plain]
         for condition, values in zip(conditions, [*by_condition, np.concatenate(by_condition)], strict=True):
             within = name in parts[0].within
-            table[name, condition] = _mean(values, replicates[name, condition], within=within)
+            table[name, condition] = _estimate_mean(values, replicates[name, condition], within=within)
     return ParticipantMeans(table, replicates)
 
 
-def mean_of(values: Array) -> Statistic:
+def build_mean_statistic(values: Array) -> Statistic:
     """Average each participant's items; NaN without a value.
 
     values: participants × items, NaN where there is none.
@@ -125,7 +125,7 @@ def mean_of(values: Array) -> Statistic:
     return lambda item_weights, rows: ratio(filled[rows] @ item_weights, has_value[rows] @ item_weights)
 
 
-def slope_of(x: Array, y: Array) -> Statistic:
+def build_slope_statistic(x: Array, y: Array) -> Statistic:
     """Fit each participant's least-squares slope of y on x.
 
     x, y: participants × items; a trial counts if both are known. NaN if x does not vary.
@@ -159,16 +159,16 @@ def _check(parts: Sequence[Part], resamples: int) -> None:
         raise ValueError("parts must be over the same items")
 
 
-def _totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> Array:
+def _sum_totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> Array:
     """Return weighted sums and sums of weights: statistics × 2 × replicates."""
     totals = np.zeros((len(names), 2, weights.replicates))
-    for block in row_blocks(part.participants, weights.replicates):
+    for block in split_into_blocks(part.participants, weights.replicates):
         values, people = part.values(weights.items, block), weights.participants[index][block]
         totals += np.array([sum_by_weight(values[name], people) for name in names])
     return totals
 
 
-def _mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
+def _estimate_mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
     defined = values[~np.isnan(values)]
     undefined = len(values) - len(defined)
     method = METHOD_WITHIN if within else METHOD

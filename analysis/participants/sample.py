@@ -51,7 +51,7 @@ def describe_sample(bundle: Bundle, version: Version, mode: str, people: pd.Data
             if count
         ]
     facts += _count_values("Language of the pages", people["language"], other=NOT_RECORDED)
-    facts += _answers(bundle, people["participant_id"])
+    facts += _describe_answers(bundle, people["participant_id"])
     if version.definition.attention:
         facts += _count_values("Failed attention items", people["attention_failed"].map(_format_whole))
     if version.definition.comprehension:
@@ -74,7 +74,7 @@ def _pay(version: Version, people: pd.DataFrame) -> Iterator[Fact]:
         yield Fact("Bonuses and screen-out pay", f"{paid.sum():.2f} {currency} in all", len(paid))
 
 
-def _answers(bundle: Bundle, people: pd.Series) -> Iterator[Fact]:
+def _describe_answers(bundle: Bundle, people: pd.Series) -> Iterator[Fact]:
     """Yield the answers to the questions before the items."""
     if bundle.pre_survey is None:
         yield Fact("Demographics", NOT_RECORDED, len(people))
@@ -83,12 +83,12 @@ def _answers(bundle: Bundle, people: pd.Series) -> Iterator[Fact]:
     for column in bundle.pre_questions:
         values = answers[column.name]
         if column.is_number or column.unit == SCORE:
-            yield from _statistics(column, pd.to_numeric(values))
+            yield from _describe_numbers(column, pd.to_numeric(values))
         else:
             yield from _count_values(column.meaning, values.map(column.label))
 
 
-def _statistics(column: CodebookColumn, values: pd.Series) -> Iterator[Fact]:
+def _describe_numbers(column: CodebookColumn, values: pd.Series) -> Iterator[Fact]:
     about = f"{column.meaning} ({column.unit})" if column.unit else column.meaning
     given = values.dropna()
     yield Fact(about, "answered", len(given))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..stats.arrays import Array
-from .participant_means import Part, ParticipantMeans, mean_of, participant_means
-from .trial_grid import Grid, participant_groups
+from .participant_means import Part, ParticipantMeans, build_mean_statistic, participant_means
+from .trial_grid import Grid, group_grids
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ def time_at_certainty(
     rated = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
     if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in rated):
         return []
-    parts = [_part(grid, group, levels) for grid, group in zip(rated, participant_groups(rated), strict=True)]
+    parts = [_build_part(grid, group, levels) for grid, group in zip(rated, group_grids(rated), strict=True)]
     means = participant_means(parts, rng=rng, resamples=resamples)
     return [_build_time_at_level(rated, level, means) for level in range(1, levels + 1)]
 
 
-def _part(grid: Grid, group: int, levels: int) -> Part:
+def _build_part(grid: Grid, group: int, levels: int) -> Part:
     """Average each participant's time at each level."""
     certainty = grid.answers["certainty"]
     at = {
-        str(level): mean_of(np.where(certainty == level, grid.seconds, np.nan))
+        str(level): build_mean_statistic(np.where(certainty == level, grid.seconds, np.nan))
         for level in range(1, levels + 1)
     }
 

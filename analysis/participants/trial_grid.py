@@ -118,7 +118,7 @@ def _spread(shape: tuple[int, int], cells: tuple[Any, Any], values: pd.Series | 
     return grid
 
 
-def participant_groups(grids: Sequence[Grid]) -> tuple[int, ...]:
+def group_grids(grids: Sequence[Grid]) -> tuple[int, ...]:
     """Return for each grid the first grid with the same participants.
 
     A grid that shares nobody has its own index.

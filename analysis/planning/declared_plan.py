@@ -105,7 +105,7 @@ def load_plan(path: Path) -> Plan:
         InputError: A field is unknown or has a wrong value; the message names file and field.
     """
     try:
-        return plan_of(PlanFile.model_validate(read_json(path)))
+        return build_plan(PlanFile.model_validate(read_json(path)))
     except ValidationError as error:
         field, problem = find_first_problem(error)
         raise InputError(path, f"{field}: {problem}") from None
@@ -113,7 +113,7 @@ def load_plan(path: Path) -> Plan:
         raise InputError(path, str(error)) from None
 
 
-def plan_of(declared: PlanFile) -> Plan:
+def build_plan(declared: PlanFile) -> Plan:
     """Return a plan with the boundaries of its interim analyses.
 
     Raises:
@@ -139,7 +139,7 @@ def read_frozen_plan(version: Version) -> Plan | None:
     if version.definition.plan is None:
         return None
     try:
-        return plan_of(PlanFile.model_validate(version.definition.plan))
+        return build_plan(PlanFile.model_validate(version.definition.plan))
     except ValidationError as error:
         raise AnalysisError(
             f"the plan of version {version.version}: {': '.join(find_first_problem(error))}"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from ..io.errors import AnalysisError, InputError
 from ..io.whole_files import parse_model, read_json
 from ..participants.exclusion_rules import Rule, parse_rules
-from ..participants.measures import Measure, build_own_measures, scale_measures
+from ..participants.measures import Measure, build_own_measures, build_scale_measures
 from ..participants.study_version import Definition, Version
 from ..participants.tasks import TASKS
 
@@ -82,10 +82,10 @@ class FrozenVersion:
     @property
     def measures(self) -> list[Measure]:
         """Return the measures that the questionnaires allow, own questions last."""
-        return measures_of(self.version)
+        return list_measures(self.version)
 
 
-def measures_of(version: Version) -> list[Measure]:
+def list_measures(version: Version) -> list[Measure]:
     """Return the measures that questionnaires allow, own questions last."""
     roles = {question.role for question in (*version.item_questionnaire, *version.post_survey)}
     task = TASKS[version.task.kind]
@@ -93,7 +93,7 @@ def measures_of(version: Version) -> list[Measure]:
         return list(task.own_measures(version.task))
     given = roles | {"system_correct", "time"} | task.given
     own = build_own_measures(version.item_questionnaire, version.post_survey)
-    scales = scale_measures(version.scale_scores)
+    scales = build_scale_measures(version.scale_scores)
     return [measure for measure in task.measures if set(measure.needs) <= given] + own + scales
 
 
@@ -128,11 +128,11 @@ def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
         frozen_at=frozen.frozen_at,
         definition=frozen.definition,
         rules=rules,
-        verified=_digest(definition) == frozen.hash if definition else None,
+        verified=_hash_definition(definition) == frozen.hash if definition else None,
     )
 
 
-def _digest(definition: Any) -> str:
+def _hash_definition(definition: Any) -> str:
     """Hash the definition as JSON, as a launch does."""
     text = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -20,7 +20,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from ..participants.trial_grid import Grid
-from ..stats.arrays import Array, chunks
+from ..stats.arrays import Array, split_into_chunks
 
 CELLS_PER_CHUNK = 2_000_000  # trials simulated at once
 BETWEEN = "Welch's t over participant means, Holm over the contrasts, simulated"
@@ -259,7 +259,7 @@ def fit_normal_population(source: Pilot) -> Assumed:
     )
 
 
-def power(
+def simulate_power(
     population: Population,
     *,
     effects: Sequence[float],
@@ -282,7 +282,7 @@ def power(
     contrast, or an alpha not in (0, 1).
 
     Examples:
-        >>> found = power(Assumed(1.0, residual_sd=0.0), effects=[0, 1], participants=17, items=1,
+        >>> found = simulate_power(Assumed(1.0, residual_sd=0.0), effects=[0, 1], participants=17, items=1,
         ...               simulations=2000, rng=np.random.default_rng(1))
         >>> 0.76 < found.all.value < 0.84  # the t test's power is 0.80
         True
@@ -291,7 +291,7 @@ def power(
         contrasts = [(index, index) for index in range(len(effects))]
     shifts, pairs = _design_iv(effects, participants, items, simulations, alpha, contrasts, reference)
     claimed = np.zeros((simulations, len(pairs)), dtype=bool)
-    for rows in chunks(simulations, CELLS_PER_CHUNK // (len(shifts) * participants * items)):
+    for rows in split_into_chunks(simulations, CELLS_PER_CHUNK // (len(shifts) * participants * items)):
         means = population.means(rng, shifts, participants, items, rows.stop - rows.start)
         p = _welch(means, pairs) if reference is None else _compute_t_test_p(means - reference)
         claimed[rows] = _holm(p) <= alpha
@@ -361,7 +361,7 @@ def power_curve(
     population: Population, *, participants: Sequence[int], **design: Unpack[PowerArguments]
 ) -> list[Power]:
     """Simulate the power of each sample size; other arguments as in `power`."""
-    return [power(population, participants=size, **design) for size in participants]
+    return [simulate_power(population, participants=size, **design) for size in participants]
 
 
 def smallest_design(
@@ -387,7 +387,7 @@ def smallest_design(
     tried: dict[int, Power] = {}
 
     def is_enough(size: int) -> bool:
-        tried[size] = result = power(population, participants=size, **design)
+        tried[size] = result = simulate_power(population, participants=size, **design)
         rate = result.all if criterion == "all" else result.any
         if rate is None:
             raise ValueError("effects plant no difference in any contrast")

@@ -66,19 +66,19 @@ def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str =
     if form not in FORMS:
         raise AnalysisError(f"unknown form {form!r}; known forms: {', '.join(FORMS)}")
     parts = {
-        "identity": _identity(frozen, plan),
+        "identity": _describe_identity(frozen, plan),
         "title": [f"- Title: {frozen.title}"],
-        "hypotheses": _list(plan.hypotheses),
-        "design": _design(frozen),
-        "conditions": _list([*frozen.version.titles.values()]),
-        "questions": _questions(frozen.version),
-        "correctness": _correctness(frozen.version),
-        "sample": _sample(frozen, plan),
-        "exclusions": _exclusions(frozen),
-        "measures": _measures(frozen, plan),
-        "analysis": _analysis(frozen, plan),
-        "decisions": _decisions(frozen.version),
-        "left_open": _list(list_open_decisions(frozen, plan)),
+        "hypotheses": _format_list(plan.hypotheses),
+        "design": _describe_whole_design(frozen),
+        "conditions": _format_list([*frozen.version.titles.values()]),
+        "questions": _describe_questions(frozen.version),
+        "correctness": _describe_correctness(frozen.version),
+        "sample": _describe_sample(frozen, plan),
+        "exclusions": _describe_exclusions(frozen),
+        "measures": _describe_measures(frozen, plan),
+        "analysis": _describe_analysis(frozen, plan),
+        "decisions": _describe_decisions(frozen.version),
+        "left_open": _format_list(list_open_decisions(frozen, plan)),
         "collected": [_describe_existing_data(frozen, plan)],
         "kind": ["An experiment: participants are assigned to conditions by the program."],
         "blinding": ["Participants do not learn the names of the conditions."],
@@ -105,7 +105,7 @@ def list_open_decisions(frozen: FrozenVersion, plan: Plan) -> list[str]:
         "what was known of the data when this was written": plan.known,
         "the items": frozen.definition.items,
         "the margins of equivalence (no claim of no difference can be made)": plan.margins,
-        "the model scores that are related to people": plan.scores or _systems(frozen) < LEAST_SYSTEMS,
+        "the model scores that are related to people": plan.scores or _count_systems(frozen) < LEAST_SYSTEMS,
     }
     return [f"Not stated: {what}." for what, given in missing.items() if not given]
 
@@ -145,7 +145,7 @@ def _check(frozen: FrozenVersion, plan: Plan) -> None:
         raise AnalysisError(f"the baseline {plan.baseline!r} is not one of the systems' conditions {systems}")
 
 
-def _identity(frozen: FrozenVersion, plan: Plan) -> list[str]:
+def _describe_identity(frozen: FrozenVersion, plan: Plan) -> list[str]:
     checked = {
         True: "The definition in the file gives this hash.",
         False: "The definition in the file does **not** give this hash.",
@@ -166,7 +166,7 @@ def _describe_existing_data(frozen: FrozenVersion, plan: Plan) -> str:
     return "Not stated." if frozen.frozen_at else "No: the study was not launched when this was written."
 
 
-def _correctness(version: Version) -> list[str]:
+def _describe_correctness(version: Version) -> list[str]:
     """Say where the correctness of the shown answers comes from."""
     if not version.correctness:
         return []
@@ -186,7 +186,7 @@ def _correctness(version: Version) -> list[str]:
     return lines
 
 
-def _decisions(version: Version) -> list[str]:
+def _describe_decisions(version: Version) -> list[str]:
     return [
         f"- The check `{row.check}` was open, and the launch was decided all the same: {row.reason}"
         + (f" ({', '.join(filter(None, (row.by, row.at)))})" if row.by or row.at else "")
@@ -194,11 +194,11 @@ def _decisions(version: Version) -> list[str]:
     ]
 
 
-def _list(entries: Sequence[str]) -> list[str]:
+def _format_list(entries: Sequence[str]) -> list[str]:
     return [f"- {entry}" for entry in entries]
 
 
-def _design(frozen: FrozenVersion) -> list[str]:
+def _describe_whole_design(frozen: FrozenVersion) -> list[str]:
     definition = frozen.definition
     conditions = {each.name: each for each in definition.conditions}
     lines = [*_describe_design(frozen), ""]
@@ -216,11 +216,11 @@ def _design(frozen: FrozenVersion) -> list[str]:
         items = f"Items: {len(definition.items)}{source}{seed}"
         lines.append(f"{items}, in an order of their own for each participant{order}.")
     if definition.conditions:
-        lines.append(_assignment(frozen))
+        lines.append(_describe_assignment(frozen))
     return lines
 
 
-def _assignment(frozen: FrozenVersion) -> str:
+def _describe_assignment(frozen: FrozenVersion) -> str:
     block = frozen.definition.assignment_block
     if block and not TASKS[frozen.version.task.kind].pairs:
         return f"Assignment: in shuffled blocks that hold each condition {block} times."
@@ -237,7 +237,7 @@ def _describe_advice(condition: Condition) -> str:
     return f"answers and facts of `{condition.system}`" if condition.system else "gold answers and gold facts"
 
 
-def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
+def _group_conditions(frozen: FrozenVersion) -> dict[str, list[str]]:
     """The conditions (titles) that the same participants see, by group."""
     groups: dict[str, list[str]] = {}
     for condition in frozen.version.conditions:
@@ -246,7 +246,7 @@ def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
 
 
 def _describe_design(frozen: FrozenVersion) -> list[str]:
-    groups = _groups(frozen)
+    groups = _group_conditions(frozen)
     if TASKS[frozen.version.task.kind].pairs:
         return [
             "Within participants: each compares the conditions, two at a time. The pairs are rotated over "
@@ -275,20 +275,20 @@ def _describe_simulation(task: TaskOptions) -> list[str]:
     return [f"Items by block: {sizes}. Predicted is {asked}. {explained} shown while people predict.", ""]
 
 
-def _questions(version: Version) -> list[str]:
+def _describe_questions(version: Version) -> list[str]:
     lines = [*_TASK_WORDS.get(version.task.kind, ()), *_describe_simulation(version.task)]
     if version.task.criteria:
         lines += [*(f"- `{one.key}`: “{one.text}”" for one in version.task.criteria), ""]
     if version.item_questionnaire or not lines:
         lines += ["Beside every item:", ""]
-        lines += [_question(question) for question in version.item_questionnaire]
+        lines += [_describe_question(question) for question in version.item_questionnaire]
     if version.post_survey:
         lines += ["", "Once, at the end:", ""]
-        lines += [_question(question) for question in version.post_survey]
+        lines += [_describe_question(question) for question in version.post_survey]
     return lines
 
 
-def _question(question: Question) -> str:
+def _describe_question(question: Question) -> str:
     scale = "yes or no"
     if isinstance(question.scale, Points):
         scale = f"1 to {question.scale.points}"
@@ -302,17 +302,17 @@ def _question(question: Question) -> str:
     return f"- `{question.key}`: “{question.text}” {scale}{role}{skipped}{only}"
 
 
-def _sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
+def _describe_sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
     lines = _describe_admission(frozen)
     if plan.participants is not None:
-        total = plan.participants * len(_groups(frozen))
+        total = plan.participants * len(_group_conditions(frozen))
         lines.append(f"{plan.participants} participants per condition who complete, {total} in all.")
     if plan.power is not None:
-        lines.append(_power(plan.power))
+        lines.append(_describe_power(plan.power))
     if plan.looks is None:
         lines.append("The data are analysed once, when the sample is complete. There is no interim analysis.")
     else:
-        lines += _looks(plan.looks)
+        lines += _describe_interim_analyses(plan.looks)
     return lines
 
 
@@ -334,7 +334,7 @@ def _describe_admission(frozen: FrozenVersion) -> list[str]:
     return lines
 
 
-def _power(power: Power) -> str:
+def _describe_power(power: Power) -> str:
     shifts = ", ".join(f"{shift:g}" for shift in power.effects)
     text = (
         f"Planned with {power.simulations} simulated studies ({power.method}) of {power.participants} "
@@ -347,7 +347,7 @@ def _power(power: Power) -> str:
     return text + f": power {power.all.value:.3f} (95 % of the simulation {low:.3f} to {high:.3f})."
 
 
-def _looks(bounds: Boundaries) -> list[str]:
+def _describe_interim_analyses(bounds: Boundaries) -> list[str]:
     lines = [
         f"Interim analyses with an alpha-spending function of the {SPENDING_LABELS[bounds.spending]} type "
         f"(Lan and DeMets 1983), two-sided alpha {bounds.alpha:g}. If one comes at another fraction, its "
@@ -371,7 +371,7 @@ def _looks(bounds: Boundaries) -> list[str]:
     return lines
 
 
-def _exclusions(frozen: FrozenVersion) -> list[str]:
+def _describe_exclusions(frozen: FrozenVersion) -> list[str]:
     if frozen.rules is None:
         return []
     if not frozen.rules:
@@ -384,7 +384,7 @@ def _exclusions(frozen: FrozenVersion) -> list[str]:
     return [*lines, "", "Results are given with and without these exclusions."]
 
 
-def _measures(frozen: FrozenVersion, plan: Plan) -> list[str]:
+def _describe_measures(frozen: FrozenVersion, plan: Plan) -> list[str]:
     primary = {measure for measure, *_ in plan.family}
     lines = [
         "Each is computed per participant over retained trials, then averaged over participants.",
@@ -399,7 +399,7 @@ def _measures(frozen: FrozenVersion, plan: Plan) -> list[str]:
     return lines
 
 
-def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
+def _describe_analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
     titles = frozen.version.titles
     labels = {measure.key: measure.label for measure in frozen.measures}
     lines = []
@@ -408,7 +408,7 @@ def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
         lines += [
             f"- {labels[key]}: {titles[second]} against {titles[first]}" for key, first, second in plan.family
         ]
-        lines += ["", _test(frozen, plan)]
+        lines += ["", _describe_test(frozen, plan)]
     else:
         against = f", each condition against {titles[plan.baseline]}" if plan.baseline else ""
         lines.append(f"No comparison is confirmatory: all are exploratory{against}.")
@@ -420,7 +420,7 @@ def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
         f"Intervals of measures: 95 %, two-way bootstrap of participants and items, {plan.resamples} "
         f"replicates, seed {plan.seed}. Intervals of differences hold what the test does not reject."
     )
-    systems = _systems(frozen)
+    systems = _count_systems(frozen)
     if systems >= LEAST_SYSTEMS:
         p = (
             "with p from permutations, Holm's correction over the scores"
@@ -436,11 +436,11 @@ def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
     return lines
 
 
-def _systems(frozen: FrozenVersion) -> int:
+def _count_systems(frozen: FrozenVersion) -> int:
     return sum(1 for c in frozen.version.conditions if c.system and not c.ground_truth)
 
 
-def _test(frozen: FrozenVersion, plan: Plan) -> str:
+def _describe_test(frozen: FrozenVersion, plan: Plan) -> str:
     group_of = {c.name: c.group or c.name for c in frozen.version.conditions}
     within = {group_of[first] == group_of[second] for _, first, second in plan.family}
     if plan.looks is not None:

@@ -63,7 +63,7 @@ def plan_size(
             rng=streams[0], reference=reference,
         )  # fmt: skip
         largest = smallest.participants or smallest.tried[-1].participants
-        sizes = sorted(set(participants)) or sizes_around(largest)
+        sizes = sorted(set(participants)) or choose_sizes(largest)
         curve = []
         for done, size in enumerate(sizes, start=1):
             advance(done / (len(sizes) + 1))
@@ -88,7 +88,7 @@ def design_sentence(design: Design) -> str:
         size = f"{smallest.participants} participants"
         if not design.is_paired:
             size += f" per condition ({smallest.participants * len(design.effects)} in all)"
-        result = f"{size} reach a power of {rate_text(point.all)}"
+        result = f"{size} reach a power of {format_rate(point.all)}"
     if design.is_paired:
         rates = ", ".join(f"{HALF + effect:g}" for effect in design.effects)
         pairs = "a pair" if len(design.effects) == 1 else f"{len(design.effects)} pairs"
@@ -150,12 +150,12 @@ def pair_with_first(effects: Sequence[float]) -> list[Contrast]:
     return [(0, other) for other in range(1, len(effects))]
 
 
-def sizes_around(size: int) -> list[int]:
+def choose_sizes(size: int) -> list[int]:
     """Return sample sizes below and above the smallest design, for a curve."""
     low, high = max(2, int(size * SPAN[0])), max(6, int(size * SPAN[1]))
     return sorted({round(n) for n in np.linspace(low, high, CURVE_POINTS)} | {size})
 
 
-def rate_text(rate: Rate | None) -> str:
+def format_rate(rate: Rate | None) -> str:
     """A simulated share with the 95 % of its simulation."""
     return "–" if rate is None else f"{rate.value:.3f} [{rate.interval[0]:.3f}, {rate.interval[1]:.3f}]"

@@ -21,9 +21,9 @@ from typing import NotRequired, TypedDict, Unpack
 import numpy as np
 import scipy
 
-from ..stats.arrays import Array, chunks
+from ..stats.arrays import Array, split_into_chunks
 from ..stats.correlations import LEAST_FOR_P, MOST_FOR_ENUMERATION, STATISTICS, Coefficient, list_orders
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from .power import Rate, estimate_rate
 
 SCENARIOS = (0.5, 0.7, 0.9)  # true correlations, if none is given
@@ -67,7 +67,7 @@ class Scenario:
 
 
 class SystemsArguments(TypedDict):
-    """Arguments of `systems_needed` beside correlation, noise and stream."""
+    """Arguments of `find_fewest_systems` beside correlation, noise and stream."""
 
     coefficient: NotRequired[Coefficient]
     target: NotRequired[float]
@@ -85,18 +85,18 @@ def plan_systems(
     """Find the systems needed for each true correlation.
 
     Args:
-        correlations: See `systems_needed`.
+        correlations: See `find_fewest_systems`.
         noise: See `SystemsNeeded`; None if it is unknown.
         rng: Source of random numbers; each scenario has a stream of its own.
-        **design: As in `systems_needed`.
+        **design: As in `find_fewest_systems`.
 
     Raises:
-        ValueError: As in `systems_needed`.
+        ValueError: As in `find_fewest_systems`.
     """
 
     def find_needed(true: float, noise: float) -> SystemsNeeded:
-        stream = substream(rng, f"{true:g}", f"{noise:g}")
-        return systems_needed(true, noise=noise, rng=stream, **design)
+        stream = derive_stream(rng, f"{true:g}", f"{noise:g}")
+        return find_fewest_systems(true, noise=noise, rng=stream, **design)
 
     return [
         Scenario(true, find_needed(true, 0.0), None if noise is None else find_needed(true, noise))
@@ -104,7 +104,7 @@ def plan_systems(
     ]
 
 
-def systems_needed(
+def find_fewest_systems(
     correlation: float,
     *,
     noise: float = 0.0,
@@ -134,7 +134,7 @@ def systems_needed(
         ValueError: The correlation is 0 or beyond ±1, or another number makes no design.
 
     Examples:
-        >>> needed = systems_needed(0.9, rng=np.random.default_rng(1))
+        >>> needed = find_fewest_systems(0.9, rng=np.random.default_rng(1))
         >>> needed.systems in (6, 7)
         True
     """
@@ -146,7 +146,7 @@ def systems_needed(
 
     def power_of(systems: int) -> Rate:
         drawn()
-        return power_over_systems(
+        return simulate_power_over_systems(
             correlation, systems, noise=noise, coefficient=coefficient, alpha=alpha,
             simulations=simulations, rng=rng,
         )  # fmt: skip
@@ -166,7 +166,7 @@ def systems_needed(
     return SystemsNeeded(correlation, noise, high, reached)
 
 
-def power_over_systems(
+def simulate_power_over_systems(
     correlation: float,
     systems: int,
     *,
@@ -178,14 +178,14 @@ def power_over_systems(
 ) -> Rate:
     """Simulate how often a study of n systems claims the relation.
 
-    Arguments as in `systems_needed`.
+    Arguments as in `find_fewest_systems`.
     """
     people, other, error = rng.normal(size=(3, simulations, systems))
     score = abs(correlation) * people + np.sqrt(1 - correlation**2) * other
     people += noise * error
     coefficients = np.concatenate([
         STATISTICS[coefficient](people[part], score[part])
-        for part in chunks(simulations, PAIRS_AT_ONCE // systems**2)
+        for part in split_into_chunks(simulations, PAIRS_AT_ONCE // systems**2)
     ])  # fmt: skip
     return estimate_rate(coefficients >= critical_value(coefficient, systems, alpha) - 1e-9)
 
@@ -208,7 +208,7 @@ def critical_value(coefficient: Coefficient, systems: int, alpha: float) -> floa
     return float(t / np.sqrt(systems - 2 + t**2))
 
 
-def noise_of(values: Array, replicates: Array) -> float | None:
+def estimate_noise(values: Array, replicates: Array) -> float | None:
     """Estimate the noise of people's means from a study.
 
     The variance between systems is that of the means less that of their noise.
@@ -222,7 +222,7 @@ def noise_of(values: Array, replicates: Array) -> float | None:
         by no more than noise, or a replicate is undefined.
 
     Examples:
-        >>> noise_of(np.array([0.0, 2.0]), np.array([[0.0, 2.0], [1.0, 2.0], [-1.0, 2.0]]))
+        >>> estimate_noise(np.array([0.0, 2.0]), np.array([[0.0, 2.0], [1.0, 2.0], [-1.0, 2.0]]))
         0.4472135954999579
     """
     apart = _centre_rows(replicates) - _centre_rows(values[None])
@@ -231,7 +231,7 @@ def noise_of(values: Array, replicates: Array) -> float | None:
     return float(np.sqrt(noise / between)) if between > 0 else None
 
 
-def scenarios(observed: float | None) -> Sequence[float]:
+def choose_correlations(observed: float | None) -> Sequence[float]:
     """Return true correlations to plan with: given ones and the study's own."""
     if observed is None or not 0.05 <= abs(observed) < 1:
         return SCENARIOS

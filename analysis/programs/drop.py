@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..io.errors import AnalysisError
-from .notation import label
+from .notation import format_module
 from .program import Program
 from .text import parse
 
@@ -169,15 +169,15 @@ def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "")
     question: its text; the types that compare need it to tell greater from less, earlier from later.
     Raises AnalysisError for an unknown type, a wrong number of arguments, or a question without direction.
     """
-    question_type = _form(qtype, len(arguments))
+    question_type = _find_question_type(qtype, len(arguments))
     if arguments and len(arguments) != question_type.words:
         message = f"{qtype} takes {question_type.words} arguments or none, not {len(arguments)}"
         raise AnalysisError(message)
     words = iter(arguments)
-    text = _PLACE.sub(lambda match: label(match[0], next(words, None)), question_type.program)
+    text = _PLACE.sub(lambda match: format_module(match[0], next(words, None)), question_type.program)
     if question_type.direction:
         module = question_type.direction
-        text = text.replace(module, label(module, _direction(module, question)), 1)
+        text = text.replace(module, format_module(module, _find_direction(module, question)), 1)
     return parse(text, kind="spans")
 
 
@@ -188,10 +188,10 @@ def lists_of(qtype: str, arguments: int = 0) -> Lists:
     They are in the file's order. arguments: how many the program was made with;
     see `yeardiff_find2_qtype`.
     """
-    return _form(qtype, arguments).lists
+    return _find_question_type(qtype, arguments).lists
 
 
-def _form(qtype: str, arguments: int) -> QuestionType:
+def _find_question_type(qtype: str, arguments: int) -> QuestionType:
     if qtype not in QUESTION_TYPES:
         raise AnalysisError(f"“{qtype}” is none of the {len(QUESTION_TYPES)} question types known")
     if qtype == "yeardiff_find2_qtype" and not arguments:
@@ -199,7 +199,7 @@ def _form(qtype: str, arguments: int) -> QuestionType:
     return QUESTION_TYPES[qtype]
 
 
-def _direction(module: str, question: str) -> str:
+def _find_direction(module: str, question: str) -> str:
     directions = {word: name for name, words in _DIRECTIONS[module].items() for word in words.split()}
     for word in re.findall(r"[a-z]+", question.lower()):
         if word in directions:

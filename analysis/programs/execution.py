@@ -60,7 +60,7 @@ class Execution:
         return self.values[0]
 
 
-def value_of(objects: Sequence[FoundBox] | Sequence[FoundSpan] | None, type_: Type) -> Value | None:
+def compute_value(objects: Sequence[FoundBox] | Sequence[FoundSpan] | None, type_: Type) -> Value | None:
     """Return the value of objects: their number, or the number they all state.
 
     A date counts like a number.
@@ -78,7 +78,7 @@ def read_stated_value(objects: Sequence[Any], type_: Type) -> Value | None:
     return values.pop() if len(values) == 1 else None
 
 
-def readings(objects: Sequence[FoundSpan], type_: Type) -> list[Value | None]:
+def read_values(objects: Sequence[FoundSpan], type_: Type) -> list[Value | None]:
     """Return the number or date of each span."""
     return [each.value if each.value is not None else _read(each.quote, type_) for each in objects]
 
@@ -87,7 +87,7 @@ def _read(quote: str, type_: Type) -> Value | None:
     return date_of(quote) if type_ == "dates" else number_of(quote)
 
 
-def representatives_only(program: Program, given: Mapping[int, Any], what: str) -> None:
+def check_representatives(program: Program, given: Mapping[int, Any], what: str) -> None:
     """Raise ValueError for outputs or values at a node without effect.
 
     A node that is not a representative has none.

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from .errors import ProgramError
 from .modules import Kind, Type
-from .notation import label, read_argument
+from .notation import format_module, read_argument
 from .program import Part, Program, build
 
 _LINE = re.compile(r"(\.*)([^\[\]\n]*)")
@@ -34,7 +34,7 @@ def parse_lines(
     root: the type that the whole program must give; None for any.
     Raises ProgramError, which names line and column.
     """
-    return build(kind, _parts(text, tokens), text, root=root)
+    return build(kind, _parse_parts(text, tokens), text, root=root)
 
 
 def print_lines(program: Program) -> str:
@@ -51,10 +51,10 @@ def print_lines(program: Program) -> str:
         .2
     """
     named = ((node, node.module.replace("-", "_")) for node in program.nodes)
-    return "\n".join("." * node.depth + label(name, node.argument) for node, name in named)
+    return "\n".join("." * node.depth + format_module(name, node.argument) for node, name in named)
 
 
-def _parts(text: str, tokens: Sequence[str] | None) -> Iterator[Part]:
+def _parse_parts(text: str, tokens: Sequence[str] | None) -> Iterator[Part]:
     start = 0
     while True:
         line = _LINE.match(text, start)
@@ -62,7 +62,7 @@ def _parts(text: str, tokens: Sequence[str] | None) -> Iterator[Part]:
         argument, end = read_argument(text, line.end())
         end = _end_of_line(text, end)
         if argument is not None and tokens is not None:
-            argument = _words(argument, tokens, text, line.end())
+            argument = _join_argument_tokens(argument, tokens, text, line.end())
         yield Part(len(line[1]), line[2].strip(), argument, line.start(2))
         if end == len(text):
             return
@@ -79,7 +79,7 @@ def _end_of_line(text: str, start: int) -> int:
     return stop
 
 
-def _words(argument: str, tokens: Sequence[str], text: str, offset: int) -> str:
+def _join_argument_tokens(argument: str, tokens: Sequence[str], text: str, offset: int) -> str:
     """Return the tokens that an argument names."""
     if not _POSITIONS.fullmatch(argument):
         raise ProgramError.from_offset("expected positions of tokens, such as [1] or [3,4]", text, offset)

@@ -16,7 +16,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 _LETTERS = {character: letter for letter, character in _CONTROLS.items()}
 
 
-def label(module: str, argument: str | None) -> str:
+def format_module(module: str, argument: str | None) -> str:
     """Print one module: `find[dogs]`."""
     return module if argument is None else f"{module}[{escape(argument)}]"
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .execution import Execution, FoundBox, Value, value_of
+from .execution import Execution, FoundBox, Value, compute_value
 from .program import Node, Program
 
 LEFT, RIGHT = 0, 1
@@ -84,14 +84,14 @@ class _Runs:
 
     def _boxes(self, node: Node, scope: Scope) -> Result:
         below = [self.result(child, self._scope_below(node, scope)) for child in node.children]
-        images = _images(
+        images = _find_images(
             node.module, [scope.images] * 2 if self.as_drawn else [r.images for r in below], scope
         )
         boxes = self.drawn.get(self.program.representative[node.index])
         if boxes is None:
             boxes = _compute_boxes(node.module, below)
         kept = None if boxes is None else tuple(box for box in boxes if box.image in images)
-        return Result(images, kept, value_of(kept, "boxes"))
+        return Result(images, kept, compute_value(kept, "boxes"))
 
     def _scope_below(self, node: Node, scope: Scope) -> Scope:
         if scope.chosen is None or node.module not in ("in-one-image", "in-other-image"):
@@ -101,7 +101,7 @@ class _Runs:
     def _value(self, node: Node, scope: Scope) -> Result:
         below = [
             [self.result(child, inner).value for child in node.children]
-            for inner in _scopes(node.module, scope)
+            for inner in _list_child_scopes(node.module, scope)
         ]
         if len(below) == 1:
             value = _compute(node.module, below[0])
@@ -118,7 +118,7 @@ class _Runs:
             for node, results in zip(self.program.nodes, self.results, strict=True)
         )
         values = tuple(
-            value_of(objects[node.index], "boxes")
+            compute_value(objects[node.index], "boxes")
             if node.type == "boxes"
             else (values[0] if len(set(values)) == 1 else None)
             for node, values in zip(self.program.nodes, runs, strict=True)
@@ -126,7 +126,7 @@ class _Runs:
         return Execution(values, runs, objects)
 
 
-def _scopes(module: str, scope: Scope) -> list[Scope]:
+def _list_child_scopes(module: str, scope: Scope) -> list[Scope]:
     """Return the scopes that a node's children run in."""
     if module in ("in-each-image", "in-at-least-one-image"):
         return [scope.limit_to_image(LEFT), scope.limit_to_image(RIGHT)]
@@ -135,7 +135,7 @@ def _scopes(module: str, scope: Scope) -> list[Scope]:
     return [scope]
 
 
-def _images(module: str, below: list[frozenset[int]], scope: Scope) -> frozenset[int]:
+def _find_images(module: str, below: list[frozenset[int]], scope: Scope) -> frozenset[int]:
     """Return the images in which a node may give boxes, from its children's."""
     match module:
         case "find":
@@ -165,10 +165,12 @@ def _compute_boxes(module: str, below: list[Result]) -> tuple[FoundBox, ...] | N
 
 
 def _is_among(box: FoundBox, boxes: Sequence[FoundBox]) -> bool:
-    return any(other.image == box.image and _overlap(box.box, other.box) > SAME_BOX for other in boxes)
+    return any(
+        other.image == box.image and _compute_overlap(box.box, other.box) > SAME_BOX for other in boxes
+    )
 
 
-def _overlap(first: Sequence[float], second: Sequence[float]) -> float:
+def _compute_overlap(first: Sequence[float], second: Sequence[float]) -> float:
     """Compute the intersection over union."""
     if tuple(first) == tuple(second):
         return 1.0

@@ -9,9 +9,9 @@ missing or the two are equal, unknown.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .execution import Execution, FoundSpan, Value, read_stated_value, readings, value_of
+from .execution import Execution, FoundSpan, Value, compute_value, read_stated_value, read_values
 from .program import Node, Program
-from .values import order, years_between
+from .values import compare_dates, count_years_between
 
 Spans = tuple[FoundSpan, ...]
 
@@ -27,12 +27,12 @@ def run_spans(
         representative = program.representative[node.index]
         if node.type == "number":
             objects[node.index] = None
-            computed = _number(program, node, objects, results)
+            computed = _compute_number(program, node, objects, results)
             results[node.index] = values.get(representative) if computed is None else computed
         else:
             spans = drawn.get(representative)
-            objects[node.index] = _spans(program, node, objects) if spans is None else spans
-            results[node.index] = value_of(objects[node.index], node.type)
+            objects[node.index] = _compute_spans(program, node, objects) if spans is None else spans
+            results[node.index] = compute_value(objects[node.index], node.type)
     in_order = range(len(program.nodes))
     in_program = tuple(results[index] for index in in_order)
     return Execution(
@@ -40,7 +40,7 @@ def run_spans(
     )
 
 
-def _spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) -> Spans | None:
+def _compute_spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) -> Spans | None:
     """Compute the spans of a node without annotation from its children's.
 
     None if they do not follow.
@@ -56,8 +56,8 @@ def _spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) ->
             else read_stated_value(spans, "dates" if node.module == "date-compare" else type_)
             for spans, type_ in zip(below, types, strict=True)
         )
-        winner = _winner(node.argument or "", first, second)
-        return None if winner is None else _events(program, node.children[winner], objects)
+        winner = _find_winner(node.argument or "", first, second)
+        return None if winner is None else _find_events(program, node.children[winner], objects)
     return None
 
 
@@ -65,19 +65,19 @@ def _select_extreme_spans(spans: Spans | None, best: Any) -> Spans | None:
     """Return the spans with the largest (or smallest) number, with ties."""
     if spans is None:
         return None
-    numbers = readings(spans, "numbers")
+    numbers = read_values(spans, "numbers")
     stated_numbers = [number for number in numbers if isinstance(number, int | float)]
     if len(stated_numbers) < len(numbers):
         return None
     return tuple(span for span, number in zip(spans, numbers, strict=True) if number == best(stated_numbers))
 
 
-def _winner(wanted: str, first: Value | None, second: Value | None) -> int | None:
+def _find_winner(wanted: str, first: Value | None, second: Value | None) -> int | None:
     """Return which of two numbers or dates wins, 0 or 1; None if unknown."""
     if first is None or second is None:
         return None
     if isinstance(first, str) and isinstance(second, str):
-        sign = order(first, second)
+        sign = compare_dates(first, second)
     elif isinstance(first, str) or isinstance(second, str):
         return None
     else:
@@ -87,7 +87,7 @@ def _winner(wanted: str, first: Value | None, second: Value | None) -> int | Non
     return int(sign > 0) if wanted in ("less", "earlier") else int(sign < 0)
 
 
-def _events(program: Program, index: int, objects: Mapping[int, Spans | None]) -> Spans | None:
+def _find_events(program: Program, index: int, objects: Mapping[int, Spans | None]) -> Spans | None:
     """Return the events of a node's numbers or dates.
 
     These are the linked ones, or all that were searched.
@@ -102,7 +102,7 @@ def _events(program: Program, index: int, objects: Mapping[int, Spans | None]) -
     return tuple(event for event in events if (event.start, event.end) in linked) or events
 
 
-def _number(
+def _compute_number(
     program: Program, node: Node, objects: Mapping[int, Spans | None], results: Mapping[int, Value | None]
 ) -> Value | None:
     child = node.children[0]
@@ -110,14 +110,14 @@ def _number(
     if node.module == "count":
         return None if spans is None else len(spans)
     if len(node.children) == 1:  # subtraction within one node
-        pair = [] if spans is None else list(dict.fromkeys(readings(spans, program.nodes[child].type)))
+        pair = [] if spans is None else list(dict.fromkeys(read_values(spans, program.nodes[child].type)))
     else:
         pair = [results[each] for each in node.children]
     if len(pair) != 2:
         return None
     first, second = pair
     if isinstance(first, str) and isinstance(second, str):
-        return years_between(first, second)
+        return count_years_between(first, second)
     if isinstance(first, int | float) and isinstance(second, int | float):
         if node.module == "addition":
             return first + second

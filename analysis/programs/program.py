@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .errors import ProgramError
 from .modules import ALIASES, MODULES, OBJECTS, Kind, Module, Role, Type
-from .notation import label
+from .notation import format_module
 
 MOST_DEEP = 100  # levels; programs of people and parsers stay below 20, and the walks below are recursive
 
@@ -141,7 +141,7 @@ class Program:
         for node in self.nodes[index : self.end(index)]:
             if written:
                 written.append("(" if node.depth > before else ")" * (before - node.depth) + ", ")
-            written.append(label(node.module, node.argument))
+            written.append(format_module(node.module, node.argument))
             before = node.depth
         return "".join(written) + ")" * (before - top)
 
@@ -156,11 +156,11 @@ def build(kind: Kind, parts: Iterable[Part], text: str, *, root: Type | None = N
     Raises ProgramError at the first node that is unknown, at the wrong depth, or does not fit.
     """
     read = list(parts)
-    modules = [_module(kind, part, text) for part in read]
-    parents, children = _tree(read, text)
+    modules = [_resolve_module(kind, part, text) for part in read]
+    parents, children = _build_tree(read, text)
     types: list[Type] = ["truth"] * len(read)
     for index in reversed(range(len(read))):  # children first: their types decide
-        types[index] = _type(read, modules, children, types, index, text)
+        types[index] = _infer_type(read, modules, children, types, index, text)
     if root is not None and types[0] != root:
         message = f"“{modules[0].name}” gives {_NOUNS[types[0]]}, but the program must give {_NOUNS[root]}"
         raise ProgramError.from_offset(message, text, read[0].offset)
@@ -183,7 +183,7 @@ _NOUNS: dict[Type, str] = {
 }
 
 
-def _module(kind: Kind, part: Part, text: str) -> Module:
+def _resolve_module(kind: Kind, part: Part, text: str) -> Module:
     table = MODULES[kind]
     module = table.get(part.name)
     if module is None:
@@ -214,7 +214,7 @@ def _describe_unknown_module(kind: Kind, typed: str, name: str) -> str:
     return f"no module of programs over {kind} is called “{typed.strip()}”{hint}"
 
 
-def _tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]]]:
+def _build_tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]]]:
     """Derive parents and children from the depths."""
     parents: list[int | None] = []
     children: list[list[int]] = [[] for _ in read]
@@ -235,7 +235,7 @@ def _tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]
     return parents, children
 
 
-def _type(
+def _infer_type(
     read: list[Part],
     modules: list[Module],
     children: list[list[int]],
@@ -246,7 +246,7 @@ def _type(
     """Check a node against its children, and say what it gives."""
     module, below = modules[index], children[index]
     if not module.least <= len(below) <= len(module.inputs):
-        message = f"“{module.name}” takes {_inputs(module)}, but has {len(below)}"
+        message = f"“{module.name}” takes {_describe_inputs(module)}, but has {len(below)}"
         raise ProgramError.from_offset(message, text, read[index].offset)
     for child, allowed in zip(below, module.inputs, strict=False):
         if types[child] not in allowed:
@@ -266,7 +266,7 @@ def _type(
     return module.output or types[below[0]]
 
 
-def _inputs(module: Module) -> str:
+def _describe_inputs(module: Module) -> str:
     most = len(module.inputs)
     number = str(most) if module.least == most else f"{module.least} to {most}"
     return "nothing in ( )" if not most else f"{number} input" + ("s" if most > 1 else "")

@@ -124,9 +124,9 @@ events of `yeardiff_find2_qtype` cannot be distinguished: its program is then th
 """
 
 
-def page() -> str:
+def build_page() -> str:
     """Return the whole page, in Markdown."""
-    parts = [_build_about(), *(_table(kind) for kind in MODULES), _EXECUTION, _drop()]
+    parts = [_build_about(), *(_build_table(kind) for kind in MODULES), _EXECUTION, _build_drop()]
     return "\n".join(parts)
 
 
@@ -136,7 +136,7 @@ def _build_about() -> str:
     filled = {
         "lines": print_lines(program),
         "pretty": format_indented(program, 40),
-        "error": _error(),
+        "error": _capture_error(),
         "described": ", ".join(dict.fromkeys(describe(node) for node in program.nodes)),
         "types": ", ".join(f"`{type_}`" for type_ in types),
     }
@@ -146,7 +146,7 @@ def _build_about() -> str:
     return text
 
 
-def _error() -> str:
+def _capture_error() -> str:
     try:
         parse(_WRONG, kind="boxes")
     except ProgramError as error:
@@ -154,9 +154,9 @@ def _error() -> str:
     raise AssertionError(f"{_WRONG} should not be a program")
 
 
-def _table(kind: Kind) -> str:
+def _build_table(kind: Kind) -> str:
     title = {"boxes": "Modules over boxes in two images", "spans": "Modules over spans of a passage"}[kind]
-    rows = [_row(module) for module in MODULES[kind].values() if not module.name.isdecimal()]
+    rows = [_build_row(module) for module in MODULES[kind].values() if not module.name.isdecimal()]
     if "0" in MODULES[kind]:
         rows.append("| `0` to `9` | optional | | number | compute | that number; the argument is its word |")
     other = ", ".join(f"`{alias}` for `{name}`" for alias, name in ALIASES[kind].items())
@@ -164,7 +164,7 @@ def _table(kind: Kind) -> str:
     return "\n".join([f"## {title}", "", *head, *rows, "", f"Also read: {other}.", ""])
 
 
-def _row(module: Module) -> str:
+def _build_row(module: Module) -> str:
     argument = " or ".join(f"`{choice}`" for choice in module.choices) or module.argument.replace("none", "")
     inputs = ["/".join(types) for types in module.inputs]
     given = inputs[: module.least] + [f"({each})" for each in inputs[module.least :]]
@@ -174,15 +174,15 @@ def _row(module: Module) -> str:
     )
 
 
-def _drop() -> str:
+def _build_drop() -> str:
     rows = [
-        f"| `{name}` | `{_directed(form)}` | {', '.join(f'`{listed}`' for listed, _ in form.lists)} |"
+        f"| `{name}` | `{_mark_direction(form)}` | {', '.join(f'`{listed}`' for listed, _ in form.lists)} |"
         for name, form in QUESTION_TYPES.items()
     ]
     return _DROP + "\n".join([*rows, ""])
 
 
-def _directed(form: QuestionType) -> str:
+def _mark_direction(form: QuestionType) -> str:
     """Return a question type's program, with a gap for the direction.
 
     The question gives the direction.
@@ -191,4 +191,4 @@ def _directed(form: QuestionType) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(build_page())

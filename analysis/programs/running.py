@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..scores.hotpotqa import normalise_answer
-from .execution import Execution, FoundSpan, Value, representatives_only
+from .execution import Execution, FoundSpan, Value, check_representatives
 from .on_boxes import run_boxes
 from .on_spans import run_spans
 from .program import Program
@@ -32,8 +32,8 @@ def run(
     Raises ValueError for a node that is no representative.
     """
     given = values or {}
-    representatives_only(program, outputs, "outputs")
-    representatives_only(program, given, "values")
+    check_representatives(program, outputs, "outputs")
+    check_representatives(program, given, "values")
     if program.kind == "spans":
         return run_spans(program, outputs, given)
     return run_boxes(program, outputs, given, as_drawn)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from .errors import ProgramError
 from .modules import Kind, Type
-from .notation import label, read_argument
+from .notation import format_module, read_argument
 from .program import Part, Program, build
 
 WIDTH = 80
@@ -23,7 +23,7 @@ def parse(text: str, *, kind: Kind, root: Type | None = None) -> Program:
     root: the type that the whole program must give, such as "truth" for a statement; None for any.
     Raises ProgramError, which names the column and says what was expected.
     """
-    return build(kind, _parts(text), text, root=root)
+    return build(kind, _parse_parts(text), text, root=root)
 
 
 def format_indented(program: Program, width: int = WIDTH) -> str:
@@ -34,7 +34,7 @@ def format_indented(program: Program, width: int = WIDTH) -> str:
     return "\n".join(_lay_out(program, 0, "", "", width))
 
 
-def _parts(text: str) -> Iterator[Part]:
+def _parse_parts(text: str) -> Iterator[Part]:
     """Yield the nodes in pre-order.
 
     A loop instead of recursion, so that depth is not a limit.
@@ -98,7 +98,7 @@ def _lay_out(program: Program, index: int, indent: str, after: str, width: int) 
     if len(flat) <= width or not node.children:
         yield flat
         return
-    yield f"{indent}{label(node.module, node.argument)}("
+    yield f"{indent}{format_module(node.module, node.argument)}("
     for child in node.children:
         comma = "," if child != node.children[-1] else ""
         yield from _lay_out(program, child, indent + "  ", comma, width)

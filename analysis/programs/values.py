@@ -82,40 +82,40 @@ def date_of(text: str) -> str | None:
         return f"{year:05}" if year < 0 else f"{year:04}"
     numeric = _NUMERIC_DATE.search(text)
     if numeric is not None:
-        return _iso(numeric[1], int(numeric[2]), numeric[3])
+        return _format_iso(numeric[1], int(numeric[2]), numeric[3])
     for written in _WRITTEN_DATE.finditer(text):
         if written["year"]:
             month = 1 + [name[:3] for name in _MONTHS].index(written["month"][:3].capitalize())
-            return _iso(written["year"], month, written["before"] or written["after"])
+            return _format_iso(written["year"], month, written["before"] or written["after"])
     alone = _YEAR.search(text)
     return None if alone is None else f"{int(alone[0]):04}"
 
 
-def _iso(year: str, month: int, day: str | None) -> str | None:
+def _format_iso(year: str, month: int, day: str | None) -> str | None:
     if not 1 <= month <= 12 or (day is not None and not 1 <= int(day) <= 31):
         return None
     return f"{int(year):04}-{month:02}" + (f"-{int(day):02}" if day else "")
 
 
-def order(first: str, second: str) -> int | None:
+def compare_dates(first: str, second: str) -> int | None:
     """Return -1, 0 or 1 if the first date is earlier, the same or later.
 
     None if the dates do not say: 1905 and 1905-12 cannot be ordered; 1905 and
     1906-01 can.
     """
-    earlier, later = date_parts(first), date_parts(second)
+    earlier, later = split_date(first), split_date(second)
     for mine, theirs in zip(earlier, later, strict=False):
         if mine != theirs:
             return -1 if mine < theirs else 1
     return 0 if len(earlier) == len(later) else None
 
 
-def years_between(first: str, second: str) -> int:
+def count_years_between(first: str, second: str) -> int:
     """Subtract two dates' years, without sign, as DROP's questions ask."""
-    return abs(date_parts(first)[0] - date_parts(second)[0])
+    return abs(split_date(first)[0] - split_date(second)[0])
 
 
-def date_parts(date: str) -> tuple[int, ...]:
+def split_date(date: str) -> tuple[int, ...]:
     """Return year, month and day, as far as they are stated."""
     year, *rest = date.removeprefix("-").split("-")
     return (-int(year) if date.startswith("-") else int(year), *(int(part) for part in rest))

@@ -14,35 +14,35 @@ from ..study.human_vs_model import Relations
 from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .page import Details, Page, Points, Script, Section, Text
-from .r_script import study_script
-from .section_against_scores import all_scores_section
-from .section_behaviour import behaviour_section, describe_behaviour
-from .section_conditions import SHORT, differences_section, styles_section
-from .section_correctness import correctness_section
+from .r_script import render_study_script
+from .section_against_scores import build_all_scores_section
+from .section_behaviour import build_behaviour_section, describe_behaviour
+from .section_conditions import SHORT, build_differences_section, build_styles_section
+from .section_correctness import build_correctness_section
 from .section_correlations import (
     NOTHING_TO_RESAMPLE,
     OVER_PARTICIPANTS,
     SWITCHED_OFF,
     TWO_WAY,
-    correlations_section,
+    build_correlations_section,
 )
-from .section_exclusions import NOTHING_LEFT, exclusions_section
-from .section_models import models_section
-from .section_not_found import not_found_section
+from .section_exclusions import NOTHING_LEFT, build_exclusions_section
+from .section_models import build_models_section
+from .section_not_found import build_undetected_section
 from .section_participants import (
     DRAWN,
-    figures_section,
-    measures_section,
-    missing_section,
-    participants_section,
+    build_figures_section,
+    build_measures_section,
+    build_missing_section,
+    build_participants_section,
 )
-from .section_preferences import preferences_section
-from .section_robustness import choices_section, left_out_block, try_choices
-from .section_sample import sample_section
-from .section_scales import scales_section
-from .section_summary import summary_section
-from .section_systems import ranks_section, scores_section
-from .tables import Table, format_count, inputs_table, pairs_table
+from .section_preferences import build_preferences_section
+from .section_robustness import build_choices_section, build_left_out_block, try_choices
+from .section_sample import build_sample_section
+from .section_scales import build_scales_section
+from .section_summary import build_summary_section
+from .section_systems import build_ranks_section, build_scores_section
+from .tables import Table, format_count, tabulate_inputs, tabulate_values
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
@@ -117,77 +117,82 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
     if study.exclusions.excluded == study.exclusions.total:
         return _build_empty_report(study)
     inference = infer(study, plan or read_frozen_plan(study.version))
-    sections = (_pair_sections if study.task.pairs else _trial_sections)(study, inference)
-    return _page(study, [summary_section(study, inference), *filter(None, sections)])
+    sections = (_build_pair_sections if study.task.pairs else _build_trial_sections)(study, inference)
+    return _build_page(study, [build_summary_section(study, inference), *filter(None, sections)])
 
 
-def _trial_sections(study: Study, inference: Inference) -> list[Section | None]:
+def _build_trial_sections(study: Study, inference: Inference) -> list[Section | None]:
     """Build the sections of a study whose trials show one condition each."""
     return [
-        sample_section(study),
-        participants_section(study),
-        exclusions_section(study),
-        correctness_section(study),
-        measures_section(study),
-        scales_section(study),
-        figures_section(study),
-        differences_section(study, inference),
-        not_found_section(study, inference),
-        styles_section(study, inference),
-        models_section(study, inference),
-        *_relations(study, inference),
-        behaviour_section(study, describe_behaviour(study)),
-        choices_section(study, try_choices(study)),
-        _methods_section(study, inference),
-        missing_section(study),
-        _reproduction_section(study),
+        build_sample_section(study),
+        build_participants_section(study),
+        build_exclusions_section(study),
+        build_correctness_section(study),
+        build_measures_section(study),
+        build_scales_section(study),
+        build_figures_section(study),
+        build_differences_section(study, inference),
+        build_undetected_section(study, inference),
+        build_styles_section(study, inference),
+        build_models_section(study, inference),
+        *_build_relation_sections(study, inference),
+        build_behaviour_section(study, describe_behaviour(study)),
+        build_choices_section(study, try_choices(study)),
+        _build_methods_section(study, inference),
+        build_missing_section(study),
+        _build_reproduction_section(study),
     ]
 
 
-def _pair_sections(study: Study, inference: Inference) -> list[Section | None]:
+def _build_pair_sections(study: Study, inference: Inference) -> list[Section | None]:
     """Build the sections of a study whose trials show two conditions each."""
     return [
-        sample_section(study),
-        participants_section(study),
-        exclusions_section(study),
-        measures_section(study),
-        preferences_section(study),
-        differences_section(study, inference),
-        not_found_section(study, inference),
-        styles_section(study, inference),
-        *_relations(study, inference),
-        _methods_section(study, inference),
-        missing_section(study),
-        _reproduction_section(study),
+        build_sample_section(study),
+        build_participants_section(study),
+        build_exclusions_section(study),
+        build_measures_section(study),
+        build_preferences_section(study),
+        build_differences_section(study, inference),
+        build_undetected_section(study, inference),
+        build_styles_section(study, inference),
+        *_build_relation_sections(study, inference),
+        _build_methods_section(study, inference),
+        build_missing_section(study),
+        _build_reproduction_section(study),
     ]
 
 
-def _relations(study: Study, inference: Inference) -> list[Section | None]:
+def _build_relation_sections(study: Study, inference: Inference) -> list[Section | None]:
     """Build the sections that relate people to scores."""
     names = [(condition.title, condition.system or "") for condition in study.systems]
     relations, plan = study.retained.relations, inference.plan
     intervals = TWO_WAY if study.options.resamples else SWITCHED_OFF
     return [
-        scores_section(names, study.scores, study.unused_scores, relations.scores),
-        ranks_section(relations, study.everything.relations, plan=plan),
-        correlations_section(relations, intervals=intervals, plan=plan),
-        all_scores_section(study, plan),
+        build_scores_section(names, study.scores, study.unused_scores, relations.scores),
+        build_ranks_section(relations, study.everything.relations, plan=plan),
+        build_correlations_section(relations, intervals=intervals, plan=plan),
+        build_all_scores_section(study, plan),
     ]
 
 
 def _build_empty_report(study: Study) -> Page:
     """Build the report of a study whose rules exclude every trial."""
-    sections = [sample_section(study), participants_section(study), exclusions_section(study)]
-    return _page(
-        study, [Section("summary", "In short", [Text(NOTHING_LEFT)]), *sections, _reproduction_section(study)]
+    sections = [
+        build_sample_section(study),
+        build_participants_section(study),
+        build_exclusions_section(study),
+    ]
+    return _build_page(
+        study,
+        [Section("summary", "In short", [Text(NOTHING_LEFT)]), *sections, _build_reproduction_section(study)],
     )
 
 
-def _page(study: Study, sections: Sequence[Section]) -> Page:
+def _build_page(study: Study, sections: Sequence[Section]) -> Page:
     """Put the sections on a page, all but the first in parts that close."""
     leads = _build_leads(study)
     parts = [replace(one, lead=leads.get(one.name, ""), is_open=one.name in OPEN) for one in sections[1:]]
-    return Page(study.bundle.study.title, _banner(study), _facts(study), [sections[0], *parts])
+    return Page(study.bundle.study.title, _write_banner(study), _list_facts(study), [sections[0], *parts])
 
 
 def _build_leads(study: Study) -> dict[str, str]:
@@ -210,7 +215,7 @@ def _build_leads(study: Study) -> dict[str, str]:
     }
 
 
-def _facts(study: Study) -> dict[str, str]:
+def _list_facts(study: Study) -> dict[str, str]:
     return {
         "Study": study.bundle.study.study,
         "Version": str(study.version.version),
@@ -221,7 +226,7 @@ def _facts(study: Study) -> dict[str, str]:
     }
 
 
-def _banner(study: Study) -> str:
+def _write_banner(study: Study) -> str:
     """Return a warning to show above everything; empty if there is none."""
     sentences = [BANNERS[study.mode]]
     if simulated := sorted(study.people["behaviour"].dropna().unique()):
@@ -250,17 +255,17 @@ def build_correlation_report(relations: Relations, sources: dict[str, str], plan
             "Model scores": str(len(relations.scores)),
         },
         sections=[
-            ranks_section(relations, plan=plan, drawn="participants"),
-            correlations_section(
+            build_ranks_section(relations, plan=plan, drawn="participants"),
+            build_correlations_section(
                 relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE, plan=plan
             ),
-            Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
-            Section("reproduction", "To reproduce this", [_versions_table(), inputs_table(sources)]),
+            Section("left-out", "Each system left out", [build_left_out_block(relations, left_out)]),
+            Section("reproduction", "To reproduce this", [_tabulate_versions(), tabulate_inputs(sources)]),
         ],
     )
 
 
-def _methods_section(study: Study, inference: Inference) -> Section:
+def _build_methods_section(study: Study, inference: Inference) -> Section:
     """Describe the methods, ready for a paper."""
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
     sentences = [
@@ -268,7 +273,7 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         "participants of a condition; the mean leaves out undefined values, and the tables count them.",
         MEASURED[study.version.task.kind],
         f"Completion times are those of {clock}.",
-        _interval_method(study),
+        _describe_interval_method(study),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
         "appendix H. Values that agree to 12 digits are ties.",
         f"Conditions are compared on these items by {_describe_permutations(inference)}, and on items like "
@@ -276,12 +281,12 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         "over the family; models of single trials count participants (and items) as clusters. No test "
         "treats trials as independent.",
     ]
-    paragraph = Text(methods_paragraph(study, inference))
+    paragraph = Text(write_methods_paragraph(study, inference))
     how = Details("Computation of each part", [Points(sentences)])
     return Section("methods", "Methods", [Text("Paragraph for a paper:"), paragraph, how])
 
 
-def methods_paragraph(study: Study, inference: Inference) -> str:
+def write_methods_paragraph(study: Study, inference: Inference) -> str:
     """Write the methods paragraph for a paper, true of this study."""
     exclusions, options = study.exclusions, study.options
     between = study.allocation.design == "between"
@@ -351,7 +356,7 @@ def _describe_nesting(study: Study) -> str:
     return "" if between else " and participants within conditions (Barr et al. 2013)"
 
 
-def _interval_method(study: Study) -> str:
+def _describe_interval_method(study: Study) -> str:
     options = study.options
     if not options.resamples:
         return "Confidence intervals were switched off (--resamples 0)."
@@ -364,7 +369,7 @@ def _interval_method(study: Study) -> str:
     )
 
 
-def _reproduction_section(study: Study) -> Section:
+def _build_reproduction_section(study: Study) -> Section:
     options = study.options
     command = (
         f"touchstone report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
@@ -378,24 +383,24 @@ def _reproduction_section(study: Study) -> Section:
             *(
                 ()
                 if study.task.pairs
-                else (Script("refit.R", "The same models in R (lme4, ordinal)", study_script(study)),)
+                else (Script("refit.R", "The same models in R (lme4, ordinal)", render_study_script(study)),)
             ),
-            Text(f"Hash of the study's frozen definition: {study.version.hash}.{_exporter(study)}"),
-            _versions_table(),
-            inputs_table(study.bundle.hashes),
+            Text(f"Hash of the study's frozen definition: {study.version.hash}.{_name_exporter(study)}"),
+            _tabulate_versions(),
+            tabulate_inputs(study.bundle.hashes),
         ],
     )
 
 
-def _exporter(study: Study) -> str:
+def _name_exporter(study: Study) -> str:
     """Name the program that wrote the bundle, as far as the bundle does."""
     origin = study.bundle.study
     commit = f", commit {origin.commit}" if origin.commit else ""
     return f" The bundle was written by {origin.exported_by}{commit}." if origin.exported_by else ""
 
 
-def _versions_table() -> Table:
+def _tabulate_versions() -> Table:
     versions = {"touchstone": __version__, "python": platform.python_version()} | {
         name: installed_version(name) for name in LIBRARIES
     }
-    return pairs_table("versions", "Versions of the software", ("Software", "Version"), versions)
+    return tabulate_values("versions", "Versions of the software", ("Software", "Version"), versions)

@@ -7,10 +7,10 @@ from ..participants.measures import Measure
 from ..stats.results import Target
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
-from .figures import ForestRow, forest_figure
+from .figures import ForestRow, draw_forest_figure
 from .page import Figure
 from .section_participants import FORMATS
-from .tables import interval, number, p_text
+from .tables import format_interval, format_number, format_p
 
 MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
 MOST_NAMED = 2  # differences that the first screen spells out
@@ -39,7 +39,7 @@ class Claim(NamedTuple):
         return self.p is not None and self.p <= alpha
 
 
-def claims_of(comparisons: Sequence[Comparison], target: Target) -> list[Claim]:
+def build_claims(comparisons: Sequence[Comparison], target: Target) -> list[Claim]:
     """Return the comparisons that have an estimate, in their order."""
     about = [(one, one.about(target)) for one in comparisons]
     claims = [Claim(one, each.estimate, each.interval, each.n, one.adjusted[target]) for one, each in about]
@@ -58,7 +58,7 @@ def select_first_rows(claims: Sequence[Claim], alpha: float) -> list[Claim]:
     return ordered[:MOST_ROWS]
 
 
-def verdicts(study: Study, claims: Sequence[Claim], alpha: float) -> list[str]:
+def describe_clear_claims(study: Study, claims: Sequence[Claim], alpha: float) -> list[str]:
     """Name the differences that are clear after correction."""
     clear = sorted((claim for claim in claims if claim.is_clear(alpha)), key=lambda claim: claim.p or 0.0)
     if not clear:
@@ -67,40 +67,40 @@ def verdicts(study: Study, claims: Sequence[Claim], alpha: float) -> list[str]:
             "the conditions are alike: the intervals give the differences that remain possible."
         ]
     points = [f"{len(clear)} of {len(claims)} comparisons are clear after Holm’s correction."]
-    return points + [difference_sentence(claim, study.titles) for claim in clear[:MOST_NAMED]]
+    return points + [describe_difference(claim, study.titles) for claim in clear[:MOST_NAMED]]
 
 
-def difference_sentence(claim: Claim, titles: dict[str, str]) -> str:
+def describe_difference(claim: Claim, titles: dict[str, str]) -> str:
     """State a difference with its interval and p."""
-    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison.measure)
-    value = number((claim.estimate or 0.0) * factor, decimals)
+    pair, (factor, decimals, unit) = claim.comparison, find_format(claim.comparison.measure)
+    value = format_number((claim.estimate or 0.0) * factor, decimals)
     between = " as a ratio to " if pair.measure.geometric else " minus "
     return (
         f"{pair.measure.label}: {titles[pair.second]}{between}{titles[pair.first]} is {value}{unit} "
-        f"{interval(claim.interval, decimals, factor)}, p {p_text(claim.p)}."
+        f"{format_interval(claim.interval, decimals, factor)}, p {format_p(claim.p)}."
     )
 
 
-def claims_figure(
+def draw_claims_figure(
     study: Study, shown: Sequence[Claim], alpha: float, name: str, caption: str
 ) -> Figure | None:
     """Draw claims, those about a measure together."""
     measures = list(dict.fromkeys(claim.comparison.measure for claim in shown))
-    alike = len({_sizes(claim) for claim in shown}) == 1
+    alike = len({_format_sizes(claim) for claim in shown}) == 1
     rows = [
-        _row(study, claim, alpha, n_in_panel=alike)
+        _build_forest_row(study, claim, alpha, n_in_panel=alike)
         for claim in sorted(shown, key=lambda claim: measures.index(claim.comparison.measure))
     ]
-    return forest_figure(name, caption, rows)
+    return draw_forest_figure(name, caption, rows)
 
 
-def _row(study: Study, claim: Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
+def _build_forest_row(study: Study, claim: Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
     pair, titles = claim.comparison, study.titles
-    factor, _, unit = format_of(pair.measure)
+    factor, _, unit = find_format(pair.measure)
     geometric = pair.measure.geometric
     panel = f"{pair.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
     label = f"{titles[pair.second]}{' / ' if geometric else ' − '}{titles[pair.first]}"
-    n = f", n\u00a0=\u00a0{_sizes(claim)}"
+    n = f", n\u00a0=\u00a0{_format_sizes(claim)}"
     return ForestRow(
         panel=panel + n if n_in_panel else panel,
         label=label if n_in_panel else label + n,
@@ -111,12 +111,12 @@ def _row(study: Study, claim: Claim, alpha: float, *, n_in_panel: bool) -> Fores
     )
 
 
-def _sizes(claim: Claim) -> str:
+def _format_sizes(claim: Claim) -> str:
     first, second = claim.n
     return str(first) if claim.comparison.paired else f"{first} and {second}"
 
 
-def format_of(measure: Measure) -> tuple[float, int, str]:
+def find_format(measure: Measure) -> tuple[float, int, str]:
     """Return factor, decimals and unit of a difference; a ratio has no unit."""
     if measure.geometric:
         return 1, 2, ""
@@ -125,6 +125,6 @@ def format_of(measure: Measure) -> tuple[float, int, str]:
     return shown.factor, shown.decimals, units.get(measure.unit, "")
 
 
-def pair_label(pair: Comparison, titles: dict[str, str]) -> str:
+def format_pair_label(pair: Comparison, titles: dict[str, str]) -> str:
     """Name the conditions of a comparison, second minus or by first."""
     return f"{titles[pair.second]} {'by' if pair.measure.geometric else '−'} {titles[pair.first]}"

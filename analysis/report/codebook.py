@@ -108,7 +108,7 @@ class CsvFile(NamedTuple):
     rows: Sequence[Sequence[object]]
 
 
-def tables_schema(files: Iterable[CsvFile]) -> str:
+def build_tables_schema(files: Iterable[CsvFile]) -> str:
     """Return the codebook of the files as JSON text."""
     resources = [
         {
@@ -119,8 +119,8 @@ def tables_schema(files: Iterable[CsvFile]) -> str:
                 "fields": [
                     {
                         "name": name,
-                        "type": _type(row[column] for row in file.rows),
-                        "description": meaning(name),
+                        "type": _infer_column_type(row[column] for row in file.rows),
+                        "description": describe_column(name),
                     }
                     for column, name in enumerate(file.header)
                 ],
@@ -133,16 +133,16 @@ def tables_schema(files: Iterable[CsvFile]) -> str:
     return json.dumps(package, indent=1, ensure_ascii=False) + "\n"
 
 
-def meaning(column: str) -> str:
+def describe_column(column: str) -> str:
     """Describe a column by its name.
 
     Examples:
-        >>> meaning("hedges_g_low")
+        >>> describe_column("hedges_g_low")
         'lower confidence bound: standardised difference'
     """
     name, _, end = column.rpartition("_")
     if end in _BOUNDS or column in _BOUNDS:
-        of = meaning(name) if name else "value"
+        of = describe_column(name) if name else "value"
         return f"{_BOUNDS[end]} confidence bound: {of}"
     if column in _MEANINGS:
         return _MEANINGS[column]
@@ -155,15 +155,15 @@ def meaning(column: str) -> str:
     return column.replace("_", " ")
 
 
-def _type(values: Iterable[object]) -> str:
+def _infer_column_type(values: Iterable[object]) -> str:
     """Return the narrowest type that all values have."""
-    types = {_type_of(value) for value in values if value is not None}
+    types = {_infer_value_type(value) for value in values if value is not None}
     if types == {"integer", "number"}:
         return "number"
     return types.pop() if len(types) == 1 else "string"
 
 
-def _type_of(value: object) -> str:
+def _infer_value_type(value: object) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, Integral):

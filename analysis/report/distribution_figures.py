@@ -28,16 +28,16 @@ from .figures import (
     STYLE,
     TEXT,
     Look,
-    axis_label,
+    assign_styles,
+    compute_scatter_offsets,
     draw_participants,
+    format_axis_label,
     label_with_n,
-    looks,
     render_figure,
-    scatter_offsets,
     wrap_text,
 )
 from .page import Figure
-from .tables import number
+from .tables import format_number
 
 DIVERGING = "PuOr"  # told apart with every common colour blindness, and its halves in grey by their lightness
 MIDDLE = "#dadada"
@@ -61,7 +61,7 @@ class Shares:
     answers: int
 
 
-def level_shares(grid: Grid, question: Question) -> Shares | None:
+def compute_level_shares(grid: Grid, question: Question) -> Shares | None:
     """Shares of the levels of a question with points, participants first.
 
     None if nobody of the condition answered it. An answer of the post survey counts like one trial.
@@ -79,7 +79,7 @@ def level_shares(grid: Grid, question: Question) -> Shares | None:
     return Shares(grid.condition, own.mean(axis=1), int((totals > 0).sum()), int(totals.sum()))
 
 
-def likert_figure(study: Study) -> Figure | None:
+def draw_likert_figure(study: Study) -> Figure | None:
     """Draw diverging bars of every question with points.
 
     One bar per condition, centred on the middle of the scale; None without such a question or answers.
@@ -88,14 +88,14 @@ def likert_figure(study: Study) -> Figure | None:
     panels = []
     for question in (*version.item_questionnaire, *version.post_survey):
         if isinstance(question.scale, Points):
-            shares_by_condition = [level_shares(grid, question) for grid in study.retained.grids]
+            shares_by_condition = [compute_level_shares(grid, question) for grid in study.retained.grids]
             if shown := [shares for shares in shares_by_condition if shares]:
                 panels.append((question, question.scale, shown))
     if not panels:
         return None
-    styles = looks(study)
+    styles = assign_styles(study)
     legends = [
-        0 if index and scale == panels[index - 1][1] else _legend_rows(scale)
+        0 if index and scale == panels[index - 1][1] else _count_legend_rows(scale)
         for index, (_, scale, _) in enumerate(panels)
     ]
     heights = [
@@ -124,13 +124,13 @@ def likert_figure(study: Study) -> Figure | None:
     return render_figure(canvas, "answers-by-condition", caption, f"Distribution of answers. {spoken}")
 
 
-def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
+def draw_boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
     """Draw box plots over participants, one panel per measure with values."""
     estimates = study.retained.estimates
     shown = [measure for measure in measures if estimates.has_value(measure.key)]
     if not shown:
         return None
-    styles = looks(study)
+    styles = assign_styles(study)
     columns = min(PER_ROW, len(shown))
     rows = -(-len(shown) // columns)
     people = {grid.condition: len(grid.participants) for grid in study.retained.grids}
@@ -142,7 +142,10 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
         for panel in panels.flat[len(shown) :]:
             panel.set_visible(False)
         canvas.legend(
-            handles=[_key(number, look, people[name]) for number, (name, look) in enumerate(styles.items())],
+            handles=[
+                _build_legend_key(number, look, people[name])
+                for number, (name, look) in enumerate(styles.items())
+            ],
             loc="outside lower center",
             ncols=4 if columns > 2 else 2,
             frameon=False,
@@ -154,7 +157,7 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
     spoken = " ".join(
         f"{measure.label}: "
         + "; ".join(
-            f"{styles[name].title} median {number(_median(own, measure), 2)}"
+            f"{styles[name].title} median {format_number(_median(own, measure), 2)}"
             for name, own in zip(estimates.conditions, estimates.per_participant[measure.key], strict=True)
             if (~np.isnan(own)).any()
         )
@@ -164,13 +167,13 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
     return render_figure(canvas, "measures-as-boxes", caption, f"Box plots over participants. {spoken}")
 
 
-def times_figure(study: Study) -> Figure | None:
+def draw_times_figure(study: Study) -> Figure | None:
     """Draw completion times as rainclouds on a logarithmic axis.
 
     Shows the density of trials, a box and the participants' medians; None if no time above 0 is known.
     """
-    styles = looks(study)
-    times = {grid.condition: _times(grid) for grid in study.retained.grids}
+    styles = assign_styles(study)
+    times = {grid.condition: _select_times(grid) for grid in study.retained.grids}
     shown = [name for name, known in times.items() if known.size]
     if not shown:
         return None
@@ -194,7 +197,8 @@ def times_figure(study: Study) -> Figure | None:
         "median, the small marks below are the participants' medians."
     )
     spoken = "; ".join(
-        f"{styles[name].title}: quartiles {', '.join(number(q, 1) for q in _quartiles(times[name]))} s, "
+        f"{styles[name].title}: quartiles "
+        f"{', '.join(format_number(q, 1) for q in _quartiles(times[name]))} s, "
         f"{times[name].size} trials"
         for name in shown
     )
@@ -239,19 +243,19 @@ def _draw_bars(
         panel.legend(
             handles=[
                 mpl.patches.Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=str(level))
-                for level, colour, hatch in zip(_level_names(scale), colours, hatches, strict=True)
+                for level, colour, hatch in zip(_name_levels(scale), colours, hatches, strict=True)
             ],
             loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=6.5, handlelength=1.2,
             ncols=-(-levels // legend_rows), columnspacing=1.0, borderaxespad=0.1, borderpad=0.1,
         )  # fmt: skip
 
 
-def _legend_rows(scale: Points) -> int:
+def _count_legend_rows(scale: Points) -> int:
     """Return the lines that a legend of the levels needs above its panel."""
-    return -(-sum(len(name) + 5 for name in _level_names(scale)) // CHARACTERS)
+    return -(-sum(len(name) + 5 for name in _name_levels(scale)) // CHARACTERS)
 
 
-def _level_names(scale: Points) -> list[str]:
+def _name_levels(scale: Points) -> list[str]:
     labels = scale.labels or []
     return [
         f"{level} {labels[level - 1]}" if len(labels) >= level else str(level)
@@ -264,7 +268,7 @@ def _draw_boxes(panel: Axes, measure: Measure, estimates: Estimates, styles: dic
     values = {name: own[~np.isnan(own)] * SCALE.get(measure.unit, 1.0) for name, own in per_condition}
     for x, name in enumerate(styles):
         _draw_box(panel, x, values[name], styles[name])
-    panel.set_title(wrap_text(axis_label(measure.label, measure.unit), 24))
+    panel.set_title(wrap_text(format_axis_label(measure.label, measure.unit), 24))
     panel.set_xticks([])
     panel.grid(axis="y", color=GRID, linewidth=0.6)
 
@@ -282,7 +286,9 @@ def _draw_box(panel: Axes, x: int, values: Array, look: Look) -> None:
         whiskerprops={"color": look.colour, "linewidth": 0.7},
         capprops={"color": look.colour, "linewidth": 0.7},
     )  # fmt: skip
-    draw_participants(panel, x + scatter_offsets(len(values), 0.5), np.sort(values), look, sizes=(6, 2))
+    draw_participants(
+        panel, x + compute_scatter_offsets(len(values), 0.5), np.sort(values), look, sizes=(6, 2)
+    )
 
 
 def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) -> None:
@@ -302,17 +308,17 @@ def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) ->
     )  # fmt: skip
     own = np.sort(medians[~np.isnan(medians)])
     own = own[own > 0]
-    draw_participants(axes, own, y - 0.24 + scatter_offsets(len(own), 0.16), look, sizes=(8, 3))
+    draw_participants(axes, own, y - 0.24 + compute_scatter_offsets(len(own), 0.16), look, sizes=(8, 3))
 
 
-def _key(number: int, look: Look, people: int) -> mpl.patches.Patch:
+def _build_legend_key(number: int, look: Look, people: int) -> mpl.patches.Patch:
     return mpl.patches.Patch(
         facecolor=to_rgba(look.colour, 0.2), edgecolor=look.colour,
         hatch=BOX_HATCHES[number % len(BOX_HATCHES)], label=f"{look.title} (n = {people})",
     )  # fmt: skip
 
 
-def _times(grid: Grid) -> Array:
+def _select_times(grid: Grid) -> Array:
     return grid.seconds[grid.seconds > 0]
 
 

@@ -3,7 +3,7 @@
 The same numbers give the same bytes. Conditions differ by mark and line as well as by colour, so that a
 figure reads in grey; fonts are embedded as TrueType, because publishers refuse Type 3.
 
-The colours are those of `condition_looks`. After the figures 2 and 4 of Schuff et al. 2020.
+The colours are those of `style_conditions`. After the figures 2 and 4 of Schuff et al. 2020.
 """
 
 import io
@@ -23,14 +23,14 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from ..participants.attrition import ParticipantFlow
-from ..participants.condition_looks import COLOURS, GREY, MARKERS, look_numbers
+from ..participants.condition_looks import COLOURS, GREY, MARKERS, number_conditions
 from ..participants.estimates import Estimate, Estimates
 from ..participants.time_by_certainty import TimeAtCertainty
 from ..study.analysis import Study, View
 from ..study.human_vs_model import Quantity, Relations
-from .flow_diagram import flow_layout
+from .flow_diagram import compute_flow_layout
 from .page import FORMS, Figure
-from .tables import format_count, interval, number
+from .tables import format_count, format_interval, format_number
 
 INK = "#1c2430"
 GRID = "#e3e7ec"
@@ -83,9 +83,9 @@ class Look:
     marker: str
 
 
-def looks(study: Study) -> dict[str, Look]:
+def assign_styles(study: Study) -> dict[str, Look]:
     """Assign a style to each condition; ground truth is grey."""
-    numbers = look_numbers(
+    numbers = number_conditions(
         (condition.name, condition.system is None or condition.ground_truth) for condition in study.conditions
     )
     styles = {}
@@ -96,7 +96,7 @@ def looks(study: Study) -> dict[str, Look]:
     return styles
 
 
-def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
+def draw_condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
     """Draw a measure per condition: participants and their mean.
 
     None if no condition has the measure.
@@ -106,20 +106,20 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         return None
     shown = [name for name in estimates.conditions if estimates.get(measure, name).value is not None]
     first = estimates.get(measure, shown[0]).measure
-    scale, styles = SCALE.get(first.unit, 1.0), looks(study)
+    scale, styles = SCALE.get(first.unit, 1.0), assign_styles(study)
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(COLUMN, 0.36 * len(shown) + 0.6))
         axes = canvas.subplots()
         _draw_changes(axes, estimates, measure, shown, scale)
         for y, name in enumerate(shown):
-            values = _participants(estimates, measure, name) * scale
+            values = _list_participant_values(estimates, measure, name) * scale
             _draw_condition(axes, y, values, estimates.get(measure, name), scale, styles[name])
         labels = [
             label_with_n(styles[name].title, estimates.get(measure, name).participants) for name in shown
         ]
         axes.set_yticks(range(len(shown)), labels)
         axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.set_xlabel(axis_label(first.label, first.unit))
+        axes.set_xlabel(format_axis_label(first.label, first.unit))
         axes.grid(axis="x", color=GRID, linewidth=0.6)
         if first.key in DIFFERENCES:
             axes.axvline(0, color=INK, linewidth=0.8)
@@ -137,12 +137,12 @@ def _draw_changes(axes: Axes, estimates: Estimates, measure: str, shown: Sequenc
     """Join the values of participants who saw two conditions."""
     for y, pair in enumerate(pairwise(shown)):
         if estimates.has_same_participants(*pair):
-            values = np.array([_participants(estimates, measure, name) for name in pair]) * scale
+            values = np.array([_list_participant_values(estimates, measure, name) for name in pair]) * scale
             if values.shape[1] <= MOST_LINES:
                 axes.plot(values, [y, y + 1], color=GREY, linewidth=0.5, alpha=0.35, zorder=1)
 
 
-def certainty_figure(study: Study) -> Figure | None:
+def draw_certainty_figure(study: Study) -> Figure | None:
     """Draw completion time at each level of certainty."""
     view = study.retained
     times = [entry for entry in view.times if entry.seconds is not None]
@@ -151,10 +151,10 @@ def certainty_figure(study: Study) -> Figure | None:
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(COLUMN, 2.75))
         axes = canvas.subplots()
-        _draw_times(axes, looks(study), times)
+        _draw_times(axes, assign_styles(study), times)
         axes.set_xticks(
             [entry.level for entry in times],
-            [f"{_level_label(study, entry.level)}\nn = {entry.trials}" for entry in times],
+            [f"{_format_level_label(study, entry.level)}\nn = {entry.trials}" for entry in times],
             fontsize=6,
         )
         axes.set_ylim(bottom=0)
@@ -163,8 +163,8 @@ def certainty_figure(study: Study) -> Figure | None:
         axes.grid(axis="y", color=GRID, linewidth=0.6)
         canvas.legend(loc="outside lower center", ncols=2, frameon=False)
     spoken = "; ".join(
-        f"certainty {entry.level}: {number(entry.seconds, 1)} s"
-        + (f" ({_range(entry.interval, 1.0, 1)})" if entry.interval else "")
+        f"certainty {entry.level}: {format_number(entry.seconds, 1)} s"
+        + (f" ({_format_range(entry.interval, 1.0, 1)})" if entry.interval else "")
         + f", {format_count(entry.trials, 'trial')} of {format_count(entry.participants, 'participant')}"
         for entry in times
     )
@@ -204,7 +204,7 @@ class ForestRow:
     is_clear: bool
 
 
-def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure | None:
+def draw_forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure | None:
     """Draw differences, one panel per measure; None without rows."""
     if not rows:
         return None
@@ -217,7 +217,7 @@ def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure 
             _draw_forest(panel, own)
             panel.set_title(wrap_text(title, 44), loc="left")
     spoken = "; ".join(
-        f"{row.panel}, {row.label}: {number(row.estimate)} {interval(row.interval)}".strip()
+        f"{row.panel}, {row.label}: {format_number(row.estimate)} {format_interval(row.interval)}".strip()
         + (", clear after correction" if row.is_clear else "")
         for row in rows
     )
@@ -245,7 +245,7 @@ def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
     panel.xaxis.set_major_locator(MaxNLocator(6))
 
 
-def scores_figure(
+def draw_scores_figure(
     study: Study, view: View, measure: Quantity, scores: Sequence[Quantity], name: str, caption: str
 ) -> Figure | None:
     """Draw a human measure against each score, one panel per score.
@@ -254,7 +254,7 @@ def scores_figure(
     """
     if not scores:
         return None
-    styles = looks(study)
+    styles = assign_styles(study)
     estimates = [view.estimates.get(measure.key, condition.name) for condition in study.systems]
     scale = SCALE.get(estimates[0].measure.unit, 1.0)
     columns = min(4, len(scores))
@@ -267,7 +267,7 @@ def scores_figure(
             panel.set_title(_label_with_rank(score, measure, view.relations))
         for panel in panels.flat[len(scores) :]:
             panel.set_visible(False)
-        canvas.supylabel(axis_label(measure.label, estimates[0].measure.unit), fontsize=7.5)
+        canvas.supylabel(format_axis_label(measure.label, estimates[0].measure.unit), fontsize=7.5)
         handles, labels = panels.flat[0].get_legend_handles_labels()
         canvas.legend(
             handles, labels, loc="outside lower center", ncols=4 if columns > 2 else 2, frameon=False,
@@ -279,9 +279,9 @@ def scores_figure(
     return render_figure(canvas, name, caption, alternative)
 
 
-def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
+def prepare_flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
     """Return what draws the flow diagram for papers."""
-    layout = flow_layout(flow)
+    layout = compute_flow_layout(flow)
     width = COLUMN if len(flow.conditions) < 3 else TEXT
     points = 72 * width / layout.width  # of a pixel
     with mpl.rc_context(STYLE):
@@ -308,7 +308,7 @@ def _draw_condition(
     axes: Axes, y: int, values: np.ndarray, estimate: Estimate, scale: float, look: Look
 ) -> None:
     values = np.sort(values[~np.isnan(values)])
-    y_values = y + scatter_offsets(len(values), 0.5)
+    y_values = y + compute_scatter_offsets(len(values), 0.5)
     draw_participants(axes, values, y_values, look, sizes=(11, 4), alphas=(0.45, 0.15))
     if estimate.interval:
         low, high = (bound * scale for bound in estimate.interval)
@@ -345,7 +345,7 @@ def _draw_pairs(
     panel.grid(color=GRID, linewidth=0.6)
 
 
-def _participants(estimates: Estimates, measure: str, condition: str) -> np.ndarray:
+def _list_participant_values(estimates: Estimates, measure: str, condition: str) -> np.ndarray:
     return estimates.per_participant[measure][estimates.conditions.index(condition)]
 
 
@@ -367,21 +367,21 @@ def _describe_pair(score: Quantity, measure: Quantity, relations: Relations) -> 
 
 def _describe_estimate(estimate: Estimate, scale: float) -> str:
     decimals = 1 if scale == 100 else 2
-    value = number((estimate.value or 0.0) * scale, decimals)
-    return f"{value} ({_range(estimate.interval, scale, decimals)})" if estimate.interval else value
+    value = format_number((estimate.value or 0.0) * scale, decimals)
+    return f"{value} ({_format_range(estimate.interval, scale, decimals)})" if estimate.interval else value
 
 
-def _range(bounds: tuple[float, float], scale: float, decimals: int) -> str:
-    return f"95 % interval {interval((bounds[0] * scale, bounds[1] * scale), decimals)}"
+def _format_range(bounds: tuple[float, float], scale: float, decimals: int) -> str:
+    return f"95 % interval {format_interval((bounds[0] * scale, bounds[1] * scale), decimals)}"
 
 
-def axis_label(label: str, unit: str) -> str:
+def format_axis_label(label: str, unit: str) -> str:
     """Name and unit, in lines that fit beside an axis."""
     text = f"{label}\u00a0({UNITS[unit]})" if UNITS[unit] else label
     return "\n".join(textwrap.wrap(text, 34))
 
 
-def _level_label(study: Study, level: int) -> str:
+def _format_level_label(study: Study, level: int) -> str:
     question = study.version.question("certainty")
     labels = getattr(question.scale, "labels", None) if question else None
     return f"{level} {wrap_text(labels[level - 1], 9)}" if labels and len(labels) >= level else str(level)
@@ -397,7 +397,7 @@ def wrap_text(text: str, width: int = 12) -> str:
     return "\n".join(textwrap.wrap(text, width, break_long_words=False)) or text
 
 
-def scatter_offsets(count: int, width: float) -> np.ndarray:
+def compute_scatter_offsets(count: int, width: float) -> np.ndarray:
     """Spread points evenly across `width` by multiples of the golden ratio."""
     return ((np.arange(count) * 0.618034) % 1 - 0.5) * width
 

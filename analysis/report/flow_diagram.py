@@ -69,7 +69,7 @@ class Layout:
     arrows: Sequence[tuple[int, int, int]]
 
 
-def flow_layout(flow: ParticipantFlow) -> Layout:
+def compute_flow_layout(flow: ParticipantFlow) -> Layout:
     """Place the boxes, a column per condition.
 
     Raises:
@@ -86,7 +86,7 @@ def flow_layout(flow: ParticipantFlow) -> Layout:
         boxes.append(Box(MARGIN, y, width - 2 * MARGIN, [f"Consented: {flow.consented}"]))
         y += boxes[0].height
         ends = [y] * len(flow.conditions)
-    for row in _rows(flow.conditions):
+    for row in _build_rows(flow.conditions):
         y += GAP if y > MARGIN else 0
         lowest = y
         for column, lines in enumerate(row.lines):
@@ -102,7 +102,7 @@ def flow_layout(flow: ParticipantFlow) -> Layout:
     return Layout(width, y + MARGIN, boxes, arrows)
 
 
-def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: str = "flow") -> str:
+def draw_flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: str = "flow") -> str:
     """Draw the diagram as SVG text.
 
     Args:
@@ -114,14 +114,14 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
         ValueError: The flow has no conditions.
 
     Examples:
-        >>> flow_svg(ParticipantFlow(None, ()))
+        >>> draw_flow_svg(ParticipantFlow(None, ()))
         Traceback (most recent call last):
         ValueError: the flow has no conditions
     """
-    layout = flow_layout(flow)
-    shapes = [_arrow(*arrow, prefix) for arrow in layout.arrows]
-    shapes += [part for box in layout.boxes for part in _shapes(box)]
-    return _document(shapes, layout.width, layout.height, title, describe_flow(flow), prefix)
+    layout = compute_flow_layout(flow)
+    shapes = [_draw_arrow(*arrow, prefix) for arrow in layout.arrows]
+    shapes += [part for box in layout.boxes for part in _draw_box_shapes(box)]
+    return _build_document(shapes, layout.width, layout.height, title, describe_flow(flow), prefix)
 
 
 def describe_flow(flow: ParticipantFlow) -> str:
@@ -129,18 +129,24 @@ def describe_flow(flow: ParticipantFlow) -> str:
     text = [f"{format_count(flow.consented, 'participant')} consented."] if flow.consented is not None else []
     for condition in flow.conditions:
         text.append(
-            "; ".join(fact for row in _rows([condition]) for facts in row.facts for fact in facts) + "."
+            "; ".join(fact for row in _build_rows([condition]) for facts in row.facts for fact in facts) + "."
         )
     return " ".join(text)
 
 
-def _rows(flows: Sequence[ConditionFlow]) -> list[_Row]:
+def _build_rows(flows: Sequence[ConditionFlow]) -> list[_Row]:
     steps: tuple[tuple[Callable[[ConditionFlow], list[str]], bool], ...] = (
-        (lambda flow: [flow.title, *_count("Assigned", flow.assigned)], False),
-        (lambda flow: _count("Never started", _count_never_started(flow) or None), True),
-        (lambda flow: _count("Started", flow.started), False),
+        (lambda flow: [flow.title, *_format_count_lines("Assigned", flow.assigned)], False),
+        (lambda flow: _format_count_lines("Never started", _count_never_started(flow) or None), True),
+        (lambda flow: _format_count_lines("Started", flow.started), False),
         (_describe_dropouts, True),
-        (lambda flow: [*_count("Completed", flow.completed), f"Submitted trials: {flow.trials}"], False),
+        (
+            lambda flow: [
+                *_format_count_lines("Completed", flow.completed),
+                f"Submitted trials: {flow.trials}",
+            ],
+            False,
+        ),
         (_describe_exclusions, True),
         (
             lambda flow: [
@@ -154,7 +160,7 @@ def _rows(flows: Sequence[ConditionFlow]) -> list[_Row]:
     return [row for row in rows if any(row.facts)]
 
 
-def _count(label: str, count: int | None) -> list[str]:
+def _format_count_lines(label: str, count: int | None) -> list[str]:
     return [] if count is None else [f"{label}: {count}"]
 
 
@@ -186,7 +192,7 @@ def _describe_exclusions(flow: ConditionFlow) -> list[str]:
     return facts + (["some by several rules"] if sum(flow.hit.values()) > flow.excluded else []) + people
 
 
-def _shapes(box: Box) -> list[str]:
+def _draw_box_shapes(box: Box) -> list[str]:
     look = 'fill="#f2f2f2" stroke-dasharray="5 3"' if box.loss else 'fill="#ffffff"'
     size = f'width="{box.width}" height="{box.height}"'
     rect = f'<rect x="{box.x}" y="{box.y}" {size} rx="3" stroke="#1a1a1a" {look}/>'
@@ -197,13 +203,13 @@ def _shapes(box: Box) -> list[str]:
     return [rect, *texts]
 
 
-def _arrow(x: int, top: int, bottom: int, prefix: str) -> str:
+def _draw_arrow(x: int, top: int, bottom: int, prefix: str) -> str:
     return (
         f'<path d="M{x} {top}V{bottom - 1}" stroke="#1a1a1a" fill="none" marker-end="url(#{prefix}-arrow)"/>'
     )
 
 
-def _document(
+def _build_document(
     shapes: Sequence[str], width: int, height: int, title: str, description: str, prefix: str
 ) -> str:
     return "\n".join(

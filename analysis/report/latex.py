@@ -32,20 +32,20 @@ _ACCENTS = {
 _GREEK = frozenset("αβγδεζηθικμνξπρστυφχψω")
 
 
-def latex_text(text: str) -> str:
+def escape_latex(text: str) -> str:
     r"""Write text in ASCII so that pdfLaTeX sets it without further packages.
 
     A character that LaTeX's default fonts lack becomes its code point, such as [U+4E2D].
 
     Examples:
-        >>> latex_text("5 % of “Élan” < 0.1")
+        >>> escape_latex("5 % of “Élan” < 0.1")
         "5 \\% of ``\\'{E}lan'' $<$ 0.1"
     """
-    return "".join(map(_character, text))
+    return "".join(map(_escape_character, text))
 
 
 @cache
-def _character(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in _CHARACTERS:
         return _CHARACTERS[character]
     if character.isascii():
@@ -66,14 +66,14 @@ class _Piece:
 
     def lines(self, header: Sequence[str], rows: Sequence[Sequence[LatexCell]]) -> list[str]:
         """Write the piece as a tabular."""
-        kinds = {column: _alignment(rows, column) for column in self.columns}
+        kinds = {column: _choose_alignment(rows, column) for column in self.columns}
         return [
             rf"\begin{{tabular}}{{{''.join(kinds.values())}}}",
             r"\toprule",
             " & ".join(_stack_lines(_split_heading(header[column]), "b") for column in self.columns) + r" \\",
             r"\midrule",
             *(
-                " & ".join(_cell(row[column], kinds[column]) for column in self.columns) + r" \\"
+                " & ".join(_format_cell(row[column], kinds[column]) for column in self.columns) + r" \\"
                 for row in rows
             ),
             r"\bottomrule",
@@ -81,7 +81,7 @@ class _Piece:
         ]
 
 
-def latex_table(
+def format_latex_table(
     name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[LatexCell]], notes: Sequence[str]
 ) -> str:
     """Write a floating table with its caption and the label ``tab:name``.
@@ -95,8 +95,8 @@ def latex_table(
         rows: Cells as lines of text.
         notes: Sentences below the table.
     """
-    pieces = [piece.lines(header, rows) for piece in _pieces(header, rows)]
-    below = [rf"\par\medskip\parbox{{\linewidth}}{{\footnotesize {latex_text(' '.join(notes))}}}"]
+    pieces = [piece.lines(header, rows) for piece in _split_columns(header, rows)]
+    below = [rf"\par\medskip\parbox{{\linewidth}}{{\footnotesize {escape_latex(' '.join(notes))}}}"]
     return "\n".join(
         [
             PREAMBLE,
@@ -104,7 +104,7 @@ def latex_table(
             r"\centering",
             r"\footnotesize",
             r"\setlength{\tabcolsep}{4pt}",
-            rf"\caption{{{latex_text(caption)}}}",
+            rf"\caption{{{escape_latex(caption)}}}",
             rf"\label{{tab:{name.replace('_', '-')}}}",
             *(
                 line
@@ -118,9 +118,9 @@ def latex_table(
     )
 
 
-def _pieces(header: Sequence[str], rows: Sequence[Sequence[LatexCell]]) -> list[_Piece]:
+def _split_columns(header: Sequence[str], rows: Sequence[Sequence[LatexCell]]) -> list[_Piece]:
     """Fill the width of the text with columns, from the left."""
-    widths = [_width(header[column], rows, column) for column in range(len(header))]
+    widths = [_estimate_width(header[column], rows, column) for column in range(len(header))]
     pieces: list[list[int]] = [[0]]
     for column in range(1, len(header)):
         if len(pieces[-1]) > 1 and sum(widths[own] for own in pieces[-1]) + widths[column] > LINE:
@@ -129,22 +129,22 @@ def _pieces(header: Sequence[str], rows: Sequence[Sequence[LatexCell]]) -> list[
     return [_Piece(piece) for piece in pieces]
 
 
-def _width(heading: str, rows: Sequence[Sequence[LatexCell]], column: int) -> float:
+def _estimate_width(heading: str, rows: Sequence[Sequence[LatexCell]], column: int) -> float:
     """Estimate the width of a column in characters."""
     lines = [*_split_heading(heading), *(line for row in rows for line in row[column])]
-    return min(max(map(len, lines), default=0), _share(rows, column) * LINE) + GAP
+    return min(max(map(len, lines), default=0), _choose_width_share(rows, column) * LINE) + GAP
 
 
-def _alignment(rows: Sequence[Sequence[LatexCell]], column: int) -> str:
+def _choose_alignment(rows: Sequence[Sequence[LatexCell]], column: int) -> str:
     """Align words to the left and figures to the right; break long text."""
     lines = [line for row in rows for line in row[column]]
     if all(not line or line[0] in "0123456789−+–<>=[✓✗" for line in lines):
         return "r"
     long = max(map(len, lines)) > LONG
-    return rf"p{{{_share(rows, column):.2f}\linewidth}}" if long else "l"
+    return rf"p{{{_choose_width_share(rows, column):.2f}\linewidth}}" if long else "l"
 
 
-def _share(rows: Sequence[Sequence[LatexCell]], column: int) -> float:
+def _choose_width_share(rows: Sequence[Sequence[LatexCell]], column: int) -> float:
     """Return the share of the text's width that a column of long text takes."""
     return 0.28 if rows and len(rows[0]) > 2 else 0.6 if column else 0.35
 
@@ -155,15 +155,15 @@ def _split_heading(heading: str) -> LatexCell:
 
 def _stack_lines(lines: LatexCell, position: str) -> str:
     """Set lines below each other."""
-    text = r" \\ ".join(latex_text(line) for line in lines if line)
+    text = r" \\ ".join(escape_latex(line) for line in lines if line)
     if r" \\ " not in text:
         return text
     return rf"\begin{{tabular}}[{position}]{{@{{}}l@{{}}}}{text}\end{{tabular}}"
 
 
-def _cell(lines: LatexCell, alignment: str) -> str:
+def _format_cell(lines: LatexCell, alignment: str) -> str:
     """Set a cell; its lines break further in a column of long text."""
     if not alignment.startswith("p"):
         return _stack_lines(lines, "t")
     words = (re.sub(r"\S{24}(?=\S)", "\\g<0>\u200b", line) for line in lines if line)
-    return r"\newline ".join(latex_text(line) for line in words)
+    return r"\newline ".join(escape_latex(line) for line in words)

@@ -14,9 +14,9 @@ import jinja2
 from markupsafe import Markup
 
 from ..io.errors import InputError
-from ..io.spreadsheet import csv_text
+from ..io.spreadsheet import format_csv
 from ..io.whole_files import replace_file
-from .codebook import CsvFile, tables_schema
+from .codebook import CsvFile, build_tables_schema
 from .provenance import source_of
 from .tables import Table
 
@@ -174,7 +174,7 @@ class Page:
             match block:
                 case Table() | Data():
                     file = block.csv_file
-                    yield f"tables/{block.name}.csv", csv_text(file.header, file.rows).encode()
+                    yield f"tables/{block.name}.csv", format_csv(file.header, file.rows).encode()
                     if isinstance(block, Table):
                         yield f"tables/{block.name}.tex", block.latex().encode()
                 case Script():
@@ -183,14 +183,14 @@ class Page:
                     yield from block.files()
         tables = [block.csv_file for block in self.blocks if isinstance(block, Table | Data)]
         if tables:
-            yield SCHEMA, tables_schema(tables).encode()
+            yield SCHEMA, build_tables_schema(tables).encode()
 
 
-def _source(name: str) -> str:
+def _read_template(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text("utf-8")
 
 
-SORTING = _source("report.js")  # the only script of the page, which works without it
+SORTING = _read_template("report.js")  # the only script of the page, which works without it
 SORTING_HASH = "sha256-" + base64.b64encode(hashlib.sha256(SORTING.encode()).digest()).decode()
 
 

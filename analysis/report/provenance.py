@@ -19,7 +19,7 @@ _NAMES = {  # function to the tables and figures that it computes
         "confidence-change-by-condition"
     ),
     "participants.time_by_certainty.time_at_certainty": "time-by-certainty",
-    "report.distribution_figures.level_shares": "answers-by-condition",
+    "report.distribution_figures.compute_level_shares": "answers-by-condition",
     "participants.trial_grid.build_grids": "times-by-condition",
     "study.comparisons.compare_family": (
         "differences differences_these_items styles styles_these_items differences-forest styles-forest"
@@ -49,8 +49,8 @@ _NAMES = {  # function to the tables and figures that it computes
     "visual_bias.analyse": "pair_frequencies pair-frequencies parts",
     "visual_bias.score_system": "systems system_accuracy accuracy-by-part",
     "counterfactuals.alignment.alignments": "alignment",
-    "commands.alignment.answers_table": "answers",
-    "commands.alignment.drop_tests": "counterfactuals generalisation",
+    "commands.alignment.tabulate_answers": "answers",
+    "commands.alignment.compute_drop_p_values": "counterfactuals generalisation",
 }
 SOURCES = {name: f"analysis.{function}" for function, names in _NAMES.items() for name in names.split()}
 

@@ -44,9 +44,9 @@ _TEMPLATE = jinja2.Environment(
 ).get_template("refit.R")
 
 
-def study_script(study: Study) -> str:
+def render_study_script(study: Study) -> str:
     """Return the script of an analysed study."""
-    return r_script(
+    return render_r_script(
         study.version,
         study.bundle.rules,
         mode=study.mode,
@@ -56,7 +56,7 @@ def study_script(study: Study) -> str:
     )
 
 
-def r_script(
+def render_r_script(
     version: Version,
     rules: Sequence[Rule],
     *,
@@ -82,8 +82,8 @@ def r_script(
         answers=", ".join(quote_text(question.key) for question in version.item_questionnaire),
         mode=quote_text(mode),
         version=quote_text(str(version.version)),
-        exclusions=[(quote_text(rule.name), _test(rule, people or {})) for rule in rules],
-        calls=_calls(version, clock),
+        exclusions=[(quote_text(rule.name), _render_test(rule, people or {})) for rule in rules],
+        calls=_render_calls(version, clock),
     )
     read = ("trials.", "participants.")
     data = {name: value for name, value in (hashes or {}).items() if name.startswith(read)}
@@ -117,10 +117,10 @@ def quote_text(text: str) -> str:
         >>> quote_text('na\u00efve "1"')
         '"na\\u00efve \\"1\\""'
     """
-    return '"' + "".join(map(_character, text)) + '"'
+    return '"' + "".join(map(_escape_character, text)) + '"'
 
 
-def _character(character: str) -> str:
+def _escape_character(character: str) -> str:
     code = ord(character)
     if character in '"\\':
         return "\\" + character
@@ -129,52 +129,52 @@ def _character(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def _test(rule: Rule, people: Mapping[str, Sequence[str]]) -> str:
+def _render_test(rule: Rule, people: Mapping[str, Sequence[str]]) -> str:
     if isinstance(rule, MinTime | MaxTime):
         sign = "<" if isinstance(rule, MinTime) else ">"
-        time = f"as.numeric({_column(CLOCK_COLUMNS[rule.clock])})"
+        time = f"as.numeric({_render_column(CLOCK_COLUMNS[rule.clock])})"
         if rule.clock != "server":
-            time = f"ifelse(is.na({time}), as.numeric({_column(CLOCK_COLUMNS['server'])}), {time})"
+            time = f"ifelse(is.na({time}), as.numeric({_render_column(CLOCK_COLUMNS['server'])}), {time})"
         return f"{time} {sign} {float(rule.milliseconds)!r}"
     if isinstance(rule, Answered):
-        column = _column(rule.question)
+        column = _render_column(rule.question)
         if isinstance(rule.value, bool):
             return f"{column} == {quote_text(str(rule.value).lower())}"
         if isinstance(rule.value, str):
             return f"{column} == {quote_text(rule.value)}"
         return f"as.numeric({column}) == {float(rule.value)!r}"
     if isinstance(rule, AnsweredNumber):
-        number = f"as.numeric({_column(rule.question)})"
+        number = f"as.numeric({_render_column(rule.question)})"
         bounds = ((">=", rule.at_least), ("<=", rule.at_most))
         return " & ".join(f"{number} {sign} {bound!r}" for sign, bound in bounds if bound is not None)
     if isinstance(rule, WholeItem):
-        return f"{_column('item_id')} == {quote_text(rule.item_id)}"
+        return f"{_render_column('item_id')} == {quote_text(rule.item_id)}"
     assert isinstance(rule, PersonRule)
     listed = ", ".join(quote_text(who) for who, names in people.items() if rule.name in names)
-    return f"{_column('participant_id')} %in% c({listed})"
+    return f"{_render_column('participant_id')} %in% c({listed})"
 
 
-def _column(name: str) -> str:
+def _render_column(name: str) -> str:
     return f"trials[[{quote_text(name)}]]"
 
 
-def _calls(version: Version, clock: Clock | None) -> list[str]:
+def _render_calls(version: Version, clock: Clock | None) -> list[str]:
     lines = [f"fit_time({quote_text(CLOCK_COLUMNS[clock])})"] if clock else []
     for question in version.item_questionnaire:
-        lines += _question(question)
+        lines += _render_question(question)
     return lines
 
 
-def _question(question: Question) -> list[str]:
+def _render_question(question: Question) -> list[str]:
     if question.role == "known_before":
         return []
     if isinstance(question.scale, Points):
         return [f"fit_points({quote_text(question.key)})"]
     if isinstance(question.scale, Bounds):
         return []
-    column = _column(question.key)
+    column = _render_column(question.key)
     lines = [f'fit_yes_no({quote_text(question.key)}, {column} == "true")']
     if question.role == "correctness_rating":
-        right = f"{column} == {_column('system_correct')}"
+        right = f"{column} == {_render_column('system_correct')}"
         lines.append(f"if (any(!is.na(trials$system_correct))) fit_yes_no({quote_text(RIGHT)}, {right})")
     return lines

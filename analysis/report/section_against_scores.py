@@ -7,23 +7,23 @@ import numpy as np
 from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
-from ..study.human_vs_model import Quantity, Relation, main_relation
-from .figures import scores_figure
+from ..study.human_vs_model import Quantity, Relation, choose_main_relation
+from .figures import draw_scores_figure
 from .page import Block, Card, Section
 from .section_correlations import NAMES
-from .section_systems import percent
-from .tables import number
+from .section_systems import format_percent
+from .tables import format_number
 
 TITLE = "Do people follow the score?"
 
 
-def follow_card(study: Study, plan: Plan) -> Card:
+def build_follow_card(study: Study, plan: Plan) -> Card:
     """Plot the main human measure against the main score.
 
     Those are the first that the plan declares; see
-    `analysis.study.human_vs_model.main_relation`.
+    `analysis.study.human_vs_model.choose_main_relation`.
     """
-    main = main_relation(study.retained.relations, plan)
+    main = choose_main_relation(study.retained.relations, plan)
     if main is None or main.rank is None:
         return Card(TITLE, ["Nothing to plot: no pair has both values."])
     chosen = (
@@ -35,11 +35,13 @@ def follow_card(study: Study, plan: Plan) -> Card:
         f"{main.measure.label} against {main.score.label} ({chosen}). One mark per system; vertical lines "
         f"are 95 % confidence intervals of the measure. {_score_intervals(study, [main.score])}"
     )
-    figure = scores_figure(study, study.retained, main.measure, [main.score], "people-against-score", caption)
-    return Card(TITLE, [verdict(main, plan)], figure)
+    figure = draw_scores_figure(
+        study, study.retained, main.measure, [main.score], "people-against-score", caption
+    )
+    return Card(TITLE, [describe_relation(main, plan)], figure)
 
 
-def verdict(relation: Relation, plan: Plan) -> str:
+def describe_relation(relation: Relation, plan: Plan) -> str:
     """Say if people follow the score, and how sure that is."""
     measure, score, n = relation.measure.label, relation.score.label, relation.n
     assert relation.rank is not None
@@ -52,10 +54,10 @@ def verdict(relation: Relation, plan: Plan) -> str:
         seen = f"{score} ranks the {n} systems {order} {measure}"
     share = relation.sign_share
     if share is not None:
-        sure = f", at least the {percent(plan.sign_share)} that count as sure"
-        unsure = f", less than {percent(plan.sign_share)}: the question stays open"
+        sure = f", at least the {format_percent(plan.sign_share)} that count as sure"
+        unsure = f", less than {format_percent(plan.sign_share)}: the question stays open"
         seen += (
-            f" in this study, and in {percent(share)} of its bootstrap replicates"
+            f" in this study, and in {format_percent(share)} of its bootstrap replicates"
             f"{sure if relation.is_recurring(plan.sign_share) else unsure}"
         )
     correlation = relation.correlations[plan.coefficient]
@@ -64,15 +66,15 @@ def verdict(relation: Relation, plan: Plan) -> str:
     likely = (
         ""
         if correlation.positive is None
-        else f", positive in {percent(correlation.positive)} of the replicates"
+        else f", positive in {format_percent(correlation.positive)} of the replicates"
     )
-    return f"{seen}. {NAMES[plan.coefficient]} is {number(correlation.value)}{likely}."
+    return f"{seen}. {NAMES[plan.coefficient]} is {format_number(correlation.value)}{likely}."
 
 
-def all_scores_section(study: Study, plan: Plan | None = None) -> Section | None:
+def build_all_scores_section(study: Study, plan: Plan | None = None) -> Section | None:
     """Plot the main human measure against each score; None without any."""
     relations = study.retained.relations
-    main = main_relation(relations, plan or Plan())
+    main = choose_main_relation(relations, plan or Plan())
     if main is None:
         return None
     measure, blocks = main.measure, list[Block]()
@@ -90,7 +92,7 @@ def all_scores_section(study: Study, plan: Plan | None = None) -> Section | None
             "relation, with the share of replicates in which it recurs."
         )
         name = f"{measure.key.replace('_', '-')}-{name}"
-        figure = scores_figure(study, study.retained, measure, scores, name, caption)
+        figure = draw_scores_figure(study, study.retained, measure, scores, name, caption)
         if figure:
             blocks.append(figure)
     return Section("all-scores", "People against each score", blocks) if blocks else None

@@ -9,16 +9,16 @@ import numpy as np
 from ..participants.calibration import Calibration, calibration
 from ..participants.exclusion_rules import CLOCK_COLUMNS
 from ..participants.item_statistics import ITEM_MEASURES, ItemValue, item_measures, trial_table
-from ..participants.krippendorff import Agreement, agreements, metric_of
-from ..participants.learning_curves import Learning, learning, positions_of
+from ..participants.krippendorff import Agreement, agreements, choose_metric
+from ..participants.learning_curves import Learning, arrange_positions, learning
 from ..participants.participant_means import EVERYBODY, ParticipantMean
 from ..participants.study_version import Bounds
 from ..participants.study_version import Points as Scale
-from ..participants.trial_grid import Grid, merge_shared, participant_groups
-from ..stats.streams import substream
+from ..participants.trial_grid import Grid, group_grids, merge_shared
+from ..stats.streams import derive_stream
 from ..study.analysis import Study
 from .page import Block, Data, Section, Text
-from .tables import Cell, Column, Table, csv_rows, fields, value_cell
+from .tables import Cell, Column, Table, build_csv_rows, build_field_columns, format_value_cell
 
 SHOWN_TRAITS = {
     "seconds": (1.0, 1),
@@ -46,9 +46,9 @@ def describe_behaviour(study: Study) -> Behaviour:
     resamples = study.options.resamples
     rng = np.random.default_rng(study.options.seed)
     grids = [grid for grid in view.grids if grid.participants]
-    ways = _ways(grids)
+    ways = _merge_grids(grids)
     questions = {
-        question.role or question.key: metric_of(question)
+        question.role or question.key: choose_metric(question)
         for question in study.version.item_questionnaire
         if not isinstance(question.scale, Bounds)
     }
@@ -57,25 +57,25 @@ def describe_behaviour(study: Study) -> Behaviour:
     return Behaviour(
         learning=learning(
             ways,
-            [positions_of(grid, view.trials) for grid in ways],
-            rng=substream(rng, "learning"),
+            [arrange_positions(grid, view.trials) for grid in ways],
+            rng=derive_stream(rng, "learning"),
             resamples=resamples,
         ),
-        calibration=calibration(grids, levels, rng=substream(rng, "calibration"), resamples=resamples)
+        calibration=calibration(grids, levels, rng=derive_stream(rng, "calibration"), resamples=resamples)
         if levels
         else [],
-        agreement=agreements(grids, questions, rng=substream(rng, "agreement"), resamples=resamples),
+        agreement=agreements(grids, questions, rng=derive_stream(rng, "agreement"), resamples=resamples),
         items=item_measures(grids, study.task.item_shares),
     )
 
 
-def _ways(grids: Sequence[Grid]) -> list[Grid]:
+def _merge_grids(grids: Sequence[Grid]) -> list[Grid]:
     """The grids, those of participants who saw several conditions as one.
 
     They learn across their conditions, each of which comes at some of their positions only.
     """
     groups: dict[int, list[Grid]] = {}
-    for group, grid in zip(participant_groups(grids), grids, strict=True):
+    for group, grid in zip(group_grids(grids), grids, strict=True):
         groups.setdefault(group, []).append(grid)
     return [
         merge_shared(own, " and ".join(grid.condition for grid in own)) if len(own) > 1 else own[0]
@@ -83,14 +83,14 @@ def _ways(grids: Sequence[Grid]) -> list[Grid]:
     ]
 
 
-def behaviour_section(study: Study, behaviour: Behaviour) -> Section:
+def build_behaviour_section(study: Study, behaviour: Behaviour) -> Section:
     """Show learning, calibration and agreement; link items and trials."""
     titles = study.titles | {EVERYBODY: "All conditions"}
     titles |= {
         " and ".join(own): " and ".join(titles[name] for name in own)
         for own in study.allocation.groups.values()
     }
-    blocks: list[Block] = [_learning_block(behaviour.learning, titles)]
+    blocks: list[Block] = [_build_learning_block(behaviour.learning, titles)]
     if study.allocation.design != "between":
         text = (
             "Participants who saw several conditions learn across them, so learning is shown over all their "
@@ -98,15 +98,15 @@ def behaviour_section(study: Study, behaviour: Behaviour) -> Section:
         )
         blocks.append(Text(text, "note"))
     if behaviour.calibration:
-        blocks.append(_calibration_table(behaviour.calibration, titles))
+        blocks.append(_tabulate_calibration(behaviour.calibration, titles))
     else:
         blocks.append(
             Text("Calibration needs certainty ratings, and answers known to be correct or wrong.", "note")
         )
     if behaviour.agreement:
-        blocks.append(_agreement_table(behaviour.agreement, titles))
-    blocks.append(_items_data(behaviour.items, study.task.item_shares))
-    blocks.append(_trials_data(study))
+        blocks.append(_tabulate_agreement(behaviour.agreement, titles))
+    blocks.append(_tabulate_items(behaviour.items, study.task.item_shares))
+    blocks.append(_tabulate_trials(study))
     return Section("behaviour", "Behaviour of participants", blocks)
 
 
@@ -118,7 +118,7 @@ class _Point(NamedTuple):
     mean: ParticipantMean
 
 
-def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block:
+def _build_learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block:
     shown = [curve for curve in curves if curve.trait in SHOWN_TRAITS]
     if not shown:
         return Text("The positions of trials are unknown, so learning cannot be assessed.", "note")
@@ -127,9 +127,13 @@ def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block
         points += [_Point(curve, f"{block.first}-{block.last}", block.mean) for block in curve.blocks]
         points += [_Point(curve, "change", curve.change), _Point(curve, "slope", curve.slope)]
     columns = [
-        *fields("trait", "condition", of="curve"),
+        *build_field_columns("trait", "condition", of="curve"),
         Column("positions"),
-        Column("value", "mean.value", cell=lambda point: _mean(point.mean, *SHOWN_TRAITS[point.curve.trait])),
+        Column(
+            "value",
+            "mean.value",
+            cell=lambda point: _format_mean_cell(point.mean, *SHOWN_TRAITS[point.curve.trait]),
+        ),
         Column("low high", "mean.interval"),
         Column("participants", "mean.participants"),
     ]
@@ -144,14 +148,14 @@ def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block
             "participants, with t intervals."
         ],
         rows=shown,
-        heads=[Column("", heading="Measure", cell=lambda curve: _curve_cell(curve, titles))],
+        heads=[Column("", heading="Measure", cell=lambda curve: _format_curve_cell(curve, titles))],
         across=blocks | {"change": "Last − first"},
         keys=lambda point: (point.curve, point.positions),
         wide=len(blocks) > 3,
     )
 
 
-def _curve_cell(curve: Learning, titles: dict[str, str]) -> Cell:
+def _format_curve_cell(curve: Learning, titles: dict[str, str]) -> Cell:
     unit = {"seconds": " (s)", "share": " (%)"}.get(curve.unit, "")
     return Cell(f"{curve.label}{unit}", detail=titles[curve.condition])
 
@@ -166,7 +170,7 @@ class _Statistic(NamedTuple):
     decimals: int
 
 
-def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, str]) -> Table:
+def _tabulate_calibration(calibrations: Sequence[Calibration], titles: dict[str, str]) -> Table:
     statistics = []
     for row in calibrations:
         statistics += [_Statistic(row, f"right at {each.level}", each.right, 100, 0) for each in row.levels]
@@ -175,9 +179,13 @@ def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, st
     columns = [
         Column("condition", "row.condition"),
         Column("statistic"),
-        Column("value", "mean.value", cell=lambda record: _mean(record.mean, record.factor, record.decimals)),
+        Column(
+            "value",
+            "mean.value",
+            cell=lambda record: _format_mean_cell(record.mean, record.factor, record.decimals),
+        ),
         Column("low high", "mean.interval"),
-        *fields("participants", "undefined", of="mean"),
+        *build_field_columns("participants", "undefined", of="mean"),
     ]
     levels = {f"right at {each.level}": f"Certainty {each.level}" for each in calibrations[0].levels}
     return Table.from_records(
@@ -198,7 +206,7 @@ def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, st
     )
 
 
-def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) -> Table:
+def _tabulate_agreement(agreements: Sequence[Agreement], titles: dict[str, str]) -> Table:
     undefined = dict.fromkeys(
         f"Undefined: {row.alpha.reason}." for row in agreements if row.alpha.value is None
     )
@@ -207,7 +215,7 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
         Column("question"),
         Column("condition"),
         Column("metric", "alpha.metric"),
-        Column("alpha", "alpha.value", cell=_alpha_cell),
+        Column("alpha", "alpha.value", cell=_format_alpha_cell),
         Column("low high", "alpha.interval"),
         Column("items", "alpha.items"),
         Column("ratings", "alpha.ratings"),
@@ -233,24 +241,26 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
     )
 
 
-def _alpha_cell(row: Agreement | None) -> Cell:
+def _format_alpha_cell(row: Agreement | None) -> Cell:
     return (
-        value_cell(row.alpha.value, row.alpha.interval, missing="undefined") if row else Cell("–", "missing")
+        format_value_cell(row.alpha.value, row.alpha.interval, missing="undefined")
+        if row
+        else Cell("–", "missing")
     )
 
 
-def _items_data(items: Sequence[ItemValue], shares: Mapping[str, str]) -> Data:
+def _tabulate_items(items: Sequence[ItemValue], shares: Mapping[str, str]) -> Data:
     columns = [
-        *fields("condition", "item", "measure"),
+        *build_field_columns("condition", "item", "measure"),
         Column("definition", lambda row: {**ITEM_MEASURES, **shares}[row.measure]),
         Column("value"),
         Column("low high", "interval"),
-        *fields("n", "missing", "reason"),
+        *build_field_columns("n", "missing", "reason"),
     ]
-    return Data("items", "Every measure of every item", *csv_rows(columns, items))
+    return Data("items", "Every measure of every item", *build_csv_rows(columns, items))
 
 
-def _trials_data(study: Study) -> Block:
+def _tabulate_trials(study: Study) -> Block:
     if len(study.trials) > MOST_TRIALS:
         return Text(f"The table of trials is left out: there are more than {MOST_TRIALS:,} of them.", "note")
     rating = study.version.question("correctness_rating")
@@ -265,5 +275,5 @@ def _trials_data(study: Study) -> Block:
     return Data("trials", "Every trial with what it contributes", list(table.columns), list(rows))
 
 
-def _mean(mean: ParticipantMean, factor: float, decimals: int) -> Cell:
-    return value_cell(mean.value, mean.interval, factor, decimals, reason=mean.reason)
+def _format_mean_cell(mean: ParticipantMean, factor: float, decimals: int) -> Cell:
+    return format_value_cell(mean.value, mean.interval, factor, decimals, reason=mean.reason)

@@ -10,11 +10,20 @@ from ..stats.results import TARGETS, Finding, Target
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
-from ..study.systems import styles
-from .claims import format_of, pair_label
+from ..study.systems import group_styles
+from .claims import find_format, format_pair_label
 from .page import Block, Points, Section, Text
 from .section_participants import FORMATS
-from .tables import Cell, Column, Table, fields, interval, number, p_text, value_cell
+from .tables import (
+    Cell,
+    Column,
+    Table,
+    build_field_columns,
+    format_interval,
+    format_number,
+    format_p,
+    format_value_cell,
+)
 
 ABOUT: dict[Target, str] = {
     "items_like_these": "About items like these, answered by people like these",
@@ -40,22 +49,22 @@ PAIRED = (
 )
 
 
-def differences_section(study: Study, inference: Inference) -> Section:
+def build_differences_section(study: Study, inference: Inference) -> Section:
     """Show every comparison for both targets, the plan's target first."""
     comparisons = inference.family.comparisons
     titles = study.titles
-    blocks: list[Block] = [Text(_what_is_compared(inference, titles))]
+    blocks: list[Block] = [Text(_describe_comparisons(inference, titles))]
     if any(one.paired for one in comparisons):
         blocks.append(Text(PAIRED))
     if inference.omnibus:
-        blocks.append(_omnibus_table(inference, titles))
-    blocks += _target_blocks(comparisons, titles, inference, "differences")
+        blocks.append(_tabulate_omnibus_tests(inference, titles))
+    blocks += _build_target_blocks(comparisons, titles, inference, "differences")
     if margins := [one for one in comparisons if not one.reason and one.equivalence is not None]:
-        blocks.append(_equivalence_table(margins, titles, inference.plan.target, inference.plan.alpha))
+        blocks.append(_tabulate_equivalence(margins, titles, inference.plan.target, inference.plan.alpha))
     return Section("differences", "Differences between conditions", blocks)
 
 
-def _target_blocks(
+def _build_target_blocks(
     comparisons: Sequence[Comparison], titles: dict[str, str], inference: Inference, name: str
 ) -> list[Block]:
     """Build a table for each target, what is missing, and the assumptions."""
@@ -76,9 +85,9 @@ def _target_blocks(
                 else " Exploratory: the plan is about the other claim."
             )
         blocks.append(Text(f"{ABOUT[target]}.{role} {HOW[target].format(tests=tests)}"))
-        blocks.append(_differences_table(comparisons, shown, titles, plan.alpha, target, name))
+        blocks.append(_tabulate_differences(comparisons, shown, titles, plan.alpha, target, name))
     refused = dict.fromkeys(
-        f"{pair_label(one, titles)} in {_lower_first_letter(one.measure.label)}: {one.reason}."
+        f"{format_pair_label(one, titles)} in {_lower_first_letter(one.measure.label)}: {one.reason}."
         for one in comparisons
         if one.reason
     )
@@ -92,7 +101,7 @@ def _target_blocks(
     return blocks
 
 
-def _omnibus_table(inference: Inference, titles: dict[str, str]) -> Table:
+def _tabulate_omnibus_tests(inference: Inference, titles: dict[str, str]) -> Table:
     rows = [
         _Tested(one.measure, about, one.tests[about], one.adjusted[about])
         for about in sorted(TARGETS, key=lambda name: name != inference.plan.target)
@@ -102,10 +111,10 @@ def _omnibus_table(inference: Inference, titles: dict[str, str]) -> Table:
     columns = [
         Column("measure", "measure.key", "Measure", lambda row: Cell(row.measure.label)),
         Column("target", "target", "About", lambda row: Cell(SHORT[row.target]), is_text=True),
-        Column("f", "test.f", "F", lambda row: number(row.test.f)),
+        Column("f", "test.f", "F", lambda row: format_number(row.test.f)),
         Column("numerator_freedom denominator_freedom", "test.freedom"),
-        Column("p", "test.p", "p", lambda row: p_text(row.test.p)),
-        Column("p_holm", "adjusted", "p, Holm", lambda row: p_text(row.adjusted)),
+        Column("p", "test.p", "p", lambda row: format_p(row.test.p)),
+        Column("p_holm", "adjusted", "p, Holm", lambda row: format_p(row.adjusted)),
     ]
     names = ", ".join(titles[name] for name in inference.omnibus[0].conditions)
     return Table.from_columns("omnibus", f"Tests that conditions are all alike: {names}", rows, columns)
@@ -120,13 +129,13 @@ class _Tested(NamedTuple):
     adjusted: float | None
 
 
-def styles_section(study: Study, inference: Inference) -> Section | None:
+def build_styles_section(study: Study, inference: Inference) -> Section | None:
     """Compare the styles in which a system is shown; None without any."""
     comparisons = inference.styles.comparisons
     if not comparisons:
         return None
     titles = study.titles
-    several = [(system, shown) for system, shown in styles(study.conditions).items() if len(shown) > 1]
+    several = [(system, shown) for system, shown in group_styles(study.conditions).items() if len(shown) > 1]
     named = "; ".join(f"{system}: {', '.join(one.title for one in shown)}" for system, shown in several)
     stands = ", ".join(one.title for one in study.systems if any(one in shown for _, shown in several))
     blocks: list[Block] = [
@@ -136,11 +145,11 @@ def styles_section(study: Study, inference: Inference) -> Section | None:
             "exploratory unless the plan names them; p is corrected by Holm's method over this table."
         )
     ]
-    blocks += _target_blocks(comparisons, titles, inference, "styles")
+    blocks += _build_target_blocks(comparisons, titles, inference, "styles")
     return Section("styles", "Styles of the same system", blocks)
 
 
-def _what_is_compared(inference: Inference, titles: dict[str, str]) -> str:
+def _describe_comparisons(inference: Inference, titles: dict[str, str]) -> str:
     size, alpha = inference.family.size, inference.plan.alpha
     corrected = (
         "p is corrected for multiple comparisons by Holm's method; the intervals "
@@ -176,7 +185,7 @@ def _what_is_compared(inference: Inference, titles: dict[str, str]) -> str:
     )
 
 
-def _differences_table(
+def _tabulate_differences(
     comparisons: Sequence[Comparison],
     shown: Sequence[Comparison],
     titles: dict[str, str],
@@ -185,7 +194,7 @@ def _differences_table(
     name: str,
 ) -> Table:
     effects = [
-        Column("hedges_g", "hedges_g.estimate", "Hedges' g", lambda row: _cell(row.hedges_g)),
+        Column("hedges_g", "hedges_g.estimate", "Hedges' g", lambda row: _format_cell(row.hedges_g)),
         Column("hedges_g_low hedges_g_high", "hedges_g.interval"),
         Column("cliffs_delta", "cliffs_delta.estimate"),
         Column("cliffs_delta_low cliffs_delta_high", "cliffs_delta.interval"),
@@ -193,14 +202,14 @@ def _differences_table(
             "superiority",
             "superiority.estimate",
             "Superiority (%)",
-            lambda row: _cell(row.superiority, 100, 0),
+            lambda row: _format_cell(row.superiority, 100, 0),
         ),
         Column("ratio", "ratio.estimate"),
         Column("ratio_low ratio_high", "ratio.interval"),
     ]
     columns = [
-        Column("measure", "measure.key", "Measure", lambda row: _measure_cell(row, titles)),
-        *fields("first", "second"),
+        Column("measure", "measure.key", "Measure", lambda row: _format_measure_cell(row, titles)),
+        *build_field_columns("first", "second"),
         Column("first_value second_value", "values"),
         Column(
             "difference",
@@ -209,16 +218,16 @@ def _differences_table(
             lambda row: _format_in_own_unit(row, row.about(target)),
         ),
         Column("low high", f"{target}.interval"),
-        Column("p", f"{target}.p", "p", lambda row: p_text(row.about(target).p)),
+        Column("p", f"{target}.p", "p", lambda row: format_p(row.about(target).p)),
         Column(
             "p_holm",
             lambda row: row.adjusted[target],
             "p, Holm",
-            lambda row: _holm_cell(row.adjusted[target], alpha),
+            lambda row: _format_holm_cell(row.adjusted[target], alpha),
         ),
         *(effects if target == "these_items" else []),
         Column("first_n second_n", f"{target}.n"),
-        *fields("paired"),
+        *build_field_columns("paired"),
         Column("reason", lambda row: row.reason or row.about(target).reason),
     ]
     notes = ["Shares are in percentage points. A geometric mean is compared as a ratio, second by first."]
@@ -233,17 +242,17 @@ def _differences_table(
     return Table.from_columns(name, caption, comparisons, columns, notes, shown=shown, wide=True)
 
 
-def _equivalence_table(
+def _tabulate_equivalence(
     shown: Sequence[Comparison], titles: dict[str, str], target: Target, alpha: float
 ) -> Table:
     columns = [
-        Column("measure", "measure.key", "Measure", lambda row: _measure_cell(row, titles)),
-        *fields("first", "second"),
+        Column("measure", "measure.key", "Measure", lambda row: _format_measure_cell(row, titles)),
+        *build_field_columns("first", "second"),
         Column(
             "margin_low margin_high",
             "equivalence.margin",
             "Margin",
-            lambda row: _margin(row.measure, row.equivalence),
+            lambda row: _format_margin(row.measure, row.equivalence),
         ),
         Column(
             "difference",
@@ -252,12 +261,12 @@ def _equivalence_table(
             lambda row: _format_in_own_unit(row, row.equivalence),
         ),
         Column("low high", "equivalence.interval"),
-        Column("p", "equivalence.p", "p", lambda row: p_text(row.equivalence.p)),
+        Column("p", "equivalence.p", "p", lambda row: format_p(row.equivalence.p)),
         Column(
             "equivalent",
             "equivalence.equivalent",
             "Two one-sided tests",
-            lambda row: _verdict(row.equivalence),
+            lambda row: _format_verdict(row.equivalence),
             is_text=True,
         ),
         Column("reason", "equivalence.reason"),
@@ -266,37 +275,37 @@ def _equivalence_table(
     return Table.from_columns("equivalence", caption, shown, columns)
 
 
-def _margin(measure: Measure, test: Equivalence) -> str:
-    factor, decimals, _ = format_of(measure)
-    return interval(test.margin, decimals, factor)
+def _format_margin(measure: Measure, test: Equivalence) -> str:
+    factor, decimals, _ = find_format(measure)
+    return format_interval(test.margin, decimals, factor)
 
 
-def _verdict(test: Equivalence) -> str:
+def _format_verdict(test: Equivalence) -> str:
     return test.reason or ("equivalent" if test.equivalent else "not shown to be equivalent")
 
 
-def _measure_cell(row: Comparison, titles: dict[str, str]) -> Cell:
-    return Cell(_name(row.measure), detail=pair_label(row, titles))
+def _format_measure_cell(row: Comparison, titles: dict[str, str]) -> Cell:
+    return Cell(_format_measure_name(row.measure), detail=format_pair_label(row, titles))
 
 
-def _holm_cell(adjusted: float | None, alpha: float) -> Cell:
+def _format_holm_cell(adjusted: float | None, alpha: float) -> Cell:
     significant = adjusted is not None and adjusted <= alpha
-    return Cell(p_text(adjusted), "marked" if significant else "")
+    return Cell(format_p(adjusted), "marked" if significant else "")
 
 
 def _format_in_own_unit(row: Comparison, result: Finding) -> Cell:
     """Format a result in the unit of its measure."""
-    factor, decimals, _ = format_of(row.measure)
-    return _cell(result, factor, decimals)
+    factor, decimals, _ = find_format(row.measure)
+    return _format_cell(result, factor, decimals)
 
 
-def _cell(result: Finding, factor: float = 1, decimals: int = 2) -> Cell:
-    return value_cell(
+def _format_cell(result: Finding, factor: float = 1, decimals: int = 2) -> Cell:
+    return format_value_cell(
         result.estimate, result.interval, factor, decimals, missing="refused", reason=result.reason
     )
 
 
-def _name(measure: Measure) -> str:
+def _format_measure_name(measure: Measure) -> str:
     return measure.label + (" (ratio)" if measure.geometric else FORMATS[measure.unit].suffix)
 
 

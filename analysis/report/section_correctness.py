@@ -9,17 +9,17 @@ import pandas as pd
 from ..participants.estimates import Estimates, estimate
 from ..participants.measures import MEASURES
 from ..participants.study_version import Decision, Sources
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from ..study.analysis import Study
 from .page import Block, Points, Section, Text
-from .section_participants import estimate_cell
+from .section_participants import format_estimate_cell
 from .tables import Column, Table
 
 # The main measures that depend on the correctness of the system's answer.
 COMPARED = ("fraction_correct", "over_estimation", "fp", "fn")
 
 
-def correctness_section(study: Study) -> Section | None:
+def build_correctness_section(study: Study) -> Section | None:
     """Say where the correctness of answers comes from, and what depends on it.
 
     Returns None if the bundle does not say.
@@ -28,7 +28,7 @@ def correctness_section(study: Study) -> Section | None:
     if not version.correctness:
         return None
     titles = study.titles
-    blocks: list[Block] = [_sources_table(version.correctness, titles)]
+    blocks: list[Block] = [_tabulate_sources(version.correctness, titles)]
     near = sum(row.near_misses for row in version.correctness)
     if near:
         shown = sum(row.answers for row in version.correctness)
@@ -38,25 +38,25 @@ def correctness_section(study: Study) -> Section | None:
         )
         blocks.append(Text(text, "note"))
     if version.decisions:
-        blocks.append(Points([_decision_sentence(decision) for decision in version.decisions]))
+        blocks.append(Points([_describe_decision(decision) for decision in version.decisions]))
     return Section("correctness", "Correctness of the answers", [*blocks, *_compare_sources(study)])
 
 
-def _decision_sentence(decision: Decision) -> str:
+def _describe_decision(decision: Decision) -> str:
     # The public bundle has the day alone.
     origin = ", ".join(filter(None, (decision.by, decision.at and decision.at[:10])))
     by = f" ({origin})" if origin else ""
     return f"Launched although the check “{decision.check}” was open{by}: {decision.reason}"
 
 
-def _sources_table(rows: Sequence[Sources], titles: dict[str, str]) -> Table:
+def _tabulate_sources(rows: Sequence[Sources], titles: dict[str, str]) -> Table:
     sources = list(dict.fromkeys(source for row in rows for source in row.sources))
     columns = [
         Column("condition", heading="Condition", cell=lambda row: titles.get(row.condition, row.condition)),
         Column("answers", heading="Answers"),
         Column("correct", heading="Correct"),
         Column("exact_match", heading="Correct by exact match"),
-        *(Column((source,), partial(_number, source), f"By {source}") for source in sources),
+        *(Column((source,), partial(_count_by_source, source), f"By {source}") for source in sources),
         Column("near_misses", heading="Unjudged near-misses"),
     ]
     notes = [
@@ -67,7 +67,7 @@ def _sources_table(rows: Sequence[Sources], titles: dict[str, str]) -> Table:
     return Table.from_columns("correctness", caption, rows, columns, notes)
 
 
-def _number(source: str, row: Sources) -> int:
+def _count_by_source(source: str, row: Sources) -> int:
     return row.sources.get(source, 0)
 
 
@@ -93,14 +93,14 @@ def _compare_sources(study: Study) -> list[Block]:
             "judged",
             lambda row: judged.get(row[0].key, row[1].name).value,
             "As judged",
-            lambda row: estimate_cell(judged.get(row[0].key, row[1].name)),
+            lambda row: format_estimate_cell(judged.get(row[0].key, row[1].name)),
         ),
         Column("judged_low judged_high", lambda row: judged.get(row[0].key, row[1].name).interval),
         Column(
             "exact_match",
             lambda row: exact.get(row[0].key, row[1].name).value,
             "By exact match",
-            lambda row: estimate_cell(exact.get(row[0].key, row[1].name)),
+            lambda row: format_estimate_cell(exact.get(row[0].key, row[1].name)),
         ),
         Column("exact_match_low exact_match_high", lambda row: exact.get(row[0].key, row[1].name).interval),
     ]
@@ -125,5 +125,5 @@ def estimate_by_exact_match(study: Study) -> Estimates | None:
         return None
     replaced = trials.assign(system_correct=np.where(np.isnan(exact), now, exact))
     measures = [measure for measure in MEASURES if measure.key in COMPARED]
-    rng = substream(np.random.default_rng(study.options.seed), "correctness")
+    rng = derive_stream(np.random.default_rng(study.options.seed), "correctness")
     return estimate(study.grids(replaced), measures, rng=rng, resamples=study.options.resamples)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..planning.declared_plan import Plan
-from ..planning.systems_needed import Scenario, noise_of, plan_systems, scenarios
+from ..planning.systems_needed import Scenario, choose_correlations, estimate_noise, plan_systems
 from ..stats.correlations import (
     COEFFICIENTS,
     LEAST_FOR_P,
@@ -15,12 +15,21 @@ from ..stats.correlations import (
     Correlation,
     compute_smallest_p,
 )
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from ..study.comparisons import holm
-from ..study.human_vs_model import Quantity, Relation, Relations, main_relation, select_declared_scores
+from ..study.human_vs_model import Quantity, Relation, Relations, choose_main_relation, select_declared_scores
 from .page import Block, Data, Section, Text
-from .section_systems import Part, explain_too_few_systems, head, page_parts, percent
-from .tables import Cell, Column, Table, csv_rows, fields, interval, number, p_text
+from .section_systems import Part, explain_too_few_systems, format_head, format_percent, split_into_parts
+from .tables import (
+    Cell,
+    Column,
+    Table,
+    build_csv_rows,
+    build_field_columns,
+    format_interval,
+    format_number,
+    format_p,
+)
 
 NAMES: dict[Coefficient, str] = {
     "pearson": "Pearson r",
@@ -61,7 +70,7 @@ OPEN_INTERVALS = (
 )
 
 
-def correlations_section(relations: Relations, *, intervals: str, plan: Plan | None = None) -> Section:
+def build_correlations_section(relations: Relations, *, intervals: str, plan: Plan | None = None) -> Section:
     """Show the correlation of every measure with every score.
 
     Args:
@@ -83,14 +92,21 @@ def correlations_section(relations: Relations, *, intervals: str, plan: Plan | N
         for coefficient in COEFFICIENTS
     }
     drawn = any(measure.replicates is not None for measure in relations.measures)
-    notes = [*what_n_shows(n), *([_family(scores, plan)] if n >= LEAST_FOR_P else []), intervals]
+    notes = [
+        *explain_system_count(n),
+        *([_describe_family(scores, plan)] if n >= LEAST_FOR_P else []),
+        intervals,
+    ]
     blocks: list[Block] = [Text(" ".join(notes)), *([Text(OPEN_INTERVALS)] if drawn else [])]
-    blocks += [_table(relations, scores, part, plan, adjusted) for part in page_parts(relations.measures, 10)]
+    blocks += [
+        _tabulate_correlations(relations, scores, part, plan, adjusted)
+        for part in split_into_parts(relations.measures, 10)
+    ]
     blocks += [_tabulate_all_pairs(relations, plan, adjusted), *show_needed_systems(relations, plan)]
     return Section("correlations", "Correlations", blocks)
 
 
-def what_n_shows(n: int) -> list[str]:
+def explain_system_count(n: int) -> list[str]:
     """Describe what correlations over n systems can and cannot show."""
     rank_p, pearson_p = compute_smallest_p(n, "spearman"), compute_smallest_p(n, "pearson")
     smallest = (
@@ -114,14 +130,14 @@ def what_n_shows(n: int) -> list[str]:
 
 def show_needed_systems(relations: Relations, plan: Plan) -> list[Block]:
     """Show how many systems a study would need to show a relation."""
-    main = main_relation(relations, plan)
+    main = choose_main_relation(relations, plan)
     if main is None or main.rank is None:
         return []
     correlation = main.correlations[plan.coefficient]
     noise = measure_noise(main.measure)
-    rng = substream(np.random.default_rng(plan.seed), "systems needed")
+    rng = derive_stream(np.random.default_rng(plan.seed), "systems needed")
     rows = plan_systems(
-        scenarios(correlation.value),
+        choose_correlations(correlation.value),
         noise,
         rng,
         coefficient=plan.coefficient,
@@ -139,7 +155,7 @@ def tabulate_needed_systems(
 ) -> Table:
     """Tabulate the systems needed for each true correlation."""
     columns = [
-        Column("correlation", heading="True correlation", cell=lambda row: number(row.correlation)),
+        Column("correlation", heading="True correlation", cell=lambda row: format_number(row.correlation)),
         Column("systems", "without.systems", "Systems, no noise", lambda row: str(row.without)),
         Column("power", "without.power.value"),
     ]
@@ -148,7 +164,7 @@ def tabulate_needed_systems(
             Column(
                 "systems_with_noise",
                 "noisy.systems",
-                f"Systems, noise {number(noise)}",
+                f"Systems, noise {format_number(noise)}",
                 lambda row: str(row.noisy),
             ),
             Column("power_with_noise", "noisy.power.value"),
@@ -164,7 +180,7 @@ def measure_noise(measure: Quantity) -> float | None:
     is_known = ~np.isnan(measure.values)
     draws = measure.replicates[:, is_known]
     draws = draws[~np.isnan(draws).any(axis=1)]
-    return noise_of(measure.values[is_known], draws) if len(draws) and is_known.sum() > 1 else None
+    return estimate_noise(measure.values[is_known], draws) if len(draws) and is_known.sum() > 1 else None
 
 
 def _describe_needed_systems(
@@ -179,7 +195,8 @@ def _describe_needed_systems(
     if noise is not None:
         return (
             f"{text}, and {middle.noisy} with the noise of this study (the standard error of a system’s mean "
-            f"is {number(noise)} standard deviations between systems; a scenario, because so few systems "
+            f"is {format_number(noise)} standard deviations between systems; a scenario, because so few "
+            "systems "
             "hardly show how much systems differ)."
         )
     if main.measure.replicates is None:
@@ -190,7 +207,7 @@ def _describe_needed_systems(
     )
 
 
-def _family(scores: Sequence[Quantity], plan: Plan) -> str:
+def _describe_family(scores: Sequence[Quantity], plan: Plan) -> str:
     which = "declared scores" if plan.scores else "headline scores, because the plan declares none"
     return (
         "p is corrected by Holm’s method; the family is, for each human measure by itself, its correlations "
@@ -234,7 +251,7 @@ def _tabulate_all_pairs(relations: Relations, plan: Plan, adjusted: _Adjusted) -
         if not relation.correlations
     ]
     columns = [
-        *fields("measure", "score"),
+        *build_field_columns("measure", "score"),
         Column("n", "relation.n"),
         Column("rank", "relation.rank.sign"),
         Column("sign_share", "relation.sign_share"),
@@ -250,26 +267,26 @@ def _tabulate_all_pairs(relations: Relations, plan: Plan, adjusted: _Adjusted) -
         Column("positive", "correlation.positive"),
         Column("p", "correlation.p"),
         Column("p_holm"),
-        *fields("p_method", "smallest_p", of="correlation"),
+        *build_field_columns("p_method", "smallest_p", of="correlation"),
         Column("reason", lambda row: (row.correlation or row.relation).reason),
     ]
     words = "Every measure with every score and all three coefficients, in full precision"
-    return Data("correlations", words, *csv_rows(columns, rows))
+    return Data("correlations", words, *build_csv_rows(columns, rows))
 
 
 def _is_recurring(relation: Relation, least: float) -> bool | None:
     return None if relation.sign_share is None else relation.is_recurring(least)
 
 
-def _table(
+def _tabulate_correlations(
     relations: Relations, scores: Sequence[Quantity], part: Part, plan: Plan, adjusted: _Adjusted
 ) -> Table:
     n, coefficient = len(relations.systems), plan.coefficient
-    shown = {score.key: head(score) for score in scores}
+    shown = {score.key: format_head(score) for score in scores}
 
     def cell(relation: Relation) -> Cell:
         p = adjusted[relation.measure.key, coefficient].get(relation.score.key)
-        return _cell(relation, relation.correlations.get(coefficient), p, n)
+        return _format_cell(relation, relation.correlations.get(coefficient), p, n)
 
     return Table.from_records(
         f"correlations_{coefficient}{part.suffix}",
@@ -284,15 +301,15 @@ def _table(
     )
 
 
-def _cell(relation: Relation, correlation: Correlation | None, p: float | None, systems: int) -> Cell:
+def _format_cell(relation: Relation, correlation: Correlation | None, p: float | None, systems: int) -> Cell:
     if correlation is None or correlation.value is None:
         return Cell("n/a", "missing")
     bounds = correlation.interval
     nothing = bounds is not None and bounds[0] <= -OPEN and bounds[1] >= OPEN
     details = [
-        "open" if nothing else interval(bounds),
-        "" if correlation.positive is None else percent(correlation.positive),
-        "" if p is None else f"p {p_text(p)}",
+        "open" if nothing else format_interval(bounds),
+        "" if correlation.positive is None else format_percent(correlation.positive),
+        "" if p is None else f"p {format_p(p)}",
         f"n = {relation.n}" if relation.n < systems else "",
     ]
-    return Cell(number(correlation.value), "", ", ".join(filter(None, details)))
+    return Cell(format_number(correlation.value), "", ", ".join(filter(None, details)))

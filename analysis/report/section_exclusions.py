@@ -6,7 +6,7 @@ from functools import partial
 from ..participants.exclusion_rules import CLOCK_LABELS, Exclusions
 from ..study.analysis import Study
 from .page import Block, Points, Section, Text
-from .tables import Column, Table, number, sentence_case
+from .tables import Column, Table, capitalise_sentence, format_number
 
 NOTHING_LEFT = (
     "The exclusion rules leave no trial, so there are no results: this report ends with the participants and "
@@ -14,7 +14,7 @@ NOTHING_LEFT = (
 )
 
 
-def exclusions_section(study: Study) -> Section:
+def build_exclusions_section(study: Study) -> Section:
     """Show the exclusions by rule and condition, and the published figure."""
     exclusions = study.exclusions
     if not study.bundle.rules:
@@ -23,20 +23,20 @@ def exclusions_section(study: Study) -> Section:
     blocks: list[Block] = [
         Text(
             f"The rules exclude {exclusions.excluded} of {exclusions.total} submitted trials "
-            f"({_percent(exclusions.percent)}). A missing time or answer never excludes a trial. "
+            f"({_format_percent(exclusions.percent)}). A missing time or answer never excludes a trial. "
             + (
                 NOTHING_LEFT
                 if exclusions.excluded == exclusions.total
                 else "The report gives results with and without the exclusions."
             )
         ),
-        _rules_table(study, exclusions),
-        *_clocks(exclusions),
+        _tabulate_rules(study, exclusions),
+        *_count_by_clock(exclusions),
         *_count_excluded_people(study, exclusions),
-        _excluded_table(study, exclusions),
+        _tabulate_excluded_trials(study, exclusions),
     ]
     if exclusions.overlap:
-        blocks.append(_overlap_table(exclusions))
+        blocks.append(_tabulate_overlap(exclusions))
     else:
         blocks.append(Text("No trial is excluded by more than one rule."))
     blocks += _compare_with_publication(study, exclusions)
@@ -46,17 +46,19 @@ def exclusions_section(study: Study) -> Section:
     return Section("exclusions", "Exclusions", blocks)
 
 
-def _rules_table(study: Study, exclusions: Exclusions) -> Table:
+def _tabulate_rules(study: Study, exclusions: Exclusions) -> Table:
     columns = [
         Column("rule", "name", "Rule"),
-        Column("definition", lambda rule: sentence_case(rule.describe()), "Excludes a trial", is_text=True),
+        Column(
+            "definition", lambda rule: capitalise_sentence(rule.describe()), "Excludes a trial", is_text=True
+        ),
         Column("excluded", lambda rule: exclusions.by_rule[rule.name], "Trials hit"),
         Column("only_by_rule", lambda rule: exclusions.only_by_rule[rule.name], "By this rule alone"),
     ]
     return Table.from_columns("exclusion_rules", "Exclusion rules", study.bundle.rules, columns)
 
 
-def _clocks(exclusions: Exclusions) -> list[Block]:
+def _count_by_clock(exclusions: Exclusions) -> list[Block]:
     """Count the trials by the clock that each rule about time read."""
     words = {str(clock): label for clock, label in CLOCK_LABELS.items()}
     words["none"] = "no clock, so they are not excluded"
@@ -96,7 +98,7 @@ def _count_people_in(condition: str, row: tuple[str, dict[str, int]]) -> int:
     return row[1].get(condition, 0)
 
 
-def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
+def _tabulate_excluded_trials(study: Study, exclusions: Exclusions) -> Table:
     rows = [
         (condition.title, *exclusions.by_condition.get(condition.name, (0, 0)))
         for condition in study.conditions
@@ -106,17 +108,22 @@ def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
         Column("condition", lambda row: row[0], "Condition"),
         Column("submitted", lambda row: row[1], "Submitted trials"),
         Column("excluded", lambda row: row[2], "Excluded"),
-        Column("excluded_percent", _share, "Excluded (%)", lambda row: number(_share(row), 2)),
+        Column(
+            "excluded_percent",
+            _compute_excluded_percent,
+            "Excluded (%)",
+            lambda row: format_number(_compute_excluded_percent(row), 2),
+        ),
     ]
     rows.append(("All", exclusions.total, exclusions.excluded))
     return Table.from_columns("exclusions_by_condition", "Excluded trials per condition", rows, columns)
 
 
-def _share(row: tuple[str, int, int]) -> float | None:
+def _compute_excluded_percent(row: tuple[str, int, int]) -> float | None:
     return 100 * row[2] / row[1] if row[1] else None
 
 
-def _overlap_table(exclusions: Exclusions) -> Table:
+def _tabulate_overlap(exclusions: Exclusions) -> Table:
     columns = [
         Column("rules", lambda row: ";".join(row[0]), "Rules", lambda row: " and ".join(row[0])),
         Column("trials", lambda row: row[1], "Trials"),
@@ -135,7 +142,7 @@ def _compare_with_publication(study: Study, exclusions: Exclusions) -> list[Bloc
             Text(
                 f"The publication of this study reports {published.excluded_percent:.2f} % of the responses "
                 f"as excluded; the rules above give {exclusions.excluded} of {exclusions.total}, "
-                f"{_percent(exclusions.percent)}. This report uses the recomputed exclusions."
+                f"{_format_percent(exclusions.percent)}. This report uses the recomputed exclusions."
             )
         )
     if published.note:
@@ -161,5 +168,5 @@ def _describe_disagreement(study: Study) -> str:
     )
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f} %"

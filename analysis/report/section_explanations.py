@@ -8,10 +8,10 @@ from ..participants.study_version import Kind
 from ..study.analysis import Study
 from ..study.contrasts import pair_with_unexplained
 from ..study.inference import Inference
-from .claims import TARGET_WORDS, Claim, claims_of, format_of
-from .figures import condition_figure
+from .claims import TARGET_WORDS, Claim, build_claims, find_format
+from .figures import draw_condition_figure
 from .page import Card
-from .tables import format_count, interval, number, p_text
+from .tables import format_count, format_interval, format_number, format_p
 
 SMALL_MARKS = "Small marks are participants, large ones their means with 95 % confidence intervals."
 
@@ -100,10 +100,10 @@ AGAINST_ZERO: dict[Kind, AgainstZero] = {
 }
 
 
-def explanation_card(study: Study, inference: Inference, question: Question) -> Card:
+def build_explanation_card(study: Study, inference: Inference, question: Question) -> Card:
     """Say if explanations change a main measure of the task as wanted."""
-    claims = _main_claims(study, inference, question.measure)
-    points = [_sentence(claim, study.titles, inference.plan.alpha) for claim in claims]
+    claims = _select_main_claims(study, inference, question.measure)
+    points = [_describe_claim(claim, study.titles, inference.plan.alpha) for claim in claims]
     if not points:
         points = [_explain_not_compared(study)]
     estimates = study.retained.estimates
@@ -116,35 +116,37 @@ def explanation_card(study: Study, inference: Inference, question: Question) -> 
         points.append(f"Left out: {format_count(undefined, 'participant')} who {question.undefined}.")
     points.append(f"The answer is {TARGET_WORDS[inference.plan.target]}.")
     return Card(
-        question.title, points, condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}")
+        question.title,
+        points,
+        draw_condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}"),
     )
 
 
-def _main_claims(study: Study, inference: Inference, key: str) -> list[Claim]:
+def _select_main_claims(study: Study, inference: Inference, key: str) -> list[Claim]:
     """Return the claims about a main measure, explanations against none."""
     pairs = pair_with_unexplained(study.conditions)
     compared = [*inference.family.comparisons, *inference.styles.comparisons]
     own = [one for one in compared if one.measure.key == key and (one.first, one.second) in pairs]
-    return claims_of(own, inference.plan.target)
+    return build_claims(own, inference.plan.target)
 
 
-def _sentence(claim: Claim, titles: dict[str, str], alpha: float) -> str:
+def _describe_claim(claim: Claim, titles: dict[str, str], alpha: float) -> str:
     """Answer for one condition with explanations."""
-    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison.measure)
-    value, bounds = (claim.estimate or 0.0) * factor, interval(claim.interval, decimals, factor)
+    pair, (factor, decimals, unit) = claim.comparison, find_format(claim.comparison.measure)
+    value, bounds = (claim.estimate or 0.0) * factor, format_interval(claim.interval, decimals, factor)
     second, first, label = titles[pair.second], titles[pair.first], pair.measure.label.lower()
     if not claim.is_clear(alpha):
         return (
             f"Not shown for {second}: {label} differs from that with {first} by "
-            f"{number(value, decimals)}{unit} {bounds}, p {p_text(claim.p)}. That does not show that "
-            "explanations change nothing: every difference in the interval remains possible."
+            f"{format_number(value, decimals)}{unit} {bounds}, p {format_p(claim.p)}. That does not show "
+            "that explanations change nothing: every difference in the interval remains possible."
         )
     lower = value < 0
     answer = "Yes" if lower == (pair.measure.wanted == "lower") else "No, the opposite"
     return (
-        f"{answer}, with {second}: {label} is {number(abs(value), decimals)}{unit} "
-        f"{'lower' if lower else 'higher'} than with {first} (difference {number(value, decimals)} {bounds}, "
-        f"p {p_text(claim.p)})."
+        f"{answer}, with {second}: {label} is {format_number(abs(value), decimals)}{unit} "
+        f"{'lower' if lower else 'higher'} than with {first} "
+        f"(difference {format_number(value, decimals)} {bounds}, p {format_p(claim.p)})."
     )
 
 
@@ -157,7 +159,7 @@ def _explain_not_compared(study: Study) -> str:
     return "This study cannot say: the section on differences gives the reasons."
 
 
-def against_zero_card(study: Study) -> Card | None:
+def build_against_zero_card(study: Study) -> Card | None:
     """Say for each condition on which side of 0 a measure is, if it is known."""
     question = AGAINST_ZERO.get(study.version.task.kind)
     estimates = study.retained.estimates
@@ -178,15 +180,17 @@ def against_zero_card(study: Study) -> Card | None:
         if own
     ]
     return Card(
-        question.title, points, condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}")
+        question.title,
+        points,
+        draw_condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}"),
     )
 
 
 def _format_estimates(estimates: Sequence[Estimate], titles: dict[str, str]) -> str:
     shown = []
     for estimate in estimates:
-        factor, decimals, unit = format_of(estimate.measure)
-        value = number((estimate.value or 0.0) * factor, decimals)
-        bounds = interval(estimate.interval, decimals, factor)
+        factor, decimals, unit = find_format(estimate.measure)
+        value = format_number((estimate.value or 0.0) * factor, decimals)
+        bounds = format_interval(estimate.interval, decimals, factor)
         shown.append(f"{titles[estimate.condition]}, {value}{unit} {bounds}".rstrip())
     return "; ".join(shown)

@@ -11,10 +11,10 @@ from ..models.trial_model import Contrast, Model
 from ..participants.exclusion_rules import CLOCK_COLUMNS
 from ..participants.study_version import Points as Scale
 from ..study.analysis import Study
-from ..study.inference import MOST_BAYES_TRIALS, MOST_TRIALS, Inference, outcome_label
+from ..study.inference import MOST_BAYES_TRIALS, MOST_TRIALS, Inference, name_outcome
 from .page import Block, Points, Section, Text
-from .r_script import ESTIMATES, RIGHT, read_estimates, study_script
-from .tables import Cell, Column, Table, interval, number, p_text, value_cell
+from .r_script import ESTIMATES, RIGHT, read_estimates, render_study_script
+from .tables import Cell, Column, Table, format_interval, format_number, format_p, format_value_cell
 
 TITLE = "Models of single trials"
 SPREAD = "standard deviation, "
@@ -53,7 +53,7 @@ class _Effect:
         return 3 if self.mixed is self.model.position else 2
 
 
-def models_section(study: Study, inference: Inference) -> Section:
+def build_models_section(study: Study, inference: Inference) -> Section:
     """Show models of single trials that respect their participants."""
     titles = study.titles
     intro = (
@@ -68,16 +68,20 @@ def models_section(study: Study, inference: Inference) -> Section:
             "models here. refit.R, beside this page, fits the same models with lme4 and ordinal."
         )
         return Section("models", TITLE, [*blocks, Text(text, "note")])
-    estimates = read_estimates(study.bundle.path, study_script(study))
-    refits = _refits(study, estimates) if isinstance(estimates, pd.DataFrame) else {}
+    estimates = read_estimates(study.bundle.path, render_study_script(study))
+    refits = _index_refits(study, estimates) if isinstance(estimates, pd.DataFrame) else {}
     every = [*inference.models.items(), *inference.mixed.items()]
     fitted = [(label, model) for label, model in every if not model.reason]
     if fitted:
-        blocks.append(_effects_table(list(_effects(inference, refits)), fitted, titles, with_r=bool(refits)))
+        blocks.append(
+            _tabulate_effects(list(_pair_effects(inference, refits)), fitted, titles, with_r=bool(refits))
+        )
     if crossed := {label: model for label, model in inference.mixed.items() if not model.reason}:
-        blocks.append(_spreads_table(crossed))
-    blocks.append(Text(NOT_READ[estimates]) if isinstance(estimates, str) else _r_notes(estimates))
-    blocks += _bayes_blocks(inference, titles)
+        blocks.append(_tabulate_spreads(crossed))
+    blocks.append(
+        Text(NOT_READ[estimates]) if isinstance(estimates, str) else _describe_r_estimates(estimates)
+    )
+    blocks += _build_bayes_blocks(inference, titles)
     everything: list[tuple[str, Model | BayesModel]] = [*every, *inference.bayes.items()]
     refused = [f"{label}, {model.method}: {model.reason}." for label, model in everything if model.reason]
     if refused:
@@ -89,7 +93,7 @@ def models_section(study: Study, inference: Inference) -> Section:
     return Section("models", TITLE, blocks)
 
 
-def _effects(
+def _pair_effects(
     inference: Inference, refits: Mapping[tuple[str, str], Mapping[str, float]]
 ) -> Iterator[_Effect]:
     """Pair the marginal and the mixed model of each outcome."""
@@ -101,11 +105,11 @@ def _effects(
             assert model is not None
             reference = model.contrasts[0].first if model.contrasts else ""
             term = f"condition{pair[1]}" if pair[0] == reference else ""
-            refit = refits.get((label, "position" if pair not in _pairs(model) else term))
+            refit = refits.get((label, "position" if pair not in _list_contrast_pairs(model) else term))
             yield _Effect(label, *pair, own.get(pair), crossed.get(pair), model, refit)
 
 
-def _pairs(model: Model) -> set[tuple[str, str]]:
+def _list_contrast_pairs(model: Model) -> set[tuple[str, str]]:
     return {(one.first, one.second) for one in model.contrasts}
 
 
@@ -116,11 +120,11 @@ def _index_by_pair(model: Model | None) -> dict[tuple[str, str], Contrast]:
     return {(one.first, one.second): one for one in every}
 
 
-def _refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapping[str, float]]:
+def _index_refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapping[str, float]]:
     """Return R's rows by the label of the outcome and the term."""
     rating = study.version.question("correctness_rating")
     labels = {
-        question.key: outcome_label(question)
+        question.key: name_outcome(question)
         for question in study.version.item_questionnaire
         if isinstance(question.scale, Scale)
     }
@@ -135,7 +139,7 @@ def _refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapp
     }
 
 
-def _r_notes(estimates: pd.DataFrame) -> Text:
+def _describe_r_estimates(estimates: pd.DataFrame) -> Text:
     """Say where R's estimates come from, and what its fits complained of."""
     warned = estimates[estimates["message"].notna()].drop_duplicates(["outcome", "message"])
     complaints = "".join(f" {row['outcome']}: {row['message']}." for row in warned.to_dict("records"))
@@ -145,7 +149,7 @@ def _r_notes(estimates: pd.DataFrame) -> Text:
     )
 
 
-def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
+def _build_bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
     if "Rated correct" in inference.models and not inference.bayes:
         text = f"Bayesian models are fitted to at most {MOST_BAYES_TRIALS:,} trials, and left out here."
         return [Text(text, "note")]
@@ -154,34 +158,51 @@ def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
         return []
     rows = [(label, contrast) for label, model in posteriors.items() for contrast in model.contrasts]
     columns = [
-        Column("outcome", lambda row: row[0], "Outcome", lambda row: _label_cell(row[0], row[1], titles)),
+        Column(
+            "outcome", lambda row: row[0], "Outcome", lambda row: _format_label_cell(row[0], row[1], titles)
+        ),
         Column("first", lambda row: row[1].first),
         Column("second", lambda row: row[1].second),
-        Column("mean", lambda row: row[1].mean, "Log odds, posterior mean", lambda row: number(row[1].mean)),
+        Column(
+            "mean",
+            lambda row: row[1].mean,
+            "Log odds, posterior mean",
+            lambda row: format_number(row[1].mean),
+        ),
         Column("sd", lambda row: row[1].sd),
         Column("error", lambda row: row[1].error),
         Column(
-            "low high", lambda row: row[1].interval, "95 % credible", lambda row: interval(row[1].interval)
+            "low high",
+            lambda row: row[1].interval,
+            "95 % credible",
+            lambda row: format_interval(row[1].interval),
         ),
-        Column("above", lambda row: row[1].above, "Probability above 0", lambda row: _share(row[1].above)),
+        Column(
+            "above",
+            lambda row: row[1].above,
+            "Probability above 0",
+            lambda row: _format_probability(row[1].above),
+        ),
         Column(
             "halved_prior doubled_prior",
             lambda row: row[1].under_priors,
             "Mean under half and double the prior",
-            lambda row: " and ".join(number(mean) for mean in row[1].under_priors),
+            lambda row: " and ".join(format_number(mean) for mean in row[1].under_priors),
         ),
     ]
     rope = next(iter(posteriors.values())).rope
     if rope:
-        heading = f"Probability within {interval(rope)}"
+        heading = f"Probability within {format_interval(rope)}"
         columns.append(
-            Column("inside", lambda row: row[1].inside, heading, lambda row: _share(row[1].inside))
+            Column(
+                "inside", lambda row: row[1].inside, heading, lambda row: _format_probability(row[1].inside)
+            )
         )
     caption = "Bayesian logistic models with crossed participants and items"
-    return [Table.from_columns("bayes", caption, rows, columns, _bayes_notes(posteriors))]
+    return [Table.from_columns("bayes", caption, rows, columns, _list_bayes_notes(posteriors))]
 
 
-def _bayes_notes(posteriors: dict[str, BayesModel]) -> list[str]:
+def _list_bayes_notes(posteriors: dict[str, BayesModel]) -> list[str]:
     first = next(iter(posteriors.values()))
     error = max(one.error for model in posteriors.values() for one in model.contrasts)
     effective = min(model.effective for model in posteriors.values())
@@ -197,21 +218,21 @@ def _bayes_notes(posteriors: dict[str, BayesModel]) -> list[str]:
     ]
 
 
-def _effects_table(
+def _tabulate_effects(
     effects: list[_Effect], fitted: list[tuple[str, Model]], titles: dict[str, str], *, with_r: bool
 ) -> Table:
     columns = [
-        Column("outcome", "label", "Outcome", lambda row: _label_cell(row.label, row, titles)),
+        Column("outcome", "label", "Outcome", lambda row: _format_label_cell(row.label, row, titles)),
         Column("first"),
         Column("second"),
-        *_contrast_columns("marginal", "These items"),
-        *_contrast_columns("mixed", "Items like these"),
+        *_build_contrast_columns("marginal", "These items"),
+        *_build_contrast_columns("mixed", "Items like these"),
         Column("trials", "model.trials"),
         Column("participants", "model.participants"),
     ]
     if with_r:
         columns += [
-            Column("r_estimate", lambda row: row.refit and row.refit["estimate"], "R", _r_cell),
+            Column("r_estimate", lambda row: row.refit and row.refit["estimate"], "R", _format_r_cell),
             Column("r_standard_error", lambda row: row.refit and row.refit["standard_error"]),
             Column("r_difference", "difference", "Ours − R", lambda row: _format_signed(row.difference)),
         ]
@@ -222,14 +243,14 @@ def _effects_table(
     return Table.from_columns("models", "Effects of conditions", effects, columns, notes)
 
 
-def _contrast_columns(name: str, heading: str) -> list[Column]:
+def _build_contrast_columns(name: str, heading: str) -> list[Column]:
     def cell(row: _Effect) -> Cell | str:
         contrast: Contrast | None = getattr(row, name)
-        return value_cell(contrast.estimate, contrast.interval, 1, row.decimals) if contrast else "–"
+        return format_value_cell(contrast.estimate, contrast.interval, 1, row.decimals) if contrast else "–"
 
     def p_cell(row: _Effect) -> str:
         contrast: Contrast | None = getattr(row, name)
-        return p_text(contrast.p) if contrast else "–"
+        return format_p(contrast.p) if contrast else "–"
 
     return [
         Column(f"{name}_estimate", f"{name}.estimate", heading, cell),
@@ -239,7 +260,7 @@ def _contrast_columns(name: str, heading: str) -> list[Column]:
     ]
 
 
-def _spreads_table(crossed: dict[str, Model]) -> Table:
+def _tabulate_spreads(crossed: dict[str, Model]) -> Table:
     """Show the standard deviations of the mixed models' random effects."""
     names = dict.fromkeys(
         name.removeprefix(SPREAD) for model in crossed.values() for name in model.details if SPREAD in name
@@ -250,7 +271,7 @@ def _spreads_table(crossed: dict[str, Model]) -> Table:
 
     def cell(name: str, row: tuple[str, Model]) -> str:
         value = spread(name, row)
-        return "–" if value is None else number(value)
+        return "–" if value is None else format_number(value)
 
     columns = [Column("outcome", lambda row: row[0], "Outcome", is_text=True)]
     for name in names:
@@ -260,7 +281,7 @@ def _spreads_table(crossed: dict[str, Model]) -> Table:
     return Table.from_columns("model_spreads", caption, list(crossed.items()), columns)
 
 
-def _r_cell(row: _Effect) -> str:
+def _format_r_cell(row: _Effect) -> str:
     if row.refit is None:
         return "–"
     return f"{row.refit['estimate']:.{row.decimals}f} ({row.refit['standard_error']:.{row.decimals}f})"
@@ -270,11 +291,11 @@ def _format_signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.4f}".replace("-", "−")
 
 
-def _label_cell(label: str, effect: _Effect | Posterior, titles: dict[str, str]) -> Cell:
+def _format_label_cell(label: str, effect: _Effect | Posterior, titles: dict[str, str]) -> Cell:
     if effect.second not in titles:
         return Cell(label, detail="per position in the order")
     return Cell(label, detail=f"{titles[effect.second]} − {titles[effect.first]}")
 
 
-def _share(value: float) -> str:
+def _format_probability(value: float) -> str:
     return ">\u00a00.999" if value > 0.999 else "<\u00a00.001" if value < 0.001 else f"{value:.3f}"

@@ -11,10 +11,10 @@ from ..stats.results import Finding
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
-from .claims import TARGET_WORDS, format_of, pair_label
+from .claims import TARGET_WORDS, find_format, format_pair_label
 from .page import Block, Section, Text
 from .section_correlations import TARGET
-from .tables import Cell, Column, Table, interval, number, p_text
+from .tables import Cell, Column, Table, format_interval, format_number, format_p
 
 TITLE = "Effects that were not found"
 
@@ -38,7 +38,7 @@ class NotFound:
     corrected: float
 
 
-def not_found_section(study: Study, inference: Inference) -> Section | None:
+def build_undetected_section(study: Study, inference: Inference) -> Section | None:
     """Show what the study could have found; None if it found everything.
 
     Comparisons without an interval, and therefore without a standard error, are left out.
@@ -58,7 +58,7 @@ def not_found_section(study: Study, inference: Inference) -> Section | None:
         f"for more, at most for the difference “with Holm”. All of it is "
         f"{TARGET_WORDS[inference.plan.target]}."
     )
-    blocks: list[Block] = [Text(intro), _table(rows, study.titles)]
+    blocks: list[Block] = [Text(intro), _tabulate_comparisons(rows, study.titles)]
     if not inference.plan.margins:
         text = "The plan declares no margins of equivalence, so nothing here can be called equal."
         blocks.append(Text(text, "note"))
@@ -88,34 +88,34 @@ def read_comparison(comparison: Comparison, plan: Plan, size: int) -> NotFound |
     return NotFound(comparison, finding, adjusted, smallest, corrected)
 
 
-def verdict(row: NotFound) -> str:
+def explain_comparison(row: NotFound) -> str:
     """Say what the comparison leaves open."""
     measure, test = row.comparison.measure, row.comparison.equivalence
-    factor, decimals, unit = format_of(measure)
-    could = number(row.smallest * factor, decimals)
+    factor, decimals, unit = find_format(measure)
+    could = format_number(row.smallest * factor, decimals)
     if measure.geometric:
-        could = f"a ratio of {could} (or {number(1 / row.smallest, decimals)})"
+        could = f"a ratio of {could} (or {format_number(1 / row.smallest, decimals)})"
     else:
         could = f"a difference of {could}{unit}"
     if test is None or test.equivalent is None:
         return f"Open. Anything smaller than {could} this study would often have missed."
-    margin = interval(test.margin, decimals, factor)
+    margin = format_interval(test.margin, decimals, factor)
     if test.equivalent:
-        return f"Equivalent within the declared {margin} (p {p_text(test.p)})."
+        return f"Equivalent within the declared {margin} (p {format_p(test.p)})."
     return (
         f"Open. Neither a difference nor equivalence within the declared {margin} is shown (p "
-        f"{p_text(test.p)}); anything smaller than {could} this study would often have missed."
+        f"{format_p(test.p)}); anything smaller than {could} this study would often have missed."
     )
 
 
-def _table(rows: list[NotFound], titles: dict[str, str]) -> Table:
+def _tabulate_comparisons(rows: list[NotFound], titles: dict[str, str]) -> Table:
     def format_scaled(row: NotFound, value: float) -> str:
-        factor, decimals, _ = format_of(row.comparison.measure)
-        return number(value * factor, decimals)
+        factor, decimals, _ = find_format(row.comparison.measure)
+        return format_number(value * factor, decimals)
 
     def difference(row: NotFound) -> Cell:
-        factor, decimals, _ = format_of(row.comparison.measure)
-        ends = interval(row.finding.interval, decimals, factor)
+        factor, decimals, _ = find_format(row.comparison.measure)
+        ends = format_interval(row.finding.interval, decimals, factor)
         return Cell(format_scaled(row, row.finding.estimate or 0.0), detail=ends)
 
     columns = [
@@ -123,17 +123,17 @@ def _table(rows: list[NotFound], titles: dict[str, str]) -> Table:
             "measure",
             "comparison.measure.key",
             "Measure",
-            lambda row: Cell(row.comparison.measure.label, detail=pair_label(row.comparison, titles)),
+            lambda row: Cell(row.comparison.measure.label, detail=format_pair_label(row.comparison, titles)),
         ),
         Column("first", "comparison.first"),
         Column("second", "comparison.second"),
         Column("difference", "finding.estimate", "Difference", difference),
         Column("low high", "finding.interval"),
-        Column("p_holm", "adjusted_p", "p, Holm", lambda row: p_text(row.adjusted_p)),
+        Column("p_holm", "adjusted_p", "p, Holm", lambda row: format_p(row.adjusted_p)),
         Column("smallest", "smallest", "Could find", lambda row: format_scaled(row, row.smallest)),
         Column("smallest_holm", "corrected", "With Holm", lambda row: format_scaled(row, row.corrected)),
     ]
-    columns.append(Column("", heading="That means", cell=verdict, is_text=True))
+    columns.append(Column("", heading="That means", cell=explain_comparison, is_text=True))
     notes = [
         "Shares are in percentage points. Of a geometric mean, ratios; a ratio below 1 counts as its inverse."
     ]

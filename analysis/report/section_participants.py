@@ -24,13 +24,22 @@ from ..participants.estimates import Estimate
 from ..participants.exclusion_rules import CLOCK_LABELS
 from ..participants.measures import Measure
 from ..participants.study_version import Kind
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from ..study.analysis import Study
-from .distribution_figures import boxes_figure, likert_figure, times_figure
-from .figures import certainty_figure, condition_figure, flow_prints
-from .flow_diagram import flow_svg
+from .distribution_figures import draw_boxes_figure, draw_likert_figure, draw_times_figure
+from .figures import draw_certainty_figure, draw_condition_figure, prepare_flow_prints
+from .flow_diagram import draw_flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
-from .tables import Cell, Column, Table, fields, format_count, interval, number, sentence_case
+from .tables import (
+    Cell,
+    Column,
+    Table,
+    build_field_columns,
+    capitalise_sentence,
+    format_count,
+    format_interval,
+    format_number,
+)
 
 
 @dataclass(frozen=True)
@@ -85,15 +94,17 @@ SEVERAL_CONDITIONS = (
 )
 
 
-def participants_section(study: Study) -> Section:
+def build_participants_section(study: Study) -> Section:
     """Show the participant flow and the losses by condition."""
-    blocks: list[Block] = [Text(_describe_participants(study)), _flow_figure(study)]
+    blocks: list[Block] = [Text(_describe_participants(study)), _draw_flow_figure(study)]
     if study.bundle.flow.get(study.mode) and study.allocation.design != "between":
         blocks.append(Text(SEVERAL_CONDITIONS, "note"))
-    return Section("participants", "Flow of participants", [*blocks, *_attrition(study), *_flow_data(study)])
+    return Section(
+        "participants", "Flow of participants", [*blocks, *_test_attrition(study), *_tabulate_flow(study)]
+    )
 
 
-def participant_counts(study: Study) -> ParticipantFlow:
+def count_participant_flow(study: Study) -> ParticipantFlow:
     """Count the flow of the participants who count."""
     exclusions = study.exclusions
     recorded = study.bundle.flow.get(study.mode)
@@ -104,8 +115,8 @@ def participant_counts(study: Study) -> ParticipantFlow:
     )
 
 
-def _flow_figure(study: Study) -> Figure:
-    flow = participant_counts(study)
+def _draw_flow_figure(study: Study) -> Figure:
+    flow = count_participant_flow(study)
     caption = "From consent to retained trials. Dashed boxes are losses."
     if study.mode not in study.bundle.flow:
         caption += " The bundle holds no counts from before the first trial."
@@ -116,16 +127,18 @@ def _flow_figure(study: Study) -> Figure:
         for condition in flow.conditions
     )
     alternative = f"Participant flow. {spoken}."
-    return Figure("participant-flow", caption, alternative, flow_svg(flow), prints=flow_prints(flow))
+    return Figure(
+        "participant-flow", caption, alternative, draw_flow_svg(flow), prints=prepare_flow_prints(flow)
+    )
 
 
-def _attrition(study: Study) -> list[Block]:
+def _test_attrition(study: Study) -> list[Block]:
     """Test if conditions lost participants alike; name what was not tested."""
-    flow, rng = participant_counts(study), np.random.default_rng(study.options.seed)
+    flow, rng = count_participant_flow(study), np.random.default_rng(study.options.seed)
     tests = [
-        completion_test(flow, rng=substream(rng, "completion")),
-        position_test(flow, rng=substream(rng, "position")),
-        *_exclusion_tests(study, rng),
+        completion_test(flow, rng=derive_stream(rng, "completion")),
+        position_test(flow, rng=derive_stream(rng, "position")),
+        *_test_exclusions(study, rng),
     ]
     sentences = [test.sentence for test in tests if test.p is not None]
     untested = [
@@ -136,7 +149,7 @@ def _attrition(study: Study) -> list[Block]:
     return [Points(sentences)]
 
 
-def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTest]:
+def _test_exclusions(study: Study, rng: np.random.Generator) -> list[AttritionTest]:
     """Test if the rules exclude as many trials in each condition.
 
     Between participants, or within those who saw several conditions.
@@ -146,7 +159,7 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
         return []
     if study.allocation.design == "between":
         shares = compute_excluded_shares(study.conditions, study.trials, names)
-        return [exclusion_test(shares, rng=substream(rng, "exclusions"))]
+        return [exclusion_test(shares, rng=derive_stream(rng, "exclusions"))]
     titles = study.titles
     hit = pd.Series([float(bool(n)) for n in names], index=study.trials.index)
     who = study.trials["participant_id"]
@@ -156,11 +169,11 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
         if len(conditions) > 1:
             seen = own.reindex(columns=list(conditions)).dropna(how="all")
             shares = {titles[name]: seen[name].to_numpy(float) for name in conditions}
-            tests.append(swapped_exclusion_test(shares, rng=substream(rng, "exclusions", group)))
+            tests.append(swapped_exclusion_test(shares, rng=derive_stream(rng, "exclusions", group)))
     return tests
 
 
-def measures_section(study: Study) -> Section:
+def build_measures_section(study: Study) -> Section:
     """Show the measures per condition, and what the exclusions change."""
     view = study.retained
     available = [m for m in view.estimates.measures if view.estimates.has_value(m.key)]
@@ -175,9 +188,9 @@ def measures_section(study: Study) -> Section:
                 if timed
                 else _explain_averaging(study)
             ),
-            _measures_table(study, available),
+            _tabulate_measures(study, available),
             Text(_describe_exclusion_effect(study, available)),
-            _participants_data(study, available),
+            _tabulate_participants(study, available),
         ],
     )
 
@@ -193,7 +206,7 @@ def _explain_averaging(study: Study) -> str:
     )
 
 
-def figures_section(study: Study) -> Section:
+def build_figures_section(study: Study) -> Section:
     """Draw the main measures, as far as the data allow.
 
     Those of judging a system are the figures of the 2020 paper.
@@ -204,13 +217,13 @@ def figures_section(study: Study) -> Section:
     )
     if study.allocation.design != "between":
         with_points += " Thin lines join the values of one participant who saw both conditions."
-    figures = [condition_figure(study, key, text + with_points) for key, text in captions.items()]
+    figures = [draw_condition_figure(study, key, text + with_points) for key, text in captions.items()]
     headline = [measure for measure in study.retained.estimates.measures if measure.headline]
     whole = (
-        certainty_figure(study),
-        likert_figure(study),
-        boxes_figure(study, headline),
-        times_figure(study),
+        draw_certainty_figure(study),
+        draw_likert_figure(study),
+        draw_boxes_figure(study, headline),
+        draw_times_figure(study),
     )
     drawn = [figure for figure in (*figures, *whole) if figure]
     shown: list[Block] = [*sorted(drawn, key=lambda figure: not figure.half)]
@@ -224,16 +237,19 @@ def figures_section(study: Study) -> Section:
     return Section("figures", "Distributions", shown)
 
 
-def missing_section(study: Study) -> Section:
+def build_missing_section(study: Study) -> Section:
     """List unavailable measures with the reason, and partly missing data."""
     estimates = study.retained.estimates
     reasons: dict[str, list[str]] = {}
     for measure in estimates.measures:
-        for reason, conditions in _reasons(estimates.table, estimates.conditions, measure).items():
+        for reason, conditions in _group_conditions_by_reason(
+            estimates.table, estimates.conditions, measure
+        ).items():
             where = "" if len(conditions) == len(estimates.conditions) else f" (in {', '.join(conditions)})"
             reasons.setdefault(reason, []).append(measure.label + where)
     sentences = [
-        f"{sentence_case(reason)}. Not available: {'; '.join(names)}." for reason, names in reasons.items()
+        f"{capitalise_sentence(reason)}. Not available: {'; '.join(names)}."
+        for reason, names in reasons.items()
     ]
     sentences += _list_partly_missing(study)
     if not sentences:
@@ -242,12 +258,12 @@ def missing_section(study: Study) -> Section:
     return Section("missing", "Missing from the data", [Text(intro), Points(sentences)])
 
 
-def estimate_cell(estimate: Estimate) -> Cell:
+def format_estimate_cell(estimate: Estimate) -> Cell:
     """Format a value, its interval and the number of undefined values."""
     if estimate.value is None:
         return Cell("not available" if estimate.is_asked else "not asked", "missing")
     shown = FORMATS[estimate.measure.unit]
-    bounds = interval(estimate.interval, shown.decimals, shown.factor)
+    bounds = format_interval(estimate.interval, shown.decimals, shown.factor)
     undefined = f"{estimate.undefined} undefined" if estimate.undefined else ""
     detail = ", ".join(filter(None, (bounds, undefined)))
     return Cell(_format_value(estimate.measure, estimate.value), "", detail)
@@ -271,7 +287,7 @@ def _describe_participants(study: Study) -> str:
     return text
 
 
-def _flow_data(study: Study) -> list[Block]:
+def _tabulate_flow(study: Study) -> list[Block]:
     """Tabulate the counts of the flow, and the places of those who left."""
     flow = study.bundle.flow.get(study.mode)
     if flow is None:
@@ -295,7 +311,7 @@ class _Estimated(NamedTuple):
     estimate: Estimate
 
 
-def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
+def _tabulate_measures(study: Study, measures: Sequence[Measure]) -> Table:
     views = {"with": study.retained, "without": study.everything}
     records = [
         _Estimated(exclusions, one)
@@ -306,10 +322,10 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         Column("exclusions"),
         Column("condition", "estimate.condition"),
         Column("measure", "estimate.measure.key"),
-        *fields("unit", "wanted", of="estimate.measure"),
-        Column("value", "estimate.value", cell=lambda row: estimate_cell(row.estimate)),
+        *build_field_columns("unit", "wanted", of="estimate.measure"),
+        Column("value", "estimate.value", cell=lambda row: format_estimate_cell(row.estimate)),
         Column("low high", "estimate.interval"),
-        *fields("participants", "undefined", "trials", "pooled", "reason", of="estimate"),
+        *build_field_columns("participants", "undefined", "trials", "pooled", "reason", of="estimate"),
     ]
     return Table.from_records(
         "measures",
@@ -319,9 +335,13 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         ["“Undefined” counts participants for whom the formula divides by zero; the mean leaves them out."],
         rows=[("with", measure) for measure in measures],
         heads=[
-            Column("", heading="Measure", cell=lambda row: Cell(_row_name(row[1]), detail=row[1].definition))
+            Column(
+                "",
+                heading="Measure",
+                cell=lambda row: Cell(_format_measure_name(row[1]), detail=row[1].definition),
+            )
         ],
-        across=_heads(study),
+        across=_build_headings(study),
         keys=lambda row: ((row.exclusions, row.estimate.measure), row.estimate.condition),
         wide=len(study.conditions) > 5,
     )
@@ -352,7 +372,7 @@ def _describe_exclusion_effect(study: Study, measures: Sequence[Measure]) -> str
     )
 
 
-def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
+def _tabulate_participants(study: Study, measures: Sequence[Measure]) -> Data:
     """Tabulate every participant's own values over retained trials."""
     estimates, rows = study.retained.estimates, []
     for column, grid in enumerate(study.retained.grids):
@@ -367,7 +387,7 @@ def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
     return Data("participant_measures", "Every measure of every participant", header, rows)
 
 
-def _heads(study: Study) -> dict[str, str]:
+def _build_headings(study: Study) -> dict[str, str]:
     """Return the heading of each condition."""
     titles = study.titles
     return {
@@ -377,7 +397,7 @@ def _heads(study: Study) -> dict[str, str]:
     }
 
 
-def _reasons(
+def _group_conditions_by_reason(
     table: dict[tuple[str, str], Estimate], conditions: Sequence[str], measure: Measure
 ) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
@@ -408,10 +428,10 @@ def _list_partly_missing(study: Study) -> list[str]:
     return sentences
 
 
-def _row_name(measure: Measure) -> str:
+def _format_measure_name(measure: Measure) -> str:
     return measure.label + FORMATS[measure.unit].suffix
 
 
 def _format_value(measure: Measure, value: float | None) -> str:
     shown = FORMATS[measure.unit]
-    return number(None if value is None else value * shown.factor, shown.decimals)
+    return format_number(None if value is None else value * shown.factor, shown.decimals)

@@ -7,12 +7,12 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from ..participants.tasks.preference import win_rate_key
+from ..participants.tasks.preference import name_win_rate
 from ..study.analysis import Study
-from ..study.preferences import Preference, Share, preferences
-from .figures import COLUMN, GRID, INK, STYLE, label_with_n, looks, render_figure, wrap_text
+from ..study.preferences import Preference, Share, fit_preferences
+from .figures import COLUMN, GRID, INK, STYLE, assign_styles, label_with_n, render_figure, wrap_text
 from .page import Block, Card, Figure, Section, Text
-from .tables import Cell, Column, Table, interval, number, value_cell
+from .tables import Cell, Column, Table, format_interval, format_number, format_value_cell
 
 CAPTION = (
     "Strength of each condition on a logarithmic scale with its 95 % interval over participants: a condition "
@@ -58,45 +58,49 @@ class _Strength(NamedTuple):
         )
 
 
-def preference_cards(study: Study) -> list[Card]:
+def build_preference_cards(study: Study) -> list[Card]:
     """Say which condition is preferred, and if the side matters."""
-    fitted = preferences(study)
+    fitted = fit_preferences(study)
     if not fitted:
         return [Card("Which is preferred?", ["No retained trial has an answer."])]
     titles = study.titles
     return [
-        Card("Which is preferred?", [_order(study, each, titles) for each in fitted], _figure(study, fitted)),
-        Card("Does the side matter?", [_sides(each) for each in fitted]),
+        Card(
+            "Which is preferred?",
+            [_describe_order(study, each, titles) for each in fitted],
+            _draw_strengths_figure(study, fitted),
+        ),
+        Card("Does the side matter?", [_describe_sides(each) for each in fitted]),
     ]
 
 
-def preferences_section(study: Study) -> Section | None:
+def build_preferences_section(study: Study) -> Section | None:
     """Show strengths, results of each pair, and sides; None without answers."""
-    fitted = preferences(study)
+    fitted = fit_preferences(study)
     if not fitted:
         return None
     titles = study.titles
-    blocks: list[Block] = [Text(INTRO), _strengths_table(fitted, titles), _pairs_table(fitted, titles)]
-    return Section("preferences", "Preferences", [*blocks, _sides_table(fitted)])
+    blocks: list[Block] = [Text(INTRO), _tabulate_strengths(fitted, titles), _tabulate_pairs(fitted, titles)]
+    return Section("preferences", "Preferences", [*blocks, _tabulate_sides(fitted)])
 
 
-def _order(study: Study, preference: Preference, titles: dict[str, str]) -> str:
+def _describe_order(study: Study, preference: Preference, titles: dict[str, str]) -> str:
     """Name the conditions by win rate, the highest first."""
-    key = win_rate_key(preference.criterion)
+    key = name_win_rate(preference.criterion)
     rates = [study.retained.estimates.get(key, name) for name in preference.conditions]
     given = sorted((rate for rate in rates if rate.value is not None), key=lambda rate: -(rate.value or 0.0))
-    shown = ", ".join(f"{titles[rate.condition]} {_rate(rate.value, rate.interval)}" for rate in given)
+    shown = ", ".join(f"{titles[rate.condition]} {_format_rate(rate.value, rate.interval)}" for rate in given)
     reason = preference.strengths.reason
     return f"“{preference.criterion.text}” Win rates: {shown}." + (
         f" No strengths: {reason}." if reason else ""
     )
 
 
-def _rate(value: float | None, bounds: tuple[float, float] | None) -> str:
-    return f"{number(100 * (value or 0.0), 1)} % {interval(bounds, 1, 100)}".rstrip()
+def _format_rate(value: float | None, bounds: tuple[float, float] | None) -> str:
+    return f"{format_number(100 * (value or 0.0), 1)} % {format_interval(bounds, 1, 100)}".rstrip()
 
 
-def _sides(preference: Preference) -> str:
+def _describe_sides(preference: Preference) -> str:
     left, about = preference.left, f"“{preference.criterion.text}”"
     if left.value is None:
         return f"{about} Every comparison is a tie."
@@ -109,34 +113,36 @@ def _sides(preference: Preference) -> str:
         else "No side bias is clear"
     )
     return (
-        f"{about} {verdict}: the left side wins {_rate(left.value, left.interval)} of the decided "
-        f"comparisons. Ties: {_rate(preference.tied.value, None)}."
+        f"{about} {verdict}: the left side wins {_format_rate(left.value, left.interval)} of the decided "
+        f"comparisons. Ties: {_format_rate(preference.tied.value, None)}."
     )
 
 
-def _rows(fitted: Sequence[Preference]) -> list[_Strength]:
+def _list_strengths(fitted: Sequence[Preference]) -> list[_Strength]:
     return [_Strength(each, index) for each in fitted for index in range(len(each.conditions))]
 
 
-def _strengths_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
+def _tabulate_strengths(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
     columns = [
         Column("criterion", "preference.criterion.key", "Criterion", is_text=True),
         Column("condition", heading="Condition", cell=lambda row: titles[row.condition], is_text=True),
         Column("wins", lambda row: row.counts[0], "Wins"),
         Column("ties", lambda row: row.counts[1], "Ties"),
         Column("losses", lambda row: row.counts[2], "Losses"),
-        Column("log_strength", "log", "Strength (log)", lambda row: value_cell(row.log, row.interval)),
+        Column("log_strength", "log", "Strength (log)", lambda row: format_value_cell(row.log, row.interval)),
         Column("log_strength_low log_strength_high", "interval"),
         Column("reason", "preference.strengths.reason"),
     ]
     notes = [
         f"{each.criterion.key}: {each.strengths.reason}." for each in fitted if each.strengths.reason
     ] + [
-        f"{each.criterion.key}: Davidson’s ν is {number(each.strengths.ties)}."
+        f"{each.criterion.key}: Davidson’s ν is {format_number(each.strengths.ties)}."
         for each in fitted
         if each.strengths.ties and not each.strengths.reason
     ]
-    return Table.from_columns("strengths", "Strengths of the conditions", _rows(fitted), columns, notes)
+    return Table.from_columns(
+        "strengths", "Strengths of the conditions", _list_strengths(fitted), columns, notes
+    )
 
 
 class _Pair(NamedTuple):
@@ -150,7 +156,7 @@ class _Pair(NamedTuple):
     losses: int
 
 
-def _pairs_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
+def _tabulate_pairs(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
     pairs = []
     for each in fitted:
         wins, ties = each.compared.wins.sum(axis=0), each.compared.ties.sum(axis=0)
@@ -171,13 +177,13 @@ def _pairs_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
     return Table.from_columns("preferences_by_pair", "Comparisons of each pair", pairs, columns)
 
 
-def _sides_table(fitted: Sequence[Preference]) -> Table:
+def _tabulate_sides(fitted: Sequence[Preference]) -> Table:
     columns = [
         Column("criterion", "criterion.key", "Criterion", is_text=True),
         Column("comparisons", "compared.count", "Comparisons"),
-        Column("left", "left.value", "Left preferred (%)", lambda row: _percent(row.left)),
+        Column("left", "left.value", "Left preferred (%)", lambda row: _format_percent_cell(row.left)),
         Column("left_low left_high", "left.interval"),
-        Column("tied", "tied.value", "Alike (%)", lambda row: _percent(row.tied)),
+        Column("tied", "tied.value", "Alike (%)", lambda row: _format_percent_cell(row.tied)),
         Column("tied_low tied_high", "tied.interval"),
         Column("participants", "tied.participants", "Participants"),
     ]
@@ -185,16 +191,16 @@ def _sides_table(fitted: Sequence[Preference]) -> Table:
     return Table.from_columns("sides", "Sides and ties", fitted, columns, notes)
 
 
-def _percent(share: Share) -> Cell:
-    return value_cell(share.value, share.interval, 100, 1)
+def _format_percent_cell(share: Share) -> Cell:
+    return format_value_cell(share.value, share.interval, 100, 1)
 
 
-def _figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
+def _draw_strengths_figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
     """Draw the strengths, one panel per criterion; None without any."""
     shown = [each for each in fitted if not each.strengths.reason]
     if not shown:
         return None
-    styles = looks(study)
+    styles = assign_styles(study)
     heights = [len(each.conditions) + 1.3 for each in shown]
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(COLUMN, 0.3 * sum(heights) + 0.3))
@@ -219,8 +225,9 @@ def _figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
             panel.set_title(wrap_text(each.criterion.text, 44), loc="left")
         panels[-1].set_xlabel("Strength (logarithm)")
     spoken = "; ".join(
-        f"{each.criterion.key}, {styles[row.condition].title}: {number(row.log)} {interval(row.interval)}"
+        f"{each.criterion.key}, {styles[row.condition].title}: {format_number(row.log)} "
+        f"{format_interval(row.interval)}"
         for each in shown
-        for row in _rows([each])
+        for row in _list_strengths([each])
     )
     return render_figure(canvas, "strengths", CAPTION, f"Log strengths: {spoken}.", half=True)

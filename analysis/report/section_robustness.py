@@ -9,7 +9,7 @@ from ..study.human_vs_model import Relations
 from ..study.leave_one_out import Robustness, Subset, leave_one_out
 from ..study.multiverse import AGGREGATIONS, TIME, Multiverse, Stability, multiverse, rule_hits
 from .page import Block, Data, Section, Text
-from .tables import Cell, Column, Table, csv_rows, fields, value_cell
+from .tables import Cell, Column, Table, build_csv_rows, build_field_columns, format_value_cell
 
 LEAST_SYSTEMS = 4  # of which one can be left out
 
@@ -39,7 +39,7 @@ def try_choices(study: Study) -> Choices:
     )
 
 
-def choices_section(study: Study, choices: Choices) -> Section:
+def build_choices_section(study: Study, choices: Choices) -> Section:
     """Show if other choices change the signs of the rank table."""
     title = "Robustness"
     if choices.multiverse is None:
@@ -56,19 +56,19 @@ def choices_section(study: Study, choices: Choices) -> Section:
             "times, mean, median and geometric mean), in which the ranks relate as in this report. A sign "
             "that few universes share comes from a choice, not from the data."
         ),
-        *_stability_blocks(universes.stability, labels, names),
-        _universes_data(universes),
+        *_build_stability_blocks(universes.stability, labels, names),
+        _tabulate_universes(universes),
     ]
-    blocks.append(left_out_block(study.retained.relations, choices.left_out))
+    blocks.append(build_left_out_block(study.retained.relations, choices.left_out))
     return Section("choices", title, blocks)
 
 
-def left_out_block(relations: Relations, results: Sequence[Robustness]) -> Block:
+def build_left_out_block(relations: Relations, results: Sequence[Robustness]) -> Block:
     """Show the correlations without each system, if enough are left."""
     labels = {score.key: score.label for score in relations.scores if score.headline}
     shown = [one for one in results if not one.reason and one.score in labels]
     if shown and len(relations.systems) >= LEAST_SYSTEMS:
-        return _left_out_table(shown, labels, relations)
+        return _tabulate_left_out(shown, labels, relations)
     text = (
         "No system is left out in turn: that would leave fewer than three, and any two systems have a "
         "correlation of +1 or −1."
@@ -76,7 +76,7 @@ def left_out_block(relations: Relations, results: Sequence[Robustness]) -> Block
     return Text(text, "note")
 
 
-def _stability_blocks(
+def _build_stability_blocks(
     stability: Sequence[Stability], labels: dict[str, str], measure_names: dict[str, str]
 ) -> list[Block]:
     """Tabulate measures with a sign that some choice changes; count the rest."""
@@ -103,30 +103,30 @@ def _stability_blocks(
 
 
 _STABILITY = [
-    *fields("measure", "score", "universes", "undefined"),
+    *build_field_columns("measure", "score", "universes", "undefined"),
     Column("same_ranking", "plus"),
     Column("reversed", "minus"),
     Column("neither", "blank"),
-    Column("reference_sign", "reference.sign", cell=lambda row: _stability_cell(row)),
-    *fields("same_sign", "same_direction"),
+    Column("reference_sign", "reference.sign", cell=lambda row: _format_stability_cell(row)),
+    *build_field_columns("same_sign", "same_direction"),
     Column("pearson_low pearson_high", "pearson"),
 ]
 
 
-def _stability_cell(stability: Stability | None) -> Cell:
+def _format_stability_cell(stability: Stability | None) -> Cell:
     if stability is None or stability.same_sign is None:
         return Cell("–", "missing")
     sign = {"+": "+", "-": "−", "": "="}[stability.reference.sign or ""]
     return Cell(sign, "sign", f"{100 * stability.same_sign:.0f}")
 
 
-def _universes_data(universes: Multiverse) -> Data:
+def _tabulate_universes(universes: Multiverse) -> Data:
     columns = [
         Column("rules", lambda row: ";".join(row.rules)),
-        *fields("aggregation", "summary", "measure", "score", "trials", "sign", "tied"),
-        *fields("pearson", "spearman", "kendall"),
+        *build_field_columns("aggregation", "summary", "measure", "score", "trials", "sign", "tied"),
+        *build_field_columns("pearson", "spearman", "kendall"),
     ]
-    return Data("multiverse", "Every universe", *csv_rows(columns, universes.universes))
+    return Data("multiverse", "Every universe", *build_csv_rows(columns, universes.universes))
 
 
 class _LeftOut(NamedTuple):
@@ -136,7 +136,7 @@ class _LeftOut(NamedTuple):
     subset: Subset
 
 
-def _left_out_table(shown: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
+def _tabulate_left_out(shown: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
     headline = {measure.key: measure.label for measure in relations.measures if measure.headline}
     subsets = [
         _LeftOut(one, subset)
@@ -144,9 +144,9 @@ def _left_out_table(shown: Sequence[Robustness], labels: dict[str, str], relatio
         for subset in ((one.everything,) if one.everything else ()) + one.without
     ]
     columns = [
-        *fields("measure", "score", of="pair"),
-        *fields("left_out", "n", "sign", of="subset"),
-        Column("pearson", lambda row: row.subset.coefficients["pearson"], cell=_left_out_cell),
+        *build_field_columns("measure", "score", of="pair"),
+        *build_field_columns("left_out", "n", "sign", of="subset"),
+        Column("pearson", lambda row: row.subset.coefficients["pearson"], cell=_format_left_out_cell),
         Column("spearman", lambda row: row.subset.coefficients["spearman"]),
         Column("kendall", lambda row: row.subset.coefficients["kendall"]),
     ]
@@ -164,7 +164,7 @@ def _left_out_table(shown: Sequence[Robustness], labels: dict[str, str], relatio
     )
 
 
-def _left_out_cell(row: _LeftOut | None) -> Cell:
+def _format_left_out_cell(row: _LeftOut | None) -> Cell:
     if row is None or row.pair.everything is None:
         return Cell("–", "missing")
-    return value_cell(row.pair.everything.coefficients["pearson"], row.pair.range.get("pearson"))
+    return format_value_cell(row.pair.everything.coefficients["pearson"], row.pair.range.get("pearson"))

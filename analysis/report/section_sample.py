@@ -3,10 +3,10 @@
 from ..participants.sample import NOT_RECORDED, describe_sample
 from ..study.analysis import Study
 from .page import Block, Details, Section, Text
-from .tables import Column, Table, number
+from .tables import Column, Table, format_number
 
 
-def sample_section(study: Study) -> Section:
+def build_sample_section(study: Study) -> Section:
     """Describe the participants who count, and what they consented to."""
     facts = describe_sample(study.bundle, study.version, study.mode, study.people)
     absent = [fact.about for fact in facts if fact.value == NOT_RECORDED]
@@ -14,8 +14,8 @@ def sample_section(study: Study) -> Section:
     columns = [
         Column("about", "about", "Trait"),
         Column("value", "value", "Value", is_text=True),
-        Column("participants", "count", "Participants", cell=lambda fact: number(fact.count, 0)),
-        Column("statistic", "statistic", "Statistic", cell=lambda fact: number(fact.statistic, 1)),
+        Column("participants", "count", "Participants", cell=lambda fact: format_number(fact.count, 0)),
+        Column("statistic", "statistic", "Statistic", cell=lambda fact: format_number(fact.statistic, 1)),
     ]
     blocks: list[Block] = [
         Text(
@@ -27,10 +27,10 @@ def sample_section(study: Study) -> Section:
         blocks.append(Table.from_columns("sample", "Description of the sample", recorded, columns))
     if absent:
         blocks.append(Text(f"Not recorded: {', '.join(absent).lower()}."))
-    return Section("sample", "Sample", [*blocks, _consent(study)])
+    return Section("sample", "Sample", [*blocks, _build_consent_block(study)])
 
 
-def _consent(study: Study) -> Block:
+def _build_consent_block(study: Study) -> Block:
     """Show the text that participants consented to, on request."""
     consent = study.version.definition.consent
     if not consent:

@@ -10,8 +10,8 @@ from ..stats.arrays import Array
 from ..stats.reliability import Reliability, reliability
 from ..study.analysis import Study
 from .page import Block, Section, Text
-from .section_participants import estimate_cell
-from .tables import Cell, Column, Table, fields, number, value_cell
+from .section_participants import format_estimate_cell
+from .tables import Cell, Column, Table, build_field_columns, format_number, format_value_cell
 
 HOW = (
     "A score is the mean of the items of a scale, by its published key: reversed items are turned round, and "
@@ -48,7 +48,7 @@ class _Before(NamedTuple):
     deviation: float | None
 
 
-def scales_section(study: Study) -> Section | None:
+def build_scales_section(study: Study) -> Section | None:
     """Show the scores of scales by condition; None if the study has none."""
     every = study.version.scale_scores
     scores = [score for score in every if score.table != "pre_survey"]
@@ -58,8 +58,8 @@ def scales_section(study: Study) -> Section | None:
         blocks.append(_tabulate_by_condition(study, scores))
     if before:
         blocks.append(_tabulate_scores_before(study, before))
-    rows = [_Row(score, reliability(_answers(study, score))) for score in (*scores, *before)]
-    return Section("scales", "Scales", [*blocks, _reliabilities(rows)]) if rows else None
+    rows = [_Row(score, reliability(_compute_answer_shares(study, score))) for score in (*scores, *before)]
+    return Section("scales", "Scales", [*blocks, _tabulate_reliability(rows)]) if rows else None
 
 
 def _tabulate_by_condition(study: Study, scores: list[ScaleScore]) -> Table:
@@ -73,13 +73,14 @@ def _tabulate_by_condition(study: Study, scores: list[ScaleScore]) -> Table:
             Column("condition"),
             Column("score", "measure.key"),
             Column(
-                "value", cell=lambda estimate: estimate_cell(estimate) if estimate else Cell("–", "missing")
+                "value",
+                cell=lambda estimate: format_estimate_cell(estimate) if estimate else Cell("–", "missing"),
             ),
             Column("low high", "interval"),
-            *fields("participants", "undefined", "reason"),
+            *build_field_columns("participants", "undefined", "reason"),
         ],
         rows=list(columns),
-        heads=[Column("", heading="Scale", cell=lambda key: _name(columns[key]))],
+        heads=[Column("", heading="Scale", cell=lambda key: _format_scale_cell(columns[key]))],
         across=study.titles,
         keys=lambda estimate: (estimate.measure.key, estimate.condition),
     )
@@ -100,11 +101,13 @@ def _tabulate_scores_before(study: Study, scores: list[ScaleScore]) -> Table:
             deviation = float(values.std(ddof=1)) if len(values) > 1 else None
             rows.append(_Before(score, title, len(values), mean, deviation))
     columns = [
-        Column("score", "score.column", "Scale", lambda row: _name(row.score)),
+        Column("score", "score.column", "Scale", lambda row: _format_scale_cell(row.score)),
         Column("condition", "condition", "Condition", is_text=True),
         Column("participants", "participants", "Participants"),
-        Column("mean", "mean", "Mean", lambda row: Cell(number(row.mean))),
-        Column("deviation", "deviation", "Standard deviation", lambda row: Cell(number(row.deviation))),
+        Column("mean", "mean", "Mean", lambda row: Cell(format_number(row.mean))),
+        Column(
+            "deviation", "deviation", "Standard deviation", lambda row: Cell(format_number(row.deviation))
+        ),
     ]
     caption = "Scores of scales before the items"
     return Table.from_columns("scale_scores_before", caption, rows, columns, [BEFORE])
@@ -117,13 +120,13 @@ def _read_answers_before(study: Study, names: list[str], people: pd.Series) -> p
     return answers.replace({"true": "1", "false": "0"}).apply(pd.to_numeric)
 
 
-def _name(score: ScaleScore) -> Cell:
+def _format_scale_cell(score: ScaleScore) -> Cell:
     low, high = score.range
     direction = f"; higher: {score.higher}" if score.higher else ""
     return Cell(score.title, detail=f"{low:g} to {high:g}{direction}")
 
 
-def _reliabilities(rows: list[_Row]) -> Table:
+def _tabulate_reliability(rows: list[_Row]) -> Table:
     columns = [
         Column("score", "score.column"),
         Column("", lambda row: row.score.title, "Scale", is_text=True),
@@ -133,7 +136,7 @@ def _reliabilities(rows: list[_Row]) -> Table:
             "alpha",
             "reliability.alpha",
             "Alpha",
-            lambda row: value_cell(
+            lambda row: format_value_cell(
                 row.reliability.alpha, row.reliability.interval, reason=row.reliability.reason
             ),
         ),
@@ -142,7 +145,7 @@ def _reliabilities(rows: list[_Row]) -> Table:
             "omega",
             "reliability.omega",
             "Omega",
-            lambda row: Cell(number(row.reliability.omega), detail=row.reliability.omega_reason),
+            lambda row: Cell(format_number(row.reliability.omega), detail=row.reliability.omega_reason),
         ),
         Column("source", "score.source", "Key", is_text=True),
     ]
@@ -150,7 +153,7 @@ def _reliabilities(rows: list[_Row]) -> Table:
     return Table.from_columns("scale_reliability", caption, rows, columns, [HOW_RELIABLE], wide=True)
 
 
-def _answers(study: Study, score: ScaleScore) -> Array:
+def _compute_answer_shares(study: Study, score: ScaleScore) -> Array:
     """Return participants × items as shares, reversed items turned round."""
     names = [item.key for item in score.items]
     if score.table == "trials":

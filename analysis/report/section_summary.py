@@ -7,63 +7,66 @@ from ..participants.exclusion_rules import ByHand
 from ..stats.correlations import LEAST_FOR_P, compute_smallest_p
 from ..study.analysis import Study
 from ..study.inference import Inference
-from .claims import TARGET_WORDS, claims_figure, claims_of, select_first_rows, verdicts
-from .figures import condition_figure
+from .claims import TARGET_WORDS, build_claims, describe_clear_claims, draw_claims_figure, select_first_rows
+from .figures import draw_condition_figure
 from .page import Card, Cards, Section
-from .section_against_scores import follow_card
-from .section_explanations import QUESTIONS, against_zero_card, explanation_card
-from .section_preferences import preference_cards
-from .tables import number
+from .section_against_scores import build_follow_card
+from .section_explanations import QUESTIONS, build_against_zero_card, build_explanation_card
+from .section_preferences import build_preference_cards
+from .tables import format_number
 
 HELPFUL = "Is the explanation helpful?"
 
 
-def summary_section(study: Study, inference: Inference) -> Section:
+def build_summary_section(study: Study, inference: Inference) -> Section:
     """Answer the questions of the study in a sentence and a figure each."""
-    first = _explanation_cards if study.version.task.kind in QUESTIONS else _system_cards
+    first = _build_explanation_cards if study.version.task.kind in QUESTIONS else _build_system_cards
     if study.task.pairs:
-        first = _preference_cards
+        first = _build_preference_cards
     cards = [
         *first(study, inference),
-        Card("How sure is this?", _certainty(study, inference)),
+        Card("How sure is this?", _describe_certainty(study, inference)),
         Card("What was planned?", _describe_plan(study, inference)),
     ]
     return Section("summary", "In short", [Cards(cards)])
 
 
-def _system_cards(study: Study, inference: Inference) -> list[Card]:
+def _build_system_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of systems asks."""
     title = "Do the systems differ?" if len(study.systems) > 1 else "Do the conditions differ?"
     return [
-        _differ_card(study, inference, title),
-        follow_card(study, inference.plan),
-        _helpful_card(study, inference),
+        _build_differences_card(study, inference, title),
+        build_follow_card(study, inference.plan),
+        _build_helpfulness_card(study, inference),
     ]
 
 
-def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
+def _build_explanation_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of explanations asks, and what else its data hold."""
     questions = QUESTIONS[study.version.task.kind]
-    cards = [*(explanation_card(study, inference, each) for each in questions), against_zero_card(study)]
-    cards.append(_differ_card(study, inference, "What else differs?"))
+    cards = [
+        *(build_explanation_card(study, inference, each) for each in questions),
+        build_against_zero_card(study),
+    ]
+    cards.append(_build_differences_card(study, inference, "What else differs?"))
     if len(study.systems) > 1 and study.retained.relations.scores:
-        cards.append(follow_card(study, inference.plan))
+        cards.append(build_follow_card(study, inference.plan))
     if study.retained.estimates.has_value("helpfulness"):
-        cards.append(_ratings_card(study))
+        cards.append(_build_ratings_card(study))
     return [card for card in cards if card]
 
 
-def _preference_cards(study: Study, inference: Inference) -> list[Card]:
+def _build_preference_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer which condition is preferred, and if the side matters."""
-    preferred, *sides = preference_cards(study)
-    cards = [preferred, _differ_card(study, inference, "Which differences are clear?"), *sides]
+    preferred, *sides = build_preference_cards(study)
+    cards = [preferred, _build_differences_card(study, inference, "Which differences are clear?"), *sides]
     if len(study.systems) > 1 and study.retained.relations.scores:
-        cards.append(follow_card(study, inference.plan))
+        cards.append(build_follow_card(study, inference.plan))
     return cards
 
 
-def _differ_card(study: Study, inference: Inference, title: str) -> Card:
-    claims, alpha = claims_of(inference.family.comparisons, inference.plan.target), inference.plan.alpha
+def _build_differences_card(study: Study, inference: Inference, title: str) -> Card:
+    claims, alpha = build_claims(inference.family.comparisons, inference.plan.target), inference.plan.alpha
     if not claims:
         return Card(
             title, ["No two conditions could be compared. The section on differences gives the reasons."]
@@ -77,37 +80,37 @@ def _differ_card(study: Study, inference: Inference, title: str) -> Card:
         f"{TARGET_WORDS[inference.plan.target]}."
         + (f" {left} more are in the table of differences." if left else "")
     )
-    figure = claims_figure(study, shown, alpha, "differences-forest", caption)
-    return Card(title, verdicts(study, claims, alpha), figure)
+    figure = draw_claims_figure(study, shown, alpha, "differences-forest", caption)
+    return Card(title, describe_clear_claims(study, claims, alpha), figure)
 
 
-def _helpful_card(study: Study, inference: Inference) -> Card:
+def _build_helpfulness_card(study: Study, inference: Inference) -> Card:
     """Compare styles of one system, or show the ratings of helpfulness."""
-    if claims := claims_of(inference.styles.comparisons, inference.plan.target):
+    if claims := build_claims(inference.styles.comparisons, inference.plan.target):
         alpha = inference.plan.alpha
         caption = "Styles of the same system: differences with 95 % confidence intervals."
-        figure = claims_figure(study, select_first_rows(claims, alpha), alpha, "styles-forest", caption)
-        return Card(HELPFUL, verdicts(study, claims, alpha), figure)
+        figure = draw_claims_figure(study, select_first_rows(claims, alpha), alpha, "styles-forest", caption)
+        return Card(HELPFUL, describe_clear_claims(study, claims, alpha), figure)
     if not study.retained.estimates.has_value("helpfulness"):
         return Card(
             HELPFUL,
             ["Not known: the study has no rating of helpfulness, and shows no system in two styles."],
         )
-    return _ratings_card(study)
+    return _build_ratings_card(study)
 
 
-def _ratings_card(study: Study) -> Card:
+def _build_ratings_card(study: Study) -> Card:
     estimates = study.retained.estimates
     rated = [estimates.get("helpfulness", condition.name) for condition in study.conditions]
-    points = _helpfulness(study, [one for one in rated if one.value is not None])
+    points = _describe_helpfulness(study, [one for one in rated if one.value is not None])
     caption = (
         "Helpfulness of the explanations: small marks are participants, large ones their means with 95 % "
         "confidence intervals."
     )
-    return Card(HELPFUL, points, condition_figure(study, "helpfulness", caption))
+    return Card(HELPFUL, points, draw_condition_figure(study, "helpfulness", caption))
 
 
-def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
+def _describe_helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
     titles = study.titles
     question = study.version.question("helpfulness")
     points = getattr(question.scale, "points", None) if question else None
@@ -115,11 +118,13 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
     lowest = min(rated, key=lambda estimate: estimate.value or 0.0)
     scale = f" on a scale of 1 to {points}" if points else ""
     if len(rated) == 1:
-        sentences = [f"The mean rating{scale} is {number(highest.value)} ({titles[highest.condition]})."]
+        sentences = [
+            f"The mean rating{scale} is {format_number(highest.value)} ({titles[highest.condition]})."
+        ]
     else:
         sentences = [
-            f"Mean ratings{scale} run from {number(lowest.value)} ({titles[lowest.condition]}) to "
-            f"{number(highest.value)} ({titles[highest.condition]})."
+            f"Mean ratings{scale} run from {format_number(lowest.value)} ({titles[lowest.condition]}) to "
+            f"{format_number(highest.value)} ({titles[highest.condition]})."
         ]
     if points:
         middle = (points + 1) / 2
@@ -136,7 +141,7 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
     return sentences
 
 
-def _certainty(study: Study, inference: Inference) -> list[str]:
+def _describe_certainty(study: Study, inference: Inference) -> list[str]:
     """State what limits the conclusions: family, samples, systems."""
     family = inference.family
     people = [len(grid.participants) for grid in study.retained.grids]
@@ -176,7 +181,7 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
             f"Shown without explanations: {', '.join(unexplained)}. Scores of explanations are not related "
             "to what people said about them."
         )
-    points += _rationales(study)
+    points += _describe_rationales(study)
     if study.task.accuracy and not study.retained.estimates.has_value(study.task.accuracy):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
@@ -184,7 +189,7 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
     return points
 
 
-def _rationales(study: Study) -> list[str]:
+def _describe_rationales(study: Study) -> list[str]:
     """Name the conditions that showed free-text rationales."""
     alone = [condition.title for condition in study.systems if condition.explanation == "rationale"]
     with_facts = [one.title for one in study.conditions if one.explanation == "facts+rationale"]

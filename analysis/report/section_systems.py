@@ -11,7 +11,7 @@ from ..scores.score_table import SCORES, Score
 from ..stats.correlations import LEAST_SYSTEMS, compute_smallest_p
 from ..study.human_vs_model import Quantity, Relation, Relations
 from .page import Block, Section, Text
-from .tables import Cell, Column, Table, interval, number
+from .tables import Cell, Column, Table, format_interval, format_number
 
 MEANING = (
     "A + says that the model score ranks the systems as the human measure does, a − that the ranking is "
@@ -36,7 +36,7 @@ class Part:
         return f" ({self.number} of {self.parts})" if self.parts > 1 else ""
 
 
-def scores_section(
+def build_scores_section(
     systems: Sequence[tuple[str, str]],
     scores_by_system: Mapping[str, SystemScores],
     unused: Sequence[str],
@@ -70,16 +70,20 @@ def scores_section(
         blocks.append(Text(f"Systems without model scores: {_quote_names(absent)}."))
     if any(entry.is_known for entry in entries):
         notes = [
-            _provenance(title, name, scores_by_system[name]) for title, name in systems if name not in absent
+            _describe_provenance(title, name, scores_by_system[name])
+            for title, name in systems
+            if name not in absent
         ]
-        blocks.append(_scores_table([title for title, _ in systems], entries, notes, intervals=bool(bounds)))
+        blocks.append(
+            _tabulate_scores([title for title, _ in systems], entries, notes, intervals=bool(bounds))
+        )
     if unused:
         text = f"Systems with scores but without a condition in this study: {_quote_names(unused)}."
         blocks.append(Text(text, "note"))
     return Section("scores", "Model scores", blocks)
 
 
-def ranks_section(
+def build_ranks_section(
     relations: Relations,
     without: Relations | None = None,
     *,
@@ -98,7 +102,7 @@ def ranks_section(
     if not relations.pairs or len(relations.systems) < LEAST_SYSTEMS:
         return Section("ranks", title, [Text(explain_too_few_systems(relations))])
     least = (plan or Plan()).sign_share
-    parts = page_parts(relations.scores, 20)
+    parts = split_into_parts(relations.scores, 20)
     shown = [
         relations.get(measure.key, score.key)
         for measure in relations.measures
@@ -107,9 +111,9 @@ def ranks_section(
         for score in part.shown
     ]
     blocks: list[Block] = [
-        Text(f"{MEANING} {_share_meaning(relations, least, drawn)}"),
-        Text(chance_sentence(len(relations.systems))),
-        *(_rank_table(relations, part, least) for part in parts),
+        Text(f"{MEANING} {_describe_shares(relations, least, drawn)}"),
+        Text(describe_chance(len(relations.systems))),
+        *(_tabulate_ranks(relations, part, least) for part in parts),
         Text(describe_recurrence(shown, least)),
     ]
     if unknown := _describe_unknown_scores(shown):
@@ -129,20 +133,26 @@ def describe_recurrence(cells: Sequence[Relation], least: float) -> str:
         return text
     sure = sum(cell.is_recurring(least) for cell in signed)
     judged = [cell for cell in signed if cell.desirable]
-    text += f" Their signs recur in {percent(median(shares))} of the replicates at the median"
+    text += f" Their signs recur in {format_percent(median(shares))} of the replicates at the median"
     if 0 < len(judged) < len(signed):
         own = median(cell.sign_share or 0.0 for cell in judged)
-        text += f" ({percent(own)} in the {len(judged)} cells that would be coloured by their sign alone)"
-    verdict = f"{sure} of them reach {percent(least)}" if sure else f"None of them reaches {percent(least)}"
+        text += (
+            f" ({format_percent(own)} in the {len(judged)} cells that would be coloured by their sign alone)"
+        )
+    verdict = (
+        f"{sure} of them reach {format_percent(least)}"
+        if sure
+        else f"None of them reaches {format_percent(least)}"
+    )
     return f"{text}. {verdict}; the others are open: a sample like this one could well give another sign."
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Format a share, rounded down so that 90 % is not shown for less."""
     return f"{int(100 * share + 1e-9)}\u00a0%"
 
 
-def chance_sentence(n: int) -> str:
+def describe_chance(n: int) -> str:
     """Describe how often chance fills a cell of the rank table."""
     share = min(1.0, compute_smallest_p(n, "spearman"))
     if n == 2:
@@ -183,14 +193,14 @@ class _Scored:
         return self.entry.reasons.get(self.score.key, "") if self.entry and self.value is None else ""
 
 
-def _scores_table(
+def _tabulate_scores(
     titles: Sequence[str], entries: Sequence[_Scored], notes: Sequence[str], *, intervals: bool
 ) -> Table:
     reasons: dict[str, int] = {}  # numbers of the footnotes, in the order of the cells
 
     def show(scored: _Scored) -> Cell:
         if scored.value is not None:
-            return Cell(number(100 * scored.value, 2), detail=interval(scored.interval, 1, 100))
+            return Cell(format_number(100 * scored.value, 2), detail=format_interval(scored.interval, 1, 100))
         reason = "no scores for this system"
         if scored.entry:
             reason = scored.entry.reasons.get(scored.score.key, "not in the scores file")
@@ -224,7 +234,7 @@ def _scores_table(
     return replace(table, notes=notes)
 
 
-def _provenance(title: str, name: str, entry: SystemScores) -> str:
+def _describe_provenance(title: str, name: str, entry: SystemScores) -> str:
     parts = [f"{title}: system {name}" if title != name else title]
     if entry.revision:
         parts.append(f"revision {entry.revision}")
@@ -235,14 +245,14 @@ def _provenance(title: str, name: str, entry: SystemScores) -> str:
     return ", ".join(parts) + "."
 
 
-def _share_meaning(relations: Relations, least: float, drawn: str) -> str:
+def _describe_shares(relations: Relations, least: float, drawn: str) -> str:
     """Describe the shares, or say why there are none."""
     if all(relation.shares is None for relation in relations.pairs.values()):
         return "No cell is coloured, because without resampling nothing says how sure its sign is."
     return (
         f"The percentage is the share of bootstrap replicates in which the sign recurs; {drawn}, and the "
         "questions of the score where they are known, are resampled together. "
-        f"From {percent(least)} on the cell shows its sign, "
+        f"From {format_percent(least)} on the cell shows its sign, "
         "green (✓) if choosing the system with the better score moves the human measure the wanted way and "
         "red (✗) if it moves it the other way; below, only the share is shown and the cell is open. Measures "
         "without a wanted direction, such as completion time, are never coloured."
@@ -263,7 +273,7 @@ def _describe_unknown_scores(cells: Sequence[Relation]) -> str:
     )
 
 
-def _rank_table(relations: Relations, part: Part, least: float) -> Table:
+def _tabulate_ranks(relations: Relations, part: Part, least: float) -> Table:
     def column(score: Quantity) -> Column:
         def relation(measure: Quantity) -> Relation:
             return relations.get(measure.key, score.key)
@@ -275,8 +285,8 @@ def _rank_table(relations: Relations, part: Part, least: float) -> Table:
         return Column(
             (score.key,),
             sign,
-            head(score),
-            lambda measure: _rank_cell(relation(measure), len(relations.systems), least),
+            format_head(score),
+            lambda measure: _format_rank_cell(relation(measure), len(relations.systems), least),
         )
 
     return Table.from_columns(
@@ -288,7 +298,7 @@ def _rank_table(relations: Relations, part: Part, least: float) -> Table:
                 "measure",
                 "key",
                 "Human measure",
-                lambda measure: Cell(measure.label, detail=_direction(measure)),
+                lambda measure: Cell(measure.label, detail=_describe_direction(measure)),
             ),
             *map(column, part.shown),
         ],
@@ -297,7 +307,7 @@ def _rank_table(relations: Relations, part: Part, least: float) -> Table:
     )
 
 
-def _rank_cell(relation: Relation, systems: int, least: float) -> Cell:
+def _format_rank_cell(relation: Relation, systems: int, least: float) -> Cell:
     if relation.rank is None:
         return Cell("n/a", "missing")
     fewer = f"n = {relation.n}" if relation.n < systems else ""
@@ -307,12 +317,14 @@ def _rank_cell(relation: Relation, systems: int, least: float) -> Cell:
     if share is None:
         return Cell(sign, "sign", fewer)
     if not relation.is_recurring(least):
-        return Cell("", "sign", f"{sign} {percent(share)} {fewer}".strip())
+        return Cell("", "sign", f"{sign} {format_percent(share)} {fewer}".strip())
     mark = {"desirable": " ✓", "undesirable": " ✗", "": ""}[relation.desirable]
-    return Cell(f"{sign}{mark}", f"sign {relation.desirable}".strip(), f"{percent(share)} {fewer}".strip())
+    return Cell(
+        f"{sign}{mark}", f"sign {relation.desirable}".strip(), f"{format_percent(share)} {fewer}".strip()
+    )
 
 
-def page_parts(quantities: Sequence[Quantity], columns: int) -> list[Part]:
+def split_into_parts(quantities: Sequence[Quantity], columns: int) -> list[Part]:
     """Split the headline ones into parts of like size that fit on a page."""
     shown = [quantity for quantity in quantities if quantity.headline]
     parts = -(-len(shown) // columns)
@@ -323,7 +335,8 @@ def page_parts(quantities: Sequence[Quantity], columns: int) -> list[Part]:
 
 def _describe_changed_cells(relations: Relations, without: Relations) -> str:
     changed = [
-        f"{pair.measure.label} with {pair.score.label} ({_words(pair)} with, {_words(other)} without)"
+        f"{pair.measure.label} with {pair.score.label} ({_describe_rank(pair)} with, "
+        f"{_describe_rank(other)} without)"
         for key, pair in relations.pairs.items()
         if (other := without.pairs.get(key)) and pair.rank != other.rank
     ]
@@ -334,7 +347,7 @@ def _describe_changed_cells(relations: Relations, without: Relations) -> str:
     return f"Without the exclusions {len(changed)} of {len(relations.pairs)} pairs change: {shown}{more}."
 
 
-def _words(relation: Relation) -> str:
+def _describe_rank(relation: Relation) -> str:
     if relation.rank is None:
         return "not available"
     return "tie" if relation.rank.tied else relation.rank.sign.replace("-", "−") or "blank"
@@ -348,11 +361,11 @@ def explain_too_few_systems(relations: Relations) -> str:
     return "There is no model score for the systems of this study, so nothing can be related."
 
 
-def head(score: Quantity) -> str:
+def format_head(score: Quantity) -> str:
     """Return a score as a heading, marked if lower is better."""
     return f"{score.label} ↓" if score.wanted == "lower" else score.label
 
 
-def _direction(quantity: Quantity) -> str:
+def _describe_direction(quantity: Quantity) -> str:
     words = {"higher": "higher is better", "lower": "lower is better", None: "no wanted direction"}
     return words[quantity.wanted]

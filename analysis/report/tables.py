@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..io.spreadsheet import csv_text
+from ..io.spreadsheet import format_csv
 from .codebook import CsvFile
-from .latex import latex_table
+from .latex import format_latex_table
 
 MANY = 12  # columns from which headings are set upright
 
@@ -68,12 +68,12 @@ class Column:
         return shown if isinstance(shown, Cell) else Cell(shown)
 
 
-def fields(*names: str, of: str = "") -> list[Column]:
+def build_field_columns(*names: str, of: str = "") -> list[Column]:
     """Return columns of the CSV named as attributes of a row, or of its part."""
     return [Column(name, f"{of}.{name}" if of else name) for name in names]
 
 
-def csv_rows(columns: Sequence[Column], rows: Iterable[object]) -> tuple[list[str], list[list[object]]]:
+def build_csv_rows(columns: Sequence[Column], rows: Iterable[object]) -> tuple[list[str], list[list[object]]]:
     """Return header and rows of the CSV."""
     kept = [column for column in columns if column.keys]
     header = [name for column in kept for name in column.names]
@@ -122,7 +122,9 @@ class Table:
         header = [column.heading for column in headed]
         cells = [[column.show(row) for column in headed] for row in (rows if shown is None else shown)]
         words = [position for position, column in enumerate(headed) if column.is_text]
-        return cls(name, caption, header, cells, notes, *csv_rows(columns, rows), wide=wide, words=words)
+        return cls(
+            name, caption, header, cells, notes, *build_csv_rows(columns, rows), wide=wide, words=words
+        )
 
     @classmethod
     def from_records(
@@ -162,7 +164,7 @@ class Table:
             )
 
         table = cls.from_columns(name, caption, rows, [*heads, *map(build_column, across)], notes, wide=wide)
-        header, data = csv_rows(columns, records)
+        header, data = build_csv_rows(columns, records)
         return replace(table, data_header=header, data=data)
 
     @property
@@ -175,12 +177,12 @@ class Table:
 
     def csv(self) -> str:
         """Return the table as CSV."""
-        return csv_text(self.csv_file.header, self.csv_file.rows)
+        return format_csv(self.csv_file.header, self.csv_file.rows)
 
     def latex(self) -> str:
         """Return what the page shows as a LaTeX table (package booktabs)."""
         rows = [[(cell.text, cell.detail) for cell in row] for row in self.rows]
-        return latex_table(self.name, self.caption, self.header, rows, self.notes)
+        return format_latex_table(self.name, self.caption, self.header, rows, self.notes)
 
     @property
     def look(self) -> str:
@@ -190,7 +192,7 @@ class Table:
         )
 
 
-def pairs_table(name: str, caption: str, headings: tuple[str, str], values: Mapping[str, str]) -> Table:
+def tabulate_values(name: str, caption: str, headings: tuple[str, str], values: Mapping[str, str]) -> Table:
     """Build a table of names and their values as text."""
     columns = [
         Column(headings[0].lower(), lambda pair: pair[0], headings[0]),
@@ -199,12 +201,12 @@ def pairs_table(name: str, caption: str, headings: tuple[str, str], values: Mapp
     return Table.from_columns(name, caption, list(values.items()), columns)
 
 
-def inputs_table(hashes: Mapping[str, str]) -> Table:
+def tabulate_inputs(hashes: Mapping[str, str]) -> Table:
     """List the input files with their SHA-256."""
-    return pairs_table("inputs", "Input files", ("File", "SHA-256"), hashes)
+    return tabulate_values("inputs", "Input files", ("File", "SHA-256"), hashes)
 
 
-def number(value: float | None, decimals: int = 2) -> str:
+def format_number(value: float | None, decimals: int = 2) -> str:
     """Format a number with a true minus sign; an en dash for None."""
     if value is None:
         return "–"
@@ -214,7 +216,7 @@ def number(value: float | None, decimals: int = 2) -> str:
     return text.replace("-", "−")
 
 
-def sentence_case(text: str) -> str:
+def capitalise_sentence(text: str) -> str:
     """Begin a text with a capital letter; the rest stays."""
     return text[:1].upper() + text[1:]
 
@@ -224,12 +226,12 @@ def format_count(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def interval(bounds: tuple[float, float] | None, decimals: int = 2, factor: float = 1) -> str:
+def format_interval(bounds: tuple[float, float] | None, decimals: int = 2, factor: float = 1) -> str:
     """Format an interval times a factor, in brackets; "" for None."""
-    return f"[{', '.join(number(bound * factor, decimals) for bound in bounds)}]" if bounds else ""
+    return f"[{', '.join(format_number(bound * factor, decimals) for bound in bounds)}]" if bounds else ""
 
 
-def value_cell(
+def format_value_cell(
     value: float | None,
     bounds: tuple[float, float] | None = None,
     factor: float = 1,
@@ -241,10 +243,10 @@ def value_cell(
     """Format a value times a factor, with its interval; or why it is missing."""
     if value is None:
         return Cell(missing, "missing", reason)
-    return Cell(number(value * factor, decimals), detail=interval(bounds, decimals, factor))
+    return Cell(format_number(value * factor, decimals), detail=format_interval(bounds, decimals, factor))
 
 
-def p_text(p: float | None) -> str:
+def format_p(p: float | None) -> str:
     """Format a p value, never as 0; an en dash if there is none."""
     if p is None:
         return "–"

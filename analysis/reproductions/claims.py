@@ -65,10 +65,10 @@ class Result:
 
 def check(claims: Iterable[Claim[Data]], data: Data) -> list[Result]:
     """Compute our value of every claim and compare it with the paper's."""
-    return [_result(claim, data) for claim in claims]
+    return [_build_result(claim, data) for claim in claims]
 
 
-def cells(
+def build_cell_claims(
     grid: Grid,
     ours: Callable[[str, str], Callable[[Data], Value] | None],
     *,
@@ -114,18 +114,18 @@ def cells(
 
 def as_json(results: Sequence[Result]) -> dict[str, Any]:
     """Return the results and the number of each verdict."""
-    return {"counts": count(results), "results": [asdict(result) for result in results]}
+    return {"counts": count_verdicts(results), "results": [asdict(result) for result in results]}
 
 
-def count(results: Iterable[Result]) -> dict[Verdict, int]:
+def count_verdicts(results: Iterable[Result]) -> dict[Verdict, int]:
     """Count the results of each verdict."""
     counts = Counter(result.verdict for result in results)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def _result(claim: Claim[Data], data: Data) -> Result:
+def _build_result(claim: Claim[Data], data: Data) -> Result:
     ours = claim.ours(data) if claim.ours else None
-    verdict = _verdict(claim, ours)
+    verdict = _judge_claim(claim, ours)
     difference = None
     if isinstance(ours, int | float) and isinstance(claim.published, int | float):
         difference = ours - claim.published
@@ -144,7 +144,7 @@ def _result(claim: Claim[Data], data: Data) -> Result:
     )
 
 
-def _verdict(claim: Claim[Data], ours: Value) -> Verdict:
+def _judge_claim(claim: Claim[Data], ours: Value) -> Verdict:
     if ours is None:
         return "not reproducible"
     if claim.published is None:

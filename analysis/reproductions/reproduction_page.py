@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..report.page import Block, Page, Points, Section, Text
-from ..report.tables import Cell, Column, Table, fields, inputs_table, number
-from .claims import VERDICTS, Basis, Result, Verdict, count
+from ..report.tables import Cell, Column, Table, build_field_columns, format_number, tabulate_inputs
+from .claims import VERDICTS, Basis, Result, Verdict, count_verdicts
 from .published import Paper, Value
 
 KINDS: dict[Verdict, str] = {
@@ -49,29 +49,33 @@ def build_page(
         banner="",
         facts={"Paper": paper.citation, "Release": paper.release, "Licence of the data": paper.licence},
         sections=[
-            _summary(results, findings),
+            _build_summary_section(results, findings),
             *(
-                Section(slug(location), location, [*_blocks(location, results), *figures.get(location, ())])
-                for location in sorted(locations, key=_order)
+                Section(
+                    make_slug(location),
+                    location,
+                    [*_build_blocks(location, results), *figures.get(location, ())],
+                )
+                for location in sorted(locations, key=_build_sort_key)
             ),
-            Section("inputs", "To reproduce this", [inputs_table(hashes)]),
+            Section("inputs", "To reproduce this", [tabulate_inputs(hashes)]),
         ],
     )
 
 
-def summary_sentence(results: Iterable[Result]) -> str:
+def summarise_verdicts(results: Iterable[Result]) -> str:
     """Count the verdicts in one sentence."""
-    counts = count(results)
+    counts = count_verdicts(results)
     parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{sum(counts.values())} values: {parts}."
 
 
-def slug(location: str) -> str:
+def make_slug(location: str) -> str:
     """Return the name of a place in files and addresses."""
     return re.sub(r"[^a-z0-9]+", "_", location.lower()).strip("_")
 
 
-def _order(location: str) -> tuple[int, str]:
+def _build_sort_key(location: str) -> tuple[int, str]:
     """Put sections first, then tables, figures and appendices, by number.
 
     Places of one number stay in the order of their claims.
@@ -81,15 +85,15 @@ def _order(location: str) -> tuple[int, str]:
     return (kinds.index(kind), number.zfill(4)) if kind in kinds else (len(kinds), "")
 
 
-def _summary(results: Sequence[Result], findings: Sequence[str]) -> Section:
+def _build_summary_section(results: Sequence[Result], findings: Sequence[str]) -> Section:
     by_location = {
-        location: count([result for result in results if result.place == location])
-        for location in sorted(dict.fromkeys(result.place for result in results), key=_order)
+        location: count_verdicts([result for result in results if result.place == location])
+        for location in sorted(dict.fromkeys(result.place for result in results), key=_build_sort_key)
     }
     columns = [
         Column("place", lambda row: row[0], "Place in the paper", is_text=True),
         *(
-            Column(slug(verdict), lambda row, verdict=verdict: row[1][verdict], verdict.capitalize())  # type: ignore[misc]
+            Column(make_slug(verdict), lambda row, verdict=verdict: row[1][verdict], verdict.capitalize())  # type: ignore[misc]
             for verdict in VERDICTS
         ),
     ]
@@ -97,44 +101,52 @@ def _summary(results: Sequence[Result], findings: Sequence[str]) -> Section:
     table = Table.from_columns(
         "summary", "Values by place in the paper", list(by_location.items()), columns, meanings
     )
-    return Section("summary", "In short", [Text(summary_sentence(results)), Points(findings), table])
+    return Section("summary", "In short", [Text(summarise_verdicts(results)), Points(findings), table])
 
 
-def _blocks(location: str, results: Sequence[Result]) -> list[Block]:
+def _build_blocks(location: str, results: Sequence[Result]) -> list[Block]:
     """Show a place as a table of its own rows and columns, or as a list."""
     own = [result for result in results if result.place == location]
     listed = [result for result in own if not result.column]
     crossed = [result for result in own if result.column]
-    blocks: list[Block] = [_list(location, listed)] if listed else []
+    blocks: list[Block] = [_tabulate_values(location, listed)] if listed else []
     return [*blocks, _tabulate_cells(location, crossed)] if crossed else blocks
 
 
-DATA = fields("place", "row", "column", "published", "ours", "difference", "verdict", "basis", "reason")
+DATA = build_field_columns(
+    "place", "row", "column", "published", "ours", "difference", "verdict", "basis", "reason"
+)
 
 
-def _list(location: str, results: Sequence[Result]) -> Table:
+def _tabulate_values(location: str, results: Sequence[Result]) -> Table:
     columns = [
         *DATA,
         Column("", "row", "Value", is_text=True),
-        Column("", "", "Paper", lambda result: _text(result.published, result.decimals)),
+        Column("", "", "Paper", lambda result: _format_value(result.published, result.decimals)),
         Column("", "", "Ours", _format_ours),
-        Column("", "", "Difference", _difference),
-        Column("", "", "Result", lambda result: Cell(result.verdict, detail=_source(result)), is_text=True),
+        Column("", "", "Difference", _format_difference),
+        Column(
+            "",
+            "",
+            "Result",
+            lambda result: Cell(result.verdict, detail=_describe_source(result)),
+            is_text=True,
+        ),
     ]
-    notes = _reasons(results)
-    return Table.from_columns(slug(location), f"{location}: the paper and ours", results, columns, notes)
+    notes = _list_reasons(results)
+    return Table.from_columns(make_slug(location), f"{location}: the paper and ours", results, columns, notes)
 
 
 def _tabulate_cells(location: str, results: Sequence[Result]) -> Table:
     rows = list(dict.fromkeys(result.row for result in results))
     across = {result.column: result.column for result in results}
-    cell = Column("", "", "", _pair)
+    cell = Column("", "", "", _format_pair_cell)
     return Table.from_records(
-        f"{slug(location)}_cells",
+        f"{make_slug(location)}_cells",
         f"{location}: ours, and the paper's value below it",
         results,
         [*DATA, cell],
-        [*_reasons(results), *_sources(results)],
+        [*_list_reasons(results), *_list_other_sources(results)],
         rows=rows,
         heads=[Column("", lambda row: row, "Value", is_text=True)],
         across=across,
@@ -144,26 +156,26 @@ def _tabulate_cells(location: str, results: Sequence[Result]) -> Table:
 
 
 def _format_ours(result: Result) -> Cell:
-    text = _text(result.ours, result.decimals)
+    text = _format_value(result.ours, result.decimals)
     return Cell(f"{text}\u00a0≠" if result.verdict == "differs" else text, KINDS[result.verdict])
 
 
-def _pair(result: Result | None) -> Cell:
+def _format_pair_cell(result: Result | None) -> Cell:
     if result is None:
         return Cell("", "missing")
     ours = _format_ours(result)
-    return Cell(ours.text, ours.kind, f"paper {_text(result.published, result.decimals)}")
+    return Cell(ours.text, ours.kind, f"paper {_format_value(result.published, result.decimals)}")
 
 
-def _difference(result: Result) -> str:
-    return number(result.difference, result.decimals) if result.difference is not None else "–"
+def _format_difference(result: Result) -> str:
+    return format_number(result.difference, result.decimals) if result.difference is not None else "–"
 
 
-def _text(value: Value, decimals: int) -> str:
-    return value if isinstance(value, str) else number(value, decimals)
+def _format_value(value: Value, decimals: int) -> str:
+    return value if isinstance(value, str) else format_number(value, decimals)
 
 
-def _reasons(results: Sequence[Result]) -> list[str]:
+def _list_reasons(results: Sequence[Result]) -> list[str]:
     """List each reason once, with the values that have it."""
     by_reason: dict[str, list[str]] = {}
     for result in results:
@@ -176,11 +188,11 @@ def _reasons(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _source(result: Result) -> str:
+def _describe_source(result: Result) -> str:
     return f"from {SOURCES[result.basis]}" if result.ours is not None and result.basis != "release" else ""
 
 
-def _sources(results: Sequence[Result]) -> list[str]:
+def _list_other_sources(results: Sequence[Result]) -> list[str]:
     """List the rows that were not computed from the release alone."""
     rows_by_basis: dict[Basis, list[str]] = {}
     for result in results:

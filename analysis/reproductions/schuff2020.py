@@ -14,14 +14,14 @@ from pathlib import Path
 from ..io.schuff2020_release import GROUND_TRUTH, Release, read_release
 from ..participants.bundle import load_bundle
 from ..participants.measures import MEASURES
-from ..report.distribution_figures import boxes_figure, likert_figure
-from ..report.figures import SCALE, certainty_figure, condition_figure
+from ..report.distribution_figures import draw_boxes_figure, draw_likert_figure
+from ..report.figures import SCALE, draw_certainty_figure, draw_condition_figure
 from ..report.page import Block
 from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..stats.correlations import correlate
 from ..stats.rank_agreement import Direction, desirability, rank_relation
 from ..study.analysis import Options, Study, analyse
-from .claims import Basis, Claim, cells
+from .claims import Basis, Claim, build_cell_claims
 from .published import Value, load_paper
 from .schuff2020_bundle import DROPPED_QUESTIONS, write_bundle
 
@@ -107,34 +107,37 @@ def read(path: Path, bundle: Path, *, seed: int = 1, resamples: int = 2000) -> R
     return Ratings(release, analyse(loaded, Options(seed=seed, resamples=resamples)), fewer)
 
 
-def claims() -> list[Claim[Ratings]]:
+def list_claims() -> list[Claim[Ratings]]:
     """Declare every number of the paper that is about the study or its scores."""
     return [
-        *_sample(),
-        *_scores(),
-        *_results(),
-        *_ranks(),
-        *_correlations(),
-        *_propagation(),
+        *_list_sample_claims(),
+        *_list_score_claims(),
+        *_list_result_claims(),
+        *_list_rank_claims(),
+        *_list_correlation_claims(),
+        *_list_propagation_claims(),
         *_list_further_claims(),
     ]
 
 
-def figures(data: Ratings) -> dict[str, list[Block]]:
+def draw_figures(data: Ratings) -> dict[str, list[Block]]:
     """Draw the paper's figures that the release can give, by place."""
     available = [measure for measure in MEASURES if data.study.retained.estimates.has_value(measure.key)]
     caption = "Agreement, the share of answers rated correct: over-estimation lacks the systems' accuracy."
     drawn: dict[str, list[Block | None]] = {
-        "Figure 2": [condition_figure(data.study, "agreement", caption), certainty_figure(data.study)],
-        "Figure 9": [
-            boxes_figure(data.study, [one for one in available if one.unit in ("share", "seconds")])
+        "Figure 2": [
+            draw_condition_figure(data.study, "agreement", caption),
+            draw_certainty_figure(data.study),
         ],
-        "Figure 10": [likert_figure(data.study)],
+        "Figure 9": [
+            draw_boxes_figure(data.study, [one for one in available if one.unit in ("share", "seconds")])
+        ],
+        "Figure 10": [draw_likert_figure(data.study)],
     }
     return {location: [block for block in blocks if block] for location, blocks in drawn.items()}
 
 
-def _sample() -> list[Claim[Ratings]]:
+def _list_sample_claims() -> list[Claim[Ratings]]:
     facts, location = PAPER.facts, "Section 6.4, participants and data cleaning"
 
     def fact(row: str, key: str, ours: Callable[[Ratings], Value] | None, reason: str = "") -> Claim[Ratings]:
@@ -170,7 +173,7 @@ def _sample() -> list[Claim[Ratings]]:
     ]
 
 
-def _scores() -> list[Claim[Ratings]]:
+def _list_score_claims() -> list[Claim[Ratings]]:
     def find_formula(key: str, system: str) -> Callable[[Ratings], Value] | None:
         share = {name: _read_published(name, system) / 100 for name in SCORE_GRID.rows}
         derived = {
@@ -182,19 +185,21 @@ def _scores() -> list[Claim[Ratings]]:
     parts = ("farm_4", "loca")
     rest = [key for key in SCORE_GRID.rows if key not in parts]
     return [
-        *cells(SCORE_GRID, find_formula, rows=parts, labels=LABELS, basis="paper", tolerance=0.02),
-        *cells(SCORE_GRID, find_formula, rows=rest, labels=LABELS, reason=NO_OUTPUTS),
+        *build_cell_claims(
+            SCORE_GRID, find_formula, rows=parts, labels=LABELS, basis="paper", tolerance=0.02
+        ),
+        *build_cell_claims(SCORE_GRID, find_formula, rows=rest, labels=LABELS, reason=NO_OUTPUTS),
     ]
 
 
-def _results() -> list[Claim[Ratings]]:
+def _list_result_claims() -> list[Claim[Ratings]]:
     location, deltas = "Section 6.5", PAPER.grids["deltas"]
     shown = {
         "fraction_correct": "Correct ratings, difference from Qi-2019 (%)",
         "fp": "False positives, difference from Qi-2019 (%)",
         "over_estimation": "Over-estimation (%)",
     }
-    claimed: list[Claim[Ratings]] = cells(
+    claimed: list[Claim[Ratings]] = build_cell_claims(
         deltas, lambda row, column: None, labels=shown, reason=NO_CORRECTNESS
     )
     coupled = [
@@ -234,19 +239,23 @@ def _results() -> list[Claim[Ratings]]:
             _check_fall,
         ),
         *(
-            Claim[Ratings]("Figure 2", at.format(level, over), None, partial(_time, level, over), decimals=1)
+            Claim[Ratings](
+                "Figure 2", at.format(level, over), None, partial(_read_mean_time, level, over), decimals=1
+            )
             for over in ("trials", "participants")
             for level in LEVELS
         ),
         *(
-            Claim[Ratings]("Figure 9", f"{LABELS[key]}, {condition}", None, partial(_mean, key, condition))
+            Claim[Ratings](
+                "Figure 9", f"{LABELS[key]}, {condition}", None, partial(_read_mean, key, condition)
+            )
             for key in ("agreement", "time_mean")
             for condition in (*SYSTEMS, GROUND_TRUTH)
         ),
     ]
 
 
-def _ranks() -> list[Claim[Ratings]]:
+def _list_rank_claims() -> list[Claim[Ratings]]:
     def find_formula(row: str, column: str) -> Callable[[Ratings], Value] | None:
         return partial(_count_undesired, row) if row in BASES else None
 
@@ -254,7 +263,7 @@ def _ranks() -> list[Claim[Ratings]]:
     return [
         claim
         for row in grid.rows
-        for claim in cells(
+        for claim in build_cell_claims(
             grid,
             find_formula,
             rows=[row],
@@ -265,12 +274,18 @@ def _ranks() -> list[Claim[Ratings]]:
     ]
 
 
-def _correlations() -> list[Claim[Ratings]]:
+def _list_correlation_claims() -> list[Claim[Ratings]]:
     def find_formula(row: str, column: str) -> Callable[[Ratings], Value] | None:
-        return partial(_pearson, row, column) if row in BASES and column in SCORE_GRID.rows else None
+        return (
+            partial(_correlate_with_score, row, column)
+            if row in BASES and column in SCORE_GRID.rows
+            else None
+        )
 
     def find_exchanged_formula(row: str, column: str) -> Callable[[Ratings], Value] | None:
-        return partial(_pearson, row, column, exchanged=True) if column in SCORE_GRID.rows else None
+        return (
+            partial(_correlate_with_score, row, column, exchanged=True) if column in SCORE_GRID.rows else None
+        )
 
     def reason(row: str, column: str) -> str:
         if row not in BASES:
@@ -278,7 +293,7 @@ def _correlations() -> list[Claim[Ratings]]:
         return EXCHANGED if column in SCORE_GRID.rows else NO_SCORE
 
     def find_formula_of_all(row: str, column: str) -> Callable[[Ratings], Value]:
-        return partial(_pearson, row, column, fewer=False)
+        return partial(_correlate_with_score, row, column, fewer=False)
 
     rows = tuple(PEARSON.rows)
     tables = (
@@ -297,7 +312,7 @@ def _correlations() -> list[Claim[Ratings]]:
         claim
         for part, columns, rows, computed, why in tables
         for row in rows
-        for claim in cells(
+        for claim in build_cell_claims(
             PEARSON,
             computed,
             location=f"{PEARSON.place}, {part}",
@@ -311,13 +326,15 @@ def _correlations() -> list[Claim[Ratings]]:
     ]
 
 
-def _propagation() -> list[Claim[Ratings]]:
+def _list_propagation_claims() -> list[Claim[Ratings]]:
     labels = {
         "em_all_facts": "Exact answers among predictions with all gold facts (%)",
         "em_no_facts": "Exact answers among predictions with no gold fact (%)",
         "no_gold_fact": "Predictions with no gold fact (%)",
     }
-    return cells(PAPER.grids["propagation"], lambda row, column: None, labels=labels, reason=NO_OUTPUTS)
+    return build_cell_claims(
+        PAPER.grids["propagation"], lambda row, column: None, labels=labels, reason=NO_OUTPUTS
+    )
 
 
 def _list_further_claims() -> list[Claim[Ratings]]:
@@ -329,12 +346,12 @@ def _list_further_claims() -> list[Claim[Ratings]]:
         ("Appendix D", "Scores of two versions of BiDAF++", NO_OUTPUTS),
     )
     return [
-        Claim("Table 4", asked, 8, _questions, decimals=0),
+        Claim("Table 4", asked, 8, _count_questions, decimals=0),
         *(Claim[Ratings](location, row, "shown", None, reason=reason) for location, row, reason in missing),
     ]
 
 
-def _questions(data: Ratings) -> int:
+def _count_questions(data: Ratings) -> int:
     return len(data.study.version.item_questionnaire) + len(data.study.version.post_survey)
 
 
@@ -344,7 +361,7 @@ def _read_published(key: str, system: str) -> float:
     return float(value)
 
 
-def _human(row: str, data: Ratings, *, fewer: bool = True) -> list[float]:
+def _list_human_values(row: str, data: Ratings, *, fewer: bool = True) -> list[float]:
     """Return the human values of the systems, up to a constant.
 
     Args:
@@ -353,10 +370,10 @@ def _human(row: str, data: Ratings, *, fewer: bool = True) -> list[float]:
         fewer: Take the agreement without the two questions.
     """
     if row == "time_mean":
-        return [_mean(row, system, data) for system in SYSTEMS]
+        return [_read_mean(row, system, data) for system in SYSTEMS]
     if row not in ("tp", "tn"):
         return _read_printed(row)
-    agreement = [_mean("agreement", system, data, fewer=fewer) for system in SYSTEMS]
+    agreement = [_read_mean("agreement", system, data, fewer=fewer) for system in SYSTEMS]
     true = [rated - false for rated, false in zip(agreement, _read_printed("fp"), strict=True)]
     return (
         true if row == "tp" else [-each - fn for each, fn in zip(agreement, _read_printed("fn"), strict=True)]
@@ -372,8 +389,10 @@ def _read_printed(row: str) -> list[float]:
     return [-correct - false for correct, false in pairs]
 
 
-def _pearson(row: str, key: str, data: Ratings, *, exchanged: bool = False, fewer: bool = True) -> float:
-    first, second, third = _human(row, data, fewer=fewer)
+def _correlate_with_score(
+    row: str, key: str, data: Ratings, *, exchanged: bool = False, fewer: bool = True
+) -> float:
+    first, second, third = _list_human_values(row, data, fewer=fewer)
     human = [second, first, third] if exchanged else [first, second, third]
     value = correlate(human, [_read_published(key, system) for system in SYSTEMS], "pearson").value
     assert value is not None
@@ -384,7 +403,9 @@ def _count_undesired(row: str, data: Ratings) -> str:
     """Count the standard scores by which a choice makes a measure worse."""
     wanted: Direction = "lower" if row in LOWER else "higher"
     signs = [
-        rank_relation(_human(row, data), [_read_published(key, system) for system in SYSTEMS]).sign
+        rank_relation(
+            _list_human_values(row, data), [_read_published(key, system) for system in SYSTEMS]
+        ).sign
         for key in STANDARD
     ]
     bad = [sign for sign in signs if desirability(sign, wanted, "higher") == "undesirable"]
@@ -401,10 +422,10 @@ def _count_implied_answers(system: str, data: Ratings, *, fewer: bool) -> float:
     """Count the right answers that agreement − over-estimation implies."""
     questions = len(data.release.item_ids) - fewer * len(DROPPED_QUESTIONS)
     over = _read_printed("over_estimation")[SYSTEMS.index(system)]
-    return (_mean("agreement", system, data, fewer=fewer) - over) / 100 * questions
+    return (_read_mean("agreement", system, data, fewer=fewer) - over) / 100 * questions
 
 
-def _mean(key: str, condition: str, data: Ratings, *, fewer: bool = False) -> float:
+def _read_mean(key: str, condition: str, data: Ratings, *, fewer: bool = False) -> float:
     estimate = (data.fewer if fewer else data.study).retained.estimates.get(key, condition)
     assert estimate.value is not None
     return estimate.value * SCALE.get(estimate.measure.unit, 1.0)
@@ -420,7 +441,7 @@ def _count_hits(rule: str, data: Ratings) -> int:
     return sum(rule in names for names in data.study.exclusions.names)
 
 
-def _time(level: int, over: str, data: Ratings) -> float:
+def _read_mean_time(level: int, over: str, data: Ratings) -> float:
     """Return the mean time at a level of certainty, in seconds."""
     if over == "participants":
         return data.study.retained.times[level - 1].seconds or 0.0
@@ -429,9 +450,9 @@ def _time(level: int, over: str, data: Ratings) -> float:
 
 
 def _check_rise(data: Ratings) -> str:
-    return "yes" if _time(1, "trials", data) < _time(2, "trials", data) else "no"
+    return "yes" if _read_mean_time(1, "trials", data) < _read_mean_time(2, "trials", data) else "no"
 
 
 def _check_fall(data: Ratings) -> str:
-    times = [_time(level, "trials", data) for level in LEVELS[1:]]
+    times = [_read_mean_time(level, "trials", data) for level in LEVELS[1:]]
     return "yes" if times == sorted(times, reverse=True) else "no"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..io.schuff2020_release import CONDITIONS, GROUND_TRUTH, Release, ReleasedParticipant
-from ..io.spreadsheet import csv_text
+from ..io.spreadsheet import format_csv
 from ..io.whole_files import write_text
 from .published import load_paper
 
@@ -57,12 +57,12 @@ _RULES = (
 )
 
 
-def public_id(participant: ReleasedParticipant, study: str = STUDY) -> str:
+def derive_public_id(participant: ReleasedParticipant, study: str = STUDY) -> str:
     """Hash the file's ID: the same in a study of that name everywhere."""
     return hashlib.sha256(f"{study} {participant.subject_id}".encode()).hexdigest()[:20]
 
 
-def score_columns() -> dict[str, dict[str, float]]:
+def read_published_scores() -> dict[str, dict[str, float]]:
     """Return the published scores of each system as fractions."""
     grid = load_paper("schuff2020").grids["model_scores"]
     return {
@@ -77,7 +77,7 @@ def write_bundle(release: Release, folder: Path) -> Path:
     Raises:
         InputError: The folder cannot be written.
     """
-    trials = [row for participant in release.participants for row in _trials(participant)]
+    trials = [row for participant in release.participants for row in _build_trials(participant)]
     people = [
         _build_id_columns(participant)
         | {"status": "completed", "items_submitted": len(participant.per_question_ratings.question_ids)}
@@ -87,9 +87,9 @@ def write_bundle(release: Release, folder: Path) -> Path:
         _build_id_columns(one) | one.post_questionnaire_ratings.answers() for one in release.participants
     ]
     for name, rows in (("trials", trials), ("participants", people), ("post_survey", surveys)):
-        write_text(folder / f"{name}.csv", csv_text(list(rows[0]), [list(row.values()) for row in rows]))
-    documents: dict[str, Any] = {"study_version": _study(release), "rules": {"rules": _RULES}}
-    documents["scores"] = _scores()
+        write_text(folder / f"{name}.csv", format_csv(list(rows[0]), [list(row.values()) for row in rows]))
+    documents: dict[str, Any] = {"study_version": _build_study(release), "rules": {"rules": _RULES}}
+    documents["scores"] = _build_scores()
     for name, document in documents.items():
         write_text(folder / f"{name}.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return folder
@@ -97,21 +97,21 @@ def write_bundle(release: Release, folder: Path) -> Path:
 
 def _build_id_columns(participant: ReleasedParticipant) -> dict[str, object]:
     return {
-        "participant_id": public_id(participant),
+        "participant_id": derive_public_id(participant),
         "mode": "live",
         "version": 1,
         "condition": participant.condition,
     }
 
 
-def _trials(participant: ReleasedParticipant) -> Iterator[dict[str, object]]:
+def _build_trials(participant: ReleasedParticipant) -> Iterator[dict[str, object]]:
     answered = participant.per_question_ratings.trials()
     for position, (item, milliseconds, answers) in enumerate(answered, start=1):
         own = {"item_id": item, "position": position, "submitted_at": None, "client_total_ms": milliseconds}
         yield _build_id_columns(participant) | own | answers | {"system_correct": None}
 
 
-def _study(release: Release) -> Mapping[str, Any]:
+def _build_study(release: Release) -> Mapping[str, Any]:
     conditions = [
         {
             "name": name,
@@ -138,12 +138,12 @@ def _study(release: Release) -> Mapping[str, Any]:
     return {"study": STUDY, "title": TITLE, "versions": [version]}
 
 
-def _scores() -> Mapping[str, Any]:
+def _build_scores() -> Mapping[str, Any]:
     return {
         "schema_version": 1,
         "dataset": "HotpotQA dev (distractor)",
         "systems": {
             system: {"source": "Schuff et al. 2020, Table 2", "scores": scores}
-            for system, scores in score_columns().items()
+            for system, scores in read_published_scores().items()
         },
     }

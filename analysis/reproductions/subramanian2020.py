@@ -17,9 +17,9 @@ from ..faithfulness.examples import GoldExample
 from ..faithfulness.faithful_nmn import read_faithful_nmn
 from ..faithfulness.files import read_span_gold
 from ..faithfulness.reference import change
-from ..faithfulness.spans import GROUPS, GoldSpans, module_of
+from ..faithfulness.spans import GROUPS, GoldSpans, resolve_module
 from ..io.errors import InputError
-from .claims import Claim, cells
+from .claims import Claim, build_cell_claims
 from .published import Value, load_paper
 
 PAPER = load_paper("subramanian2020")
@@ -77,7 +77,7 @@ class Annotations:
     sentences: int
 
 
-def files(folder: Path) -> dict[str, Path]:
+def find_files(folder: Path) -> dict[str, Path]:
     """Find the files of the release in a folder or below it.
 
     Raises:
@@ -98,7 +98,7 @@ def read(folder: Path) -> Annotations:
     Raises:
         InputError: A file is missing or malformed.
     """
-    paths = files(folder)
+    paths = find_files(folder)
     reading = read_faithful_nmn(paths["boxes"], paths["programs"])
     raw = read_faithful_nmn(paths["boxes"], paths["programs"], as_released=True)
     with paths["programs"].open(encoding="utf-8", newline="") as file:
@@ -106,12 +106,19 @@ def read(folder: Path) -> Annotations:
     return Annotations(reading.examples, change(raw.examples), read_span_gold(paths["spans"]), sentences)
 
 
-def claims() -> list[Claim[Annotations]]:
+def list_claims() -> list[Claim[Annotations]]:
     """Declare the numbers of the paper about its gold, and its score tables."""
-    return [*_data(), *_objects(), *_gold(), *_box_tables(), *_span_table(), *_span_gold()]
+    return [
+        *_list_data_claims(),
+        *_list_object_claims(),
+        *_list_gold_box_claims(),
+        *_list_box_table_claims(),
+        *_list_span_table_claims(),
+        *_list_gold_span_claims(),
+    ]
 
 
-def _data() -> list[Claim[Annotations]]:
+def _list_data_claims() -> list[Claim[Annotations]]:
     location = "Section 5.1"
 
     def fact(
@@ -128,16 +135,18 @@ def _data() -> list[Claim[Annotations]]:
     ]
 
 
-def _objects() -> list[Claim[Annotations]]:
+def _list_object_claims() -> list[Claim[Annotations]]:
     location = "Section 5.3"
     objects = ("dogs", "roll of toilet paper", "barbell", "safety pin")
     return [
-        *cells(
-            PAPER.grids["areas"], lambda row, module: partial(_mean_area, module, "scored"), location=location
-        ),
-        *cells(
+        *build_cell_claims(
             PAPER.grids["areas"],
-            lambda row, module: partial(_mean_area, module, "boxes"),
+            lambda row, module: partial(_compute_mean_area, module, "scored"),
+            location=location,
+        ),
+        *build_cell_claims(
+            PAPER.grids["areas"],
+            lambda row, module: partial(_compute_mean_area, module, "boxes"),
             location=location,
             labels={"mean area of gold boxes": "the same, boxes as annotated"},
             reason=AS_SCORED,
@@ -151,12 +160,12 @@ def _objects() -> list[Claim[Annotations]]:
     ]
 
 
-def _gold() -> list[Claim[Annotations]]:
+def _list_gold_box_claims() -> list[Claim[Annotations]]:
     location = "Released code, gold boxes before it scores"
     counts: dict[str, Callable[[str, Annotations], Value]] = {
-        "nodes": lambda module, data: sum(1 for _ in _nodes(data.boxes, module)),
-        "boxes": lambda module, data: _boxes(data.boxes, module),
-        "boxes that are scored": lambda module, data: _boxes(data.scored, module),
+        "nodes": lambda module, data: sum(1 for _ in _list_node_boxes(data.boxes, module)),
+        "boxes": lambda module, data: _count_boxes(data.boxes, module),
+        "boxes that are scored": lambda module, data: _count_boxes(data.scored, module),
     }
     return [
         Claim[Annotations](location, module, None, partial(count, module), column, decimals=0)
@@ -165,9 +174,9 @@ def _gold() -> list[Claim[Annotations]]:
     ]
 
 
-def _box_tables() -> list[Claim[Annotations]]:
+def _list_box_table_claims() -> list[Claim[Annotations]]:
     def f1(row: str, column: str) -> Callable[[Annotations], Value] | None:
-        return partial(_harmonic, row) if column == "f1" and row != "LXMERT" else None
+        return partial(_compute_published_f1, row) if column == "f1" and row != "LXMERT" else None
 
     def find_no_formula(row: str, column: str) -> None:
         return None
@@ -178,7 +187,7 @@ def _box_tables() -> list[Claim[Annotations]]:
     return [
         claim
         for name in ("table_1", "table_4", "table_5", "table_6")
-        for claim in cells(
+        for claim in build_cell_claims(
             PAPER.grids[name],
             f1 if name == "table_4" else find_no_formula,
             labels=LABELS,
@@ -189,15 +198,15 @@ def _box_tables() -> list[Claim[Annotations]]:
     ]
 
 
-def _span_table() -> list[Claim[Annotations]]:
+def _list_span_table_claims() -> list[Claim[Annotations]]:
     def find_overall_formula(row: str, column: str) -> Callable[[Annotations], Value] | None:
-        return partial(_micro_average, row) if column == "overall_cross_entropy" else None
+        return partial(_compute_micro_average, row) if column == "overall_cross_entropy" else None
 
     # The columns have one digit, so that their mean may be off by half of its unit on top of its own.
     def reason(row: str, column: str) -> str | Callable[[Annotations], str]:
-        return partial(_average_reason, row) if column == "overall_cross_entropy" else NO_OUTPUTS
+        return partial(_explain_average, row) if column == "overall_cross_entropy" else NO_OUTPUTS
 
-    return cells(
+    return build_cell_claims(
         PAPER.grids["table_2"],
         find_overall_formula,
         labels=LABELS,
@@ -207,11 +216,11 @@ def _span_table() -> list[Claim[Annotations]]:
     )
 
 
-def _span_gold() -> list[Claim[Annotations]]:
+def _list_gold_span_claims() -> list[Claim[Annotations]]:
     location = "Released DROP annotations"
     counts: dict[str, Callable[[str, Annotations], Value]] = {
-        "lists": lambda group, data: len(_lists(data, group)),
-        "spans": lambda group, data: sum(map(len, _lists(data, group))),
+        "lists": lambda group, data: len(_list_gold_spans(data, group)),
+        "spans": lambda group, data: sum(map(len, _list_gold_spans(data, group))),
     }
     return [
         Claim[Annotations](location, group, None, partial(count, group), column, decimals=0)
@@ -220,7 +229,7 @@ def _span_gold() -> list[Claim[Annotations]]:
     ]
 
 
-def _nodes(examples: Iterable[GoldExample], module: str) -> Iterable[tuple[np.ndarray, ...]]:
+def _list_node_boxes(examples: Iterable[GoldExample], module: str) -> Iterable[tuple[np.ndarray, ...]]:
     name = "project" if module == "relocate" else module
     return (
         node.boxes
@@ -230,42 +239,47 @@ def _nodes(examples: Iterable[GoldExample], module: str) -> Iterable[tuple[np.nd
     )
 
 
-def _boxes(examples: Iterable[GoldExample], module: str) -> int:
-    return sum(len(image) for images in _nodes(examples, module) for image in images)
+def _count_boxes(examples: Iterable[GoldExample], module: str) -> int:
+    return sum(len(image) for images in _list_node_boxes(examples, module) for image in images)
 
 
-def _mean_area(module: str, gold: str, data: Annotations) -> float:
-    boxes = np.concatenate([image for images in _nodes(getattr(data, gold), module) for image in images])
+def _compute_mean_area(module: str, gold: str, data: Annotations) -> float:
+    boxes = np.concatenate(
+        [image for images in _list_node_boxes(getattr(data, gold), module) for image in images]
+    )
     return float(np.mean((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])))
 
 
-def _harmonic(row: str, data: Annotations) -> float:
-    precision, recall = (_number("table_4", row, column) for column in ("precision", "recall"))
+def _compute_published_f1(row: str, data: Annotations) -> float:
+    precision, recall = (_read_published("table_4", row, column) for column in ("precision", "recall"))
     return 2 * precision * recall / (precision + recall)
 
 
-def _average_reason(row: str, data: Annotations) -> str:
-    once = _micro_average(row, data, times=1)
+def _explain_average(row: str, data: Annotations) -> str:
+    once = _compute_micro_average(row, data, times=1)
     return f"More than the rounding of the columns explains; with find-arg counted once it is {once:.2f}."
 
 
-def _micro_average(row: str, data: Annotations, times: int = 2) -> float:
+def _compute_micro_average(row: str, data: Annotations, times: int = 2) -> float:
     """Average the columns of modules by their instances, find-arg twice."""
-    losses = {group: _number("table_2", row, group) for group in PAPER.grids["table_2"].columns[2:]}
-    counts = Counter({group: len(_lists(data, group)) for group in losses})
+    losses = {group: _read_published("table_2", row, group) for group in PAPER.grids["table_2"].columns[2:]}
+    counts = Counter({group: len(_list_gold_spans(data, group)) for group in losses})
     counts["find-arg"] *= times
     return sum(losses[group] * counts[group] for group in losses) / counts.total()
 
 
-def _lists(data: Annotations, group: str) -> list[np.ndarray]:
+def _list_gold_spans(data: Annotations, group: str) -> list[np.ndarray]:
     """Return the gold spans of each instance of a module or of a group."""
     members = GROUPS.get(group, (group,))
     return [
-        spans for question in data.spans for name, spans in question.modules if module_of(name)[0] in members
+        spans
+        for question in data.spans
+        for name, spans in question.modules
+        if resolve_module(name)[0] in members
     ]
 
 
-def _number(grid: str, row: str, column: str) -> float:
+def _read_published(grid: str, row: str, column: str) -> float:
     value = PAPER.grids[grid].get(row, column)
     assert isinstance(value, int | float)
     return float(value)

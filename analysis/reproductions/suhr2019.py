@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..io.errors import InputError
 from ..visual_bias.examples import read_examples
-from ..visual_bias.pairs import Frequency, VisualBias, group
-from .claims import Claim, cells
+from ..visual_bias.pairs import Frequency, VisualBias, group_by_pair
+from .claims import Claim, build_cell_claims
 from .published import Value, load_paper
 
 PAPER = load_paper("suhr2019")
@@ -70,21 +70,21 @@ def read(paths: Sequence[Path]) -> Examples:
         elif split in splits:
             raise InputError(path, f"holds examples of the {split} set, as another file does")
         else:
-            splits[split] = group(examples)
+            splits[split] = group_by_pair(examples)
     return Examples(splits, parts)
 
 
-def claims() -> list[Claim[Examples]]:
+def list_claims() -> list[Claim[Examples]]:
     """Declare the numbers of the notebook."""
-    return [*_train(), *_dev(), *_systems()]
+    return [*_list_train_claims(), *_list_dev_claims(), *_list_system_claims()]
 
 
-def _train() -> list[Claim[Examples]]:
+def _list_train_claims() -> list[Claim[Examples]]:
     facts, location, no_file = PAPER.facts, "Section Bias in NLVR2", NO_FILE.format("training")
     grid = PAPER.grids["frequency"]
 
     def find_formula(row: str, column: str) -> Callable[[Examples], Value]:
-        return partial(_frequency, "train", int(row), column)
+        return partial(_find_frequency_value, "train", int(row), column)
 
     def build_twice_claim(row: str, key: str, column: str) -> Claim[Examples]:
         return Claim(location, row, facts[key], find_formula("2", column), decimals=0, reason=no_file)
@@ -101,11 +101,11 @@ def _train() -> list[Claim[Examples]]:
             basis="paper",
             reason=TRIPLES,
         ),
-        *cells(grid, find_formula, labels=LABELS, reason=no_file),
+        *build_cell_claims(grid, find_formula, labels=LABELS, reason=no_file),
     ]
 
 
-def _dev() -> list[Claim[Examples]]:
+def _list_dev_claims() -> list[Claim[Examples]]:
     facts, bias = PAPER.facts, "Section Bias in NLVR2"
 
     def apply_to_dev(value: Callable[[VisualBias], Value]) -> Callable[[Examples], Value]:
@@ -144,7 +144,7 @@ def _dev() -> list[Claim[Examples]]:
                 "Development set by frequency of a pair (not in the notebook)",
                 str(frequency),
                 None,
-                partial(_frequency, "dev", frequency, column),
+                partial(_find_frequency_value, "dev", frequency, column),
                 LABELS[column],
                 reason=reason,
             )
@@ -154,17 +154,21 @@ def _dev() -> list[Claim[Examples]]:
     ]
 
 
-def _systems() -> list[Claim[Examples]]:
+def _list_system_claims() -> list[Claim[Examples]]:
     """Check the deltas against the accuracies that the notebook prints."""
     grid = PAPER.grids["systems"]
 
     def find_formula(row: str, column: str) -> Callable[[Examples], Value] | None:
-        return partial(_delta, row, column.removesuffix("_delta")) if column.endswith("_delta") else None
+        return (
+            partial(_compute_delta, row, column.removesuffix("_delta")) if column.endswith("_delta") else None
+        )
 
-    return cells(grid, find_formula, labels=LABELS, reason=NO_PREDICTIONS, basis="paper", tolerance=0.1)
+    return build_cell_claims(
+        grid, find_formula, labels=LABELS, reason=NO_PREDICTIONS, basis="paper", tolerance=0.1
+    )
 
 
-def _frequency(split: str, frequency: int, column: str, data: Examples) -> float | None:
+def _find_frequency_value(split: str, frequency: int, column: str, data: Examples) -> float | None:
     if split not in data.splits:
         return None
     rows = {one.frequency: one for one in data.splits[split].frequencies}
@@ -182,7 +186,7 @@ def _check_same_ids(part: str, data: Examples) -> str | None:
     return "yes" if data.parts[part] == set(own) else "no"
 
 
-def _delta(row: str, part: str, data: Examples) -> float:
+def _compute_delta(row: str, part: str, data: Examples) -> float:
     grid = PAPER.grids["systems"]
     value, whole = grid.get(row, part), grid.get(row, "original")
     assert isinstance(value, int | float)

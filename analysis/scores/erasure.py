@@ -70,14 +70,14 @@ def erasure(questions: Iterable[Probabilities]) -> Erasure:
         >>> erasure([one]).comprehensiveness, erasure([one]).comprehensiveness_aopc
         (0.5, 0.4375)
     """
-    rows = [question_scores(question) for question in questions]
+    rows = [score_erased_question(question) for question in questions]
     if not rows:
         return Erasure(None, None, None, None, 0)
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     return Erasure(means[0], means[1], means[2], means[3], len(rows))
 
 
-def question_scores(of: Probabilities) -> tuple[float, float, float, float]:
+def score_erased_question(of: Probabilities) -> tuple[float, float, float, float]:
     """Return the scores of one question, in the order of `DIFFERENCES`.
 
     Raises:

@@ -102,7 +102,7 @@ def removal_order(
         >>> removal_order([("A", 0, 0.9), ("A", 1, 0.1), ("B", 0, 0.9)]).relevant
         [('B', 0), ('A', 0)]
     """
-    listed = [_fact_with_probability(entry) for entry in fact_probability]
+    listed = [_parse_fact_probability(entry) for entry in fact_probability]
     listed.reverse()  # the sort is stable, so the later listed goes first on a tie
     listed.sort(key=lambda entry: -entry[1])
     probability: dict[Fact, float] = {}
@@ -112,7 +112,7 @@ def removal_order(
     if relevant is None:
         chosen = {fact for fact, value in probability.items() if value > threshold}
     else:
-        chosen = {fact for fact in map(_fact, relevant) if fact[1] >= 0}
+        chosen = {fact for fact in map(_parse_fact, relevant) if fact[1] >= 0}
         for fact in chosen - probability.keys():
             raise ValueError(f"relevant fact {fact!r} has no probability")
     return RemovalOrder(
@@ -141,7 +141,7 @@ def reduce_context(
     """
     if k < 0:
         raise ValueError(f"k must be 0 or more, not {k}")
-    removable = [fact for fact in map(_fact, facts) if fact[1] >= 0]
+    removable = [fact for fact in map(_parse_fact, facts) if fact[1] >= 0]
     removed = set(removable[:k])
     return [
         [title, [sentence for index, sentence in enumerate(sentences) if (title, index) not in removed]]
@@ -196,7 +196,7 @@ def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
         sentence = _find_sentence(first, last)
         if sentence is None:
             continue
-        if sentence in {_fact(fact) for fact in relevant}:
+        if sentence in {_parse_fact(fact) for fact in relevant}:
             inside += 1
         else:
             outside += 1
@@ -213,7 +213,7 @@ def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[
     """
     all_facts, no_facts, questions = [], [], 0
     for matched, predicted, gold in records:
-        gold_facts, predicted_facts = set(map(_fact, gold)), set(map(_fact, predicted))
+        gold_facts, predicted_facts = set(map(_parse_fact, gold)), set(map(_parse_fact, predicted))
         if not gold_facts:
             raise ValueError(f"record {questions}: gold facts may not be empty")
         questions += 1
@@ -221,17 +221,19 @@ def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[
             all_facts.append(bool(matched))
         elif not gold_facts & predicted_facts:
             no_facts.append(bool(matched))
-    return ErrorPropagation(_share(all_facts), _share(no_facts), len(all_facts), len(no_facts), questions)
+    return ErrorPropagation(
+        _compute_share(all_facts), _compute_share(no_facts), len(all_facts), len(no_facts), questions
+    )
 
 
 def _compute_changed_share(before: Mapping[str, str], after: Mapping[str, str], name: str) -> float | None:
     if before.keys() != after.keys():
         odd = sorted(before.keys() ^ after.keys())
         raise ValueError(f"{name} and answers differ in {len(odd)} question ids, {odd[0]!r} among them")
-    return _share([after[question] != answer for question, answer in before.items()])
+    return _compute_share([after[question] != answer for question, answer in before.items()])
 
 
-def _share(flags: Sequence[bool]) -> float | None:
+def _compute_share(flags: Sequence[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
@@ -241,19 +243,19 @@ def _discount_share(wanted: float | None, unwanted: float | None) -> float | Non
 
 def _find_sentence(first: Any, last: Any) -> Fact | None:
     """Return the sentence of both tokens; None across sentences or in a title."""
-    if first is None or last is None or _fact(first) != _fact(last) or first[1] < 0:
+    if first is None or last is None or _parse_fact(first) != _parse_fact(last) or first[1] < 0:
         return None
-    return _fact(first)
+    return _parse_fact(first)
 
 
-def _fact(fact: Any) -> Fact:
+def _parse_fact(fact: Any) -> Fact:
     match fact:
         case [str(title), int(index)]:
             return title, index
     raise ValueError(f"a fact must be (title, index), not {fact!r}")
 
 
-def _fact_with_probability(entry: Any) -> tuple[Fact, float]:
+def _parse_fact_probability(entry: Any) -> tuple[Fact, float]:
     match entry:
         case [str(title), int(index), int() | float() as probability] if not math.isnan(probability):
             return (title, index), float(probability)

@@ -47,10 +47,10 @@ def normalise_answer(text: str) -> str:
         >>> normalise_answer("The  Eiffel Tower!")
         'eiffel tower'
     """
-    return " ".join(_tokens(text))
+    return " ".join(_split_tokens(text))
 
 
-def _tokens(text: str) -> list[str]:
+def _split_tokens(text: str) -> list[str]:
     """Return the words of `normalise_answer`."""
     bare = text.lower().translate(_NO_PUNCTUATION)
     if bare.isascii() and bare.isprintable():  # letters, digits and spaces: words end at spaces alone
@@ -60,7 +60,7 @@ def _tokens(text: str) -> list[str]:
 
 def exact_match(gold: str, predicted: str) -> bool:
     """Test whether two answers are equal after `normalise_answer`."""
-    return _tokens(gold) == _tokens(predicted)
+    return _split_tokens(gold) == _split_tokens(predicted)
 
 
 def answer_f1(gold: str, predicted: str) -> F1:
@@ -70,7 +70,7 @@ def answer_f1(gold: str, predicted: str) -> F1:
     With no common token they are 0 too, so two answers that are empty after
     normalisation match exactly and still have F1 0.
     """
-    return _tokens_f1(_tokens(gold), _tokens(predicted))
+    return _tokens_f1(_split_tokens(gold), _split_tokens(predicted))
 
 
 def _tokens_f1(gold: list[str], predicted: list[str]) -> F1:
@@ -84,7 +84,7 @@ def _tokens_f1(gold: list[str], predicted: list[str]) -> F1:
         return _NOTHING
     if len(ours) < len(gold) or len(theirs) < len(predicted):  # a word that is repeated counts as often
         common = (Counter(gold) & Counter(predicted)).total()
-    return _harmonic(common / len(predicted), common / len(gold))
+    return _build_f1(common / len(predicted), common / len(gold))
 
 
 def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
@@ -93,14 +93,14 @@ def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
     Each fact is a (title, sentence index). Nothing predicted gives precision 0,
     and no gold facts recall 0: two empty sets match with F1 0.
     """
-    return _sets_f1(_facts(gold), _facts(predicted))
+    return _sets_f1(_normalise_facts(gold), _normalise_facts(predicted))
 
 
 def _sets_f1(gold: set[Any], predicted: set[Any]) -> F1:
     if gold == predicted:
         return _ALL if gold else _NOTHING
     hits = len(gold & predicted)
-    return _harmonic(hits / len(predicted) if predicted else 0.0, hits / len(gold) if gold else 0.0)
+    return _build_f1(hits / len(predicted) if predicted else 0.0, hits / len(gold) if gold else 0.0)
 
 
 def score_question(
@@ -110,26 +110,26 @@ def score_question(
 
     `answer` or `facts` is None if the system gave none: its four scores and the joint ones are then 0.
     """
-    return dict(zip(KEYS, _values(gold_answer, gold_facts, answer, facts), strict=True))
+    return dict(zip(KEYS, _compute_scores(gold_answer, gold_facts, answer, facts), strict=True))
 
 
-def _values(
+def _compute_scores(
     gold_answer: str, gold_facts: Collection[Any], answer: str | None, facts: Collection[Any] | None
 ) -> tuple[float, ...]:
     """Return the scores of one question in the order of `KEYS`."""
     em = sp_em = joint_em = 0.0
     of_answer = of_facts = joint = _NOTHING
     if answer is not None:
-        gold_tokens = _tokens(gold_answer)
-        tokens = gold_tokens if answer == gold_answer else _tokens(answer)
+        gold_tokens = _split_tokens(gold_answer)
+        tokens = gold_tokens if answer == gold_answer else _split_tokens(answer)
         em, of_answer = float(gold_tokens == tokens), _tokens_f1(gold_tokens, tokens)
     if facts is not None:
-        gold_set = _facts(gold_facts)
-        chosen = gold_set if facts == gold_facts else _facts(facts)
+        gold_set = _normalise_facts(gold_facts)
+        chosen = gold_set if facts == gold_facts else _normalise_facts(facts)
         sp_em, of_facts = float(gold_set == chosen), _sets_f1(gold_set, chosen)
     if answer is not None and facts is not None:
         joint_em = em * sp_em
-        joint = _harmonic(of_answer.prec * of_facts.prec, of_answer.recall * of_facts.recall)
+        joint = _build_f1(of_answer.prec * of_facts.prec, of_answer.recall * of_facts.recall)
     return (em, *of_answer, sp_em, *of_facts, joint_em, *joint)
 
 
@@ -169,19 +169,19 @@ def score_each(
 def _score_questions(
     gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    answers, facts = _predicted_parts(predictions)
+    answers, facts = _parse_predictions(predictions)
     n = 0
     for n, question in enumerate(gold, start=1):
-        question_id, gold_answer, gold_facts = _gold_parts(question, n)
+        question_id, gold_answer, gold_facts = _parse_gold(question, n)
         answer = answers.get(question_id)
         if answer is not None and not isinstance(answer, str):
             raise ValueError(f"predictions: answer of {question_id!r} must be text, not {answer!r}")
-        yield question_id, _values(gold_answer, gold_facts, answer, facts.get(question_id))
+        yield question_id, _compute_scores(gold_answer, gold_facts, answer, facts.get(question_id))
     if n == 0:
         raise ValueError("gold: holds no questions")
 
 
-def _predicted_parts(predictions: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _parse_predictions(predictions: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     if not isinstance(predictions, Mapping) or not ({"answer", "sp"} & predictions.keys()):
         raise ValueError('predictions: must be an object with "answer", "sp" or both')
     answers, facts = predictions.get("answer", {}), predictions.get("sp", {})
@@ -191,7 +191,7 @@ def _predicted_parts(predictions: Mapping[str, Any]) -> tuple[Mapping[str, Any],
     return answers, facts
 
 
-def _gold_parts(question: Mapping[str, Any], number: int) -> tuple[str, str, Collection[Any]]:
+def _parse_gold(question: Mapping[str, Any], number: int) -> tuple[str, str, Collection[Any]]:
     if not isinstance(question, Mapping):
         raise ValueError(f"gold: entry {number} must be an object, not {type(question).__name__}")
     for field in ("_id", "answer", "supporting_facts"):
@@ -216,7 +216,7 @@ def malformed_facts(predictions: Mapping[str, Any]) -> list[tuple[str, Any]]:
     [('q1', ['Ed Wood', '0'])]
     """
     malformed: list[tuple[str, Any]] = []
-    for question_id, facts in _predicted_parts(predictions)[1].items():
+    for question_id, facts in _parse_predictions(predictions)[1].items():
         if isinstance(facts, str | Mapping) or not isinstance(facts, Collection):
             malformed.append((question_id, facts))
             continue
@@ -246,7 +246,7 @@ def normalise_facts(facts: Any) -> tuple[list[tuple[str, int]], list[int]]:
     for position, fact in enumerate(facts if isinstance(facts, Iterable) else [facts]):
         if not _is_fact(fact) or not _is_index(fact[1]):
             malformed.append(position)
-        match key := _hashable(fact):
+        match key := _make_hashable(fact):
             case (str() as title, int() | float() as index) if _is_index(index):
                 plain.append((title, int(index)))
             case _:
@@ -266,7 +266,7 @@ def _is_fact(fact: Any) -> bool:
     return False
 
 
-def _facts(facts: Any) -> set[Any]:
+def _normalise_facts(facts: Any) -> set[Any]:
     """Return facts as tuples, which compare as in the official script.
 
     An index 0.0 equals 0, and "0" equals nothing.
@@ -276,10 +276,10 @@ def _facts(facts: Any) -> set[Any]:
     except TypeError:  # the official script ends here; one bad fact must not cost all other scores
         if not isinstance(facts, Iterable):
             return {repr(facts)}
-        return {_hashable(fact) for fact in facts}
+        return {_make_hashable(fact) for fact in facts}
 
 
-def _hashable(fact: Any) -> Any:
+def _make_hashable(fact: Any) -> Any:
     try:
         hash(pair := tuple(fact))
     except TypeError:
@@ -287,6 +287,6 @@ def _hashable(fact: Any) -> Any:
     return pair
 
 
-def _harmonic(prec: float, recall: float) -> F1:
+def _build_f1(prec: float, recall: float) -> F1:
     total = prec + recall
     return F1(2 * prec * recall / total if total > 0 else 0.0, prec, recall)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..io.errors import AnalysisError
 from ..io.tabular_files import Column, read_table
-from ..stats.arrays import Array, chunks, ratio
+from ..stats.arrays import Array, ratio, split_into_chunks
 from ..stats.bootstrap import draw_counts
 from .erasure import DIFFERENCES
 from .farm_loca import REMOVALS
@@ -64,10 +64,10 @@ def score_replicates(
     questions = pd.Index(sorted(table["question_id"].unique()))
     parts = {name: _spread(table, name, questions) for name in systems}
     replicates = {score.key: np.full((resamples, len(systems)), np.nan) for score in SCORES}
-    for rows in chunks(resamples, CELLS_PER_CHUNK // max(1, len(questions))):
+    for rows in split_into_chunks(resamples, CELLS_PER_CHUNK // max(1, len(questions))):
         weights = draw_counts(rng, len(questions), rows.stop - rows.start)
         for column, name in enumerate(systems):
-            for key, values in _scores(parts[name], weights).items():
+            for key, values in _compute_scores(parts[name], weights).items():
                 replicates[key][rows, column] = values
     return replicates
 
@@ -82,7 +82,7 @@ def check_agreement(table: pd.DataFrame, scores: Mapping[str, Mapping[str, float
     """
     questions = pd.Index(table["question_id"].unique())
     for name in table["system"].unique():
-        computed = _scores(_spread(table, name, questions), np.ones((len(questions), 1)))
+        computed = _compute_scores(_spread(table, name, questions), np.ones((len(questions), 1)))
         given = scores.get(name, {})
         for key, values in computed.items():
             value = given.get(key)
@@ -99,7 +99,7 @@ def _spread(table: pd.DataFrame, system: str, questions: pd.Index) -> dict[str, 
     return {name: values for name, values in columns.items() if not np.isnan(values).all()}
 
 
-def _scores(parts: Mapping[str, Array], weights: Array) -> dict[str, Array]:
+def _compute_scores(parts: Mapping[str, Array], weights: Array) -> dict[str, Array]:
     """Compute every score under weights of questions × replicates."""
     scores = {name: _mean(values, weights) for name, values in parts.items() if name in MEANS}
     for k in REMOVALS:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def chunks(total: int, size: int) -> Iterator[slice]:
+def split_into_chunks(total: int, size: int) -> Iterator[slice]:
     """Yield slices of at most `size` rows, or of one row if it is below 1."""
     size = max(1, size)
     for start in range(0, total, size):

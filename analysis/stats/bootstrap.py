@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from .arrays import Array, chunks
+from .arrays import Array, split_into_chunks
 
 Method = Literal["percentile", "bca"]
 CELLS_PER_CHUNK = 200_000  # participants by replicates whose sums are held at once, about 60 MB
@@ -73,14 +73,14 @@ def resample(
 ) -> Iterator[Weights]:
     """Yield bootstrap weights in chunks of replicates.
 
-    See `row_blocks` for memory.
+    See `split_into_blocks` for memory.
 
     Args:
         rng: Source of random numbers.
         participants: Number in each condition; a condition may have none.
         items: Number in the study.
         replicates: Number of bootstrap replicates.
-        groups: As `analysis.participants.trial_grid.participant_groups` gives
+        groups: As `analysis.participants.trial_grid.group_grids` gives
             them: a participant who saw several conditions is drawn for all.
 
     Raises:
@@ -90,7 +90,7 @@ def resample(
         raise ValueError(f"items must be at least 1, not {items}")
     groups = range(len(participants)) if groups is None else groups
     size = max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))
-    for rows in chunks(replicates, size):
+    for rows in split_into_chunks(replicates, size):
         count = rows.stop - rows.start
         of_items, of_people = draw_counts(rng, items, count), {}
         for group, people in zip(groups, participants, strict=True):
@@ -99,14 +99,14 @@ def resample(
         yield Weights(of_items, [of_people[group] for group in groups])
 
 
-def row_blocks(participants: int, replicates: int) -> Iterator[slice]:
+def split_into_blocks(participants: int, replicates: int) -> Iterator[slice]:
     """Yield blocks of participants whose sums fit into bounded memory.
 
     There is at least one block.
     """
     if not participants:
         yield slice(0, 0)
-    yield from chunks(participants, CELLS_PER_CHUNK // max(1, replicates))
+    yield from split_into_chunks(participants, CELLS_PER_CHUNK // max(1, replicates))
 
 
 def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, float] | None:
@@ -210,10 +210,10 @@ def bootstrap_interval(
         side = "above" if below == 0 else "below"
         reason = f"BCa is undefined: all bootstrap replicates lie {side} the estimate"
         return Interval(*plain, level, "percentile", reason)
-    acceleration = _acceleration(left_out)
+    acceleration = _compute_acceleration(left_out)
     if isinstance(acceleration, str):
         return Interval(*plain, level, "percentile", acceleration)
-    shares = _bca_shares(float(scipy.special.ndtri(below)), acceleration, level)
+    shares = _compute_bca_shares(float(scipy.special.ndtri(below)), acceleration, level)
     if shares is None:
         reason = "BCa is undefined: bias and skewness are too large for its formula"
         return Interval(*plain, level, "percentile", reason)
@@ -233,7 +233,7 @@ def leave_one_out_means(values: Array) -> Array:
         return np.where(rest > 0, (np.nansum(values) - np.where(defined, values, 0.0)) / rest, np.nan)
 
 
-def _acceleration(left_out: Sequence[Array]) -> float | str:
+def _compute_acceleration(left_out: Sequence[Array]) -> float | str:
     """Compute the acceleration, or return why it is undefined."""
     influence = np.concatenate([(len(v) - 1) / len(v) * (v.mean() - v) for v in left_out if len(v)])
     if np.isnan(influence).any():
@@ -244,7 +244,7 @@ def _acceleration(left_out: Sequence[Array]) -> float | str:
     return float((influence**3).sum() / (6 * spread**1.5))
 
 
-def _bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
+def _compute_bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
     """Return the two shares at which BCa cuts; None beyond the formula's pole."""
     shifted = bias + scipy.special.ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
     shrunk = 1 - acceleration * shifted

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import Array, chunks, ratio
+from .arrays import Array, ratio, split_into_chunks
 from .bootstrap import Interval, bootstrap_interval, resample
 
 Formula = Callable[[Array], Array]
@@ -64,7 +64,7 @@ class Quantity:
         return self.interval.bounds if self.interval else None
 
 
-def mean_of(sums: Array) -> Array:
+def compute_mean(sums: Array) -> Array:
     """Divide the first column by the last: a mean, if the last column counts."""
     return ratio(sums[..., 0], sums[..., -1])
 
@@ -74,7 +74,7 @@ def mean_tally(values: ArrayLike, reason: str = "no unit has a value") -> Tally:
     values = np.asarray(values, dtype=float)
     defined = ~np.isnan(values)
     sums = np.stack([np.where(defined, values, 0.0), defined], axis=1)
-    return Tally(sums, mean_of, int(defined.sum()), reason)
+    return Tally(sums, compute_mean, int(defined.sum()), reason)
 
 
 def quantities(
@@ -104,7 +104,7 @@ def quantities(
     draws = dict.fromkeys(tallies, np.zeros(0))
     if resamples and rng and units:
         draws = _bootstrap(tallies, units, rng, resamples)
-    return {key: _quantity(tally, draws[key], level) for key, tally in tallies.items()}
+    return {key: _build_quantity(tally, draws[key], level) for key, tally in tallies.items()}
 
 
 def _quantities_iv(tallies: Mapping[Key, Tally], rng: np.random.Generator | None, resamples: int) -> int:
@@ -116,7 +116,7 @@ def _quantities_iv(tallies: Mapping[Key, Tally], rng: np.random.Generator | None
     return sizes.pop() if sizes else 0
 
 
-def _quantity(tally: Tally, draws: Array, level: float) -> Quantity:
+def _build_quantity(tally: Tally, draws: Array, level: float) -> Quantity:
     value = tally.value
     if np.isnan(value):
         return Quantity(None, tally.n, None, draws, tally.reason)
@@ -134,7 +134,7 @@ def _bootstrap(
     edges = np.cumsum([0, *(tally.sums.shape[1] for tally in tallies.values())])
     draws = {key: np.empty(resamples) for key in tallies}
     done = 0
-    for chunk in chunks(resamples, CELLS_PER_CHUNK // sums.shape[1]):
+    for chunk in split_into_chunks(resamples, CELLS_PER_CHUNK // sums.shape[1]):
         for weights in resample(rng, [units], 1, chunk.stop - chunk.start):
             totals = weights.participants[0].T @ sums  # replicates by columns
             rows = slice(done, done + weights.replicates)

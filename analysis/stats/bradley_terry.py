@@ -120,10 +120,10 @@ def _maximise(wins: Array, ties: Array) -> tuple[Array, Array]:
     # Outcomes, sets, pairs.
     counts = np.stack([w[:, first, second], w[:, second, first], t[:, first, second]])
     has_ties = counts[2].any(axis=1)
-    design, at = _design(k), np.zeros((len(w), k + 1))
+    design, at = _build_design(k), np.zeros((len(w), k + 1))
     unbounded = np.zeros(len(w), dtype=bool)
     for _ in range(MOST_STEPS):
-        step = _newton_step(at, counts, design, has_ties)
+        step = _compute_newton_step(at, counts, design, has_ties)
         longest = np.abs(step).max(axis=1, keepdims=True)
         if longest[~unbounded].max(initial=0.0) < CLOSE_ENOUGH:
             break
@@ -137,7 +137,7 @@ def _maximise(wins: Array, ties: Array) -> tuple[Array, Array]:
     return logs, nu
 
 
-def _design(k: int) -> Array:
+def _build_design(k: int) -> Array:
     """Return what adds up to the logarithm of each outcome's weight.
 
     Outcomes (first wins, second wins, tie) by pairs by parameters: k log strengths, and the logarithm of ν.
@@ -151,7 +151,7 @@ def _design(k: int) -> Array:
     return design
 
 
-def _newton_step(at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
+def _compute_newton_step(at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
     """Return the step to the top of the quadratic approximation.
 
     Sets by parameters, as `at`.

@@ -26,13 +26,13 @@ def alphas(coincidences: Array, levels: Array, metric: Metric) -> Array:
         ValueError: The metric is unknown.
     """
     totals = coincidences.sum(axis=-1)
-    apart = _distances(totals, levels, metric)
+    apart = _compute_distances(totals, levels, metric)
     observed = (coincidences * apart).sum(axis=(-2, -1))
     expected = (totals[..., :, None] * totals[..., None, :] * apart).sum(axis=(-2, -1))
     return 1 - (totals.sum(axis=-1) - 1) * ratio(observed, expected)
 
 
-def _distances(totals: Array, levels: Array, metric: Metric) -> Array:
+def _compute_distances(totals: Array, levels: Array, metric: Metric) -> Array:
     """Compute squared distances of levels."""
     apart = levels[:, None] - levels
     if metric == "nominal":

@@ -18,7 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from .arrays import Array
-from .rank_agreement import check_paired_values, pair_signs, settle_ties
+from .rank_agreement import check_paired_values, compute_pair_signs, settle_ties
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
@@ -203,7 +203,7 @@ def correlate(
         people = replicates if isinstance(replicates, Replicates) else Replicates(x, replicates)
         interval = region_interval(people, y, coefficient)
         drawn = score if model_replicates is None else model_replicates
-        positive = _positive_share(
+        positive = _compute_positive_share(
             correlate_rows(coefficient, people, drawn if isinstance(drawn, Rows) else Rows(drawn))
         )
     least = compute_smallest_p(n, coefficient)
@@ -290,7 +290,7 @@ STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
 }
 
 
-def _positive_share(values: Array) -> float | None:
+def _compute_positive_share(values: Array) -> float | None:
     """Return the share above 0; None if one in twenty is undefined."""
     defined = values[~np.isnan(values)]
     return float((defined > 0).mean()) if len(defined) >= 0.95 * len(values) > 0 else None
@@ -314,14 +314,14 @@ def _cosine(x: Array, y: Array) -> Array:
         return np.clip(np.where(norm > 0, (x * y).sum(axis=1) / norm, np.nan), -1.0, 1.0)
 
 
-def _ranks(values: Array) -> Array:
+def _rank_rows(values: Array) -> Array:
     return np.asarray(scipy.stats.rankdata(settle_ties(values), axis=1, nan_policy="propagate"))
 
 
 TRANSFORMS: dict[Coefficient, Callable[[Array], Array]] = {
     "pearson": _centre_rows,
-    "spearman": lambda values: _centre_rows(_ranks(values)),
-    "kendall": pair_signs,
+    "spearman": lambda values: _centre_rows(_rank_rows(values)),
+    "kendall": compute_pair_signs,
 }
 
 

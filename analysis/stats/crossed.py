@@ -105,7 +105,7 @@ def crossed_test(blocks: Sequence[Block], *, items: bool) -> CrossedTest:
     means = np.concatenate([block.values.mean(axis=0) for block in blocks])
     if items and blocks[0].influence.shape[2] < LEAST:
         return CrossedTest(means, reason=TOO_FEW_ITEMS)
-    parts = _random_parts(blocks) if items else _build_participant_parts(blocks)
+    parts = _build_random_parts(blocks) if items else _build_participant_parts(blocks)
     covariance = np.sum([part.sign * part.covariance for part in parts], axis=0)
     total = float(np.trace(covariance))
     if not total > 1e-14 * float((means**2).max()):
@@ -133,14 +133,14 @@ class _Part:
 def _build_participant_parts(blocks: Sequence[Block]) -> list[_Part]:
     return [
         _Part(
-            _contrasts(np.cov(block.values.T, ddof=1) / len(block.values), blocks, index),
+            _project_on_contrasts(np.cov(block.values.T, ddof=1) / len(block.values), blocks, index),
             len(block.values) - 1,
         )
         for index, block in enumerate(blocks)
     ]
 
 
-def _random_parts(blocks: Sequence[Block]) -> list[_Part]:
+def _build_random_parts(blocks: Sequence[Block]) -> list[_Part]:
     """Return the parts with items as a sample, components below 0 left out.
 
     The parts of participants and of items each hold the residual, so that one of
@@ -155,18 +155,18 @@ def _random_parts(blocks: Sequence[Block]) -> list[_Part]:
         rest = own - column
         freedom = (len(own) - 1) * (count - 1)
         square = np.einsum("pci,pdi->cd", rest, rest) / freedom / (len(own) * count)
-        residual.append(_Part(_contrasts(square, blocks, index), freedom, -1))
+        residual.append(_Part(_project_on_contrasts(square, blocks, index), freedom, -1))
         columns.append(column)
     joined = np.concatenate(columns)
     people = _build_participant_parts(blocks)
-    of_items = _Part(_contrasts(joined @ joined.T / (count - 1) / count), count - 1)
+    of_items = _Part(_project_on_contrasts(joined @ joined.T / (count - 1) / count), count - 1)
     left = sum(part.trace for part in residual)
     if of_items.trace <= left:
         return people
     return [of_items] if sum(part.trace for part in people) <= left else [*people, of_items, *residual]
 
 
-def _contrasts(square: Array, blocks: Sequence[Block] = (), index: int = 0) -> Array:
+def _project_on_contrasts(square: Array, blocks: Sequence[Block] = (), index: int = 0) -> Array:
     """Project a covariance of means, or of one block's, on their differences."""
     square = np.atleast_2d(square)
     if blocks:

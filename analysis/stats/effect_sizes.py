@@ -240,8 +240,8 @@ def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[fl
 def _dominance(first: Array, second: Array) -> tuple[float, float]:
     """Compute Cliff's delta and its variance, in n log n steps."""
     n1, n2 = len(first), len(second)
-    of_second = _balance(second, np.sort(first))
-    of_first = -_balance(first, np.sort(second))
+    of_second = _compute_balance(second, np.sort(first))
+    of_first = -_compute_balance(first, np.sort(second))
     delta = float(of_second.mean())
     ordered = np.sort(first)
     ties = np.searchsorted(ordered, second, "right") - np.searchsorted(ordered, second, "left")
@@ -253,7 +253,7 @@ def _dominance(first: Array, second: Array) -> tuple[float, float]:
     return delta, max(float(variance), (1 - delta**2) / (pairs - 1))
 
 
-def _balance(values: Array, others: Array) -> Array:
+def _compute_balance(values: Array, others: Array) -> Array:
     """Compute for each value the share of `others` (sorted) below minus above."""
     below = np.searchsorted(others, values, "left")
     above = len(others) - np.searchsorted(others, values, "right")

@@ -112,7 +112,7 @@ def equivalence(
     )
     bounds = margin
     if ratio:
-        groups, bounds = _logarithms(groups), (log(margin[0]), log(margin[1]))
+        groups, bounds = _convert_to_logarithms(groups), (log(margin[0]), log(margin[1]))
     if refused := _explain_refusal(groups, paired=paired):
         return replace(result, reason=refused)
     p_lower = keep_positive(float(_t_test(groups, bounds[0], "greater", paired=paired).pvalue))
@@ -142,7 +142,7 @@ def check_margin(margin: tuple[float, float], *, ratio: bool) -> None:
         raise ValueError(f"margin must be lower < 0 < upper, not {lower:g} to {upper:g}")
 
 
-def _logarithms(groups: tuple[Array, Array]) -> tuple[Array, Array]:
+def _convert_to_logarithms(groups: tuple[Array, Array]) -> tuple[Array, Array]:
     if min(group.min(initial=1.0) for group in groups) <= 0:
         raise ValueError("a ratio needs positive values")
     return np.log(groups[0]), np.log(groups[1])

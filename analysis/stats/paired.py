@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from .arrays import Array, chunks
+from .arrays import Array, split_into_chunks
 from .effect_sizes import keep_positive
 from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION, NO_BOUND, find_accepted_interval
 from .results import (
@@ -261,7 +261,7 @@ def _swap_signs(change: Array, rng: np.random.Generator, random: int) -> Array:
         signs = -np.array(list(product(SIGNS, repeat=n)))
         return np.array([signs @ change, signs.sum(axis=1)]) / n
     parts = [np.array([[change.sum()], [float(n)]])]
-    for rows in chunks(random, CELLS_PER_CHUNK // n):
+    for rows in split_into_chunks(random, CELLS_PER_CHUNK // n):
         signs = rng.choice(SIGNS, (rows.stop - rows.start, n))
         parts.append(np.array([signs @ change, signs.sum(axis=1)]))
     return np.concatenate(parts, axis=1) / n

@@ -18,7 +18,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import Array, chunks
+from .arrays import Array, split_into_chunks
 from .results import (
     EXCHANGEABLE,
     INDEPENDENT,
@@ -93,7 +93,7 @@ def permutation_test(
         every = _list_splits(len(values), sizes[1])
         splits = _Splits(values, labels, [every], len(every))
     else:  # the observed split counts as one more that was drawn
-        splits = _Splits(values, labels, _random_splits(labels, rng, permutations), permutations + 1)
+        splits = _Splits(values, labels, _draw_splits(labels, rng, permutations), permutations + 1)
     estimate = float(groups[1].mean() - groups[0].mean())
     ends = find_accepted_interval(splits.p, estimate / spread, 1 - level)
     return replace(
@@ -201,11 +201,11 @@ def _list_splits(total: int, second: int) -> NDArray[np.bool_]:
     return splits
 
 
-def _random_splits(
+def _draw_splits(
     labels: NDArray[np.bool_], rng: np.random.Generator, permutations: int
 ) -> Iterator[NDArray[np.bool_]]:
     """Draw splits, in parts that fit into memory."""
-    for rows in chunks(permutations, CELLS_PER_CHUNK // len(labels)):
+    for rows in split_into_chunks(permutations, CELLS_PER_CHUNK // len(labels)):
         yield rng.permuted(np.tile(labels, (rows.stop - rows.start, 1)), axis=1)
 
 

@@ -79,11 +79,11 @@ def sign_shares(human: Array, model: Array) -> SignShares:
         >>> sign_shares(np.array([[1, 2], [2, 1], [1, 1.0]]), np.array([[5, 6.0]]))
         SignShares(same=0.3333333333333333, reversed=0.3333333333333333)
     """
-    return shares_of_signs(pair_signs(human), pair_signs(model))
+    return compare_pair_signs(compute_pair_signs(human), compute_pair_signs(model))
 
 
-def shares_of_signs(human: Array, model: Array) -> SignShares:
-    """Return `sign_shares` of rows whose `pair_signs` are known."""
+def compare_pair_signs(human: Array, model: Array) -> SignShares:
+    """Return `sign_shares` of rows whose `compute_pair_signs` are known."""
     agreement = human * model
     return SignShares(*(float((side > 0).all(axis=1).mean()) for side in (agreement, -agreement)))
 
@@ -127,7 +127,7 @@ def settle_ties(values: Array) -> Array:
     return np.round(values / scale) * scale
 
 
-def pair_signs(values: Array) -> Array:
+def compute_pair_signs(values: Array) -> Array:
     """Return the sign of each pair of systems, ties 0: rows × pairs."""
     first, second = np.triu_indices(values.shape[1], k=1)
     rounded = settle_ties(values)

@@ -184,10 +184,10 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
     if not bounds.alpha < power < 1:
         raise ValueError(f"power must be between alpha and 1, not {power}")
     ndtr = scipy.special.ndtr
-    single = _drift_for(
+    single = _solve_drift(
         lambda drift: ndtr(drift - _compute_fixed_z(bounds)) + ndtr(-drift - _compute_fixed_z(bounds)), power
     )
-    drift = _drift_for(lambda drift: crossing_probabilities(bounds, drift).sum(), power)
+    drift = _solve_drift(lambda drift: crossing_probabilities(bounds, drift).sum(), power)
     inflation = (drift / single) ** 2
     return Cost(
         power=power,
@@ -224,7 +224,9 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
         raise ValueError(f"interim analysis {first} reached the boundary; later ones do not count")
     look, z = bounds.looks[len(observed) - 1], float(observed[-1])
     last = look.fraction == 1
-    return Decision(reached[-1], look, z, _sentence(bounds, len(observed), look, z, reached[-1], last))
+    return Decision(
+        reached[-1], look, z, _describe_decision(bounds, len(observed), look, z, reached[-1], last)
+    )
 
 
 def observed_z(first: ArrayLike, second: ArrayLike) -> float:
@@ -268,7 +270,7 @@ class _Walk:
         """Move to the time with the boundary z; return the stopping probability."""
         leaving, step = self._compute_leaving(time, z), math.sqrt(time - self.time)
         edge = z * math.sqrt(time)
-        nodes, weights = _quadrature(edge, step)
+        nodes, weights = _build_quadrature(edge, step)
         moved = (nodes[:, None] - self.nodes - self.drift * (time - self.time)) / step
         density = np.exp(-(moved**2) / 2) @ self.masses / (step * math.sqrt(2 * math.pi))
         self.nodes, self.masses, self.time = nodes, density * weights, time
@@ -281,7 +283,7 @@ class _Walk:
         return float(self.masses @ (ndtr((mean - edge) / step) + ndtr((-edge - mean) / step)))
 
 
-def _quadrature(edge: float, step: float) -> tuple[Array, Array]:
+def _build_quadrature(edge: float, step: float) -> tuple[Array, Array]:
     """Return Gauss-Legendre nodes and weights on [-edge, edge].
 
     Panels are no wider than the standard deviation of an increment.
@@ -310,7 +312,7 @@ def _compute_fixed_z(bounds: Boundaries) -> float:
     return float(-scipy.special.ndtri(bounds.alpha / 2))
 
 
-def _drift_for(power_at: Callable[[float], float], power: float) -> float:
+def _solve_drift(power_at: Callable[[float], float], power: float) -> float:
     return float(scipy.optimize.brentq(lambda drift: power_at(drift) - power, 0.0, 20.0, xtol=1e-10))
 
 
@@ -320,7 +322,7 @@ def _compute_expected_fraction(bounds: Boundaries, drift: float) -> float:
     return float(stopping @ fractions + (1 - stopping.sum()))
 
 
-def _sentence(bounds: Boundaries, number: int, look: Look, z: float, stop: bool, last: bool) -> str:
+def _describe_decision(bounds: Boundaries, number: int, look: Look, z: float, stop: bool, last: bool) -> str:
     what = "reaches" if stop else "stays inside"
     text = (
         f"Interim analysis {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information"

@@ -11,16 +11,16 @@ import numpy as np
 _BYTES = 16  # of a digest: two names share a stream once in 10^38 pairs
 
 
-def substream(rng: np.random.Generator, *names: str) -> np.random.Generator:
+def derive_stream(rng: np.random.Generator, *names: str) -> np.random.Generator:
     """Derive the stream of a part from the seed of `rng` and the part's names.
 
     `rng` is not drawn from. The same seed and names give the same stream.
 
     Examples:
         >>> rng = np.random.default_rng(1)
-        >>> substream(rng, "learning").random() == substream(rng, "learning").random()
+        >>> derive_stream(rng, "learning").random() == derive_stream(rng, "learning").random()
         True
-        >>> substream(rng, "learning").random() == substream(rng, "calibration").random()
+        >>> derive_stream(rng, "learning").random() == derive_stream(rng, "calibration").random()
         False
     """
     parent = rng.bit_generator.seed_seq

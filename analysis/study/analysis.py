@@ -11,20 +11,20 @@ import pandas as pd
 from ..io.errors import AnalysisError
 from ..participants.allocation import Allocation, allocate
 from ..participants.bundle import MODES, Bundle, Scores, SystemScores
-from ..participants.condition_grids import condition_grids, measure_stream
+from ..participants.condition_grids import build_condition_grids, measure_stream
 from ..participants.estimates import Estimates, estimate
 from ..participants.exclusion_rules import CLOCK_COLUMNS, PERSON_COLUMNS, Clock, Exclusions, apply_rules
-from ..participants.measures import Measure, build_own_measures, scale_measures
+from ..participants.measures import Measure, build_own_measures, build_scale_measures
 from ..participants.study_version import Condition, Points, Version
 from ..participants.tasks import TASKS, Task
 from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
 from ..participants.trial_grid import Grid, choose_clock
 from ..scores.per_question import check_agreement, score_replicates
 from ..scores.score_table import SCORES, Score
-from ..stats.arrays import chunks
-from ..stats.streams import substream
+from ..stats.arrays import split_into_chunks
+from ..stats.streams import derive_stream
 from .human_vs_model import Quantity, Relations, relate
-from .systems import is_comparable, representatives
+from .systems import choose_representatives, is_comparable
 
 ROWS_AT_ONCE = 50_000
 
@@ -57,7 +57,7 @@ class Study:
     people: participants who count: of the mode and version, with a trial or a survey, not withdrawn.
     allocation: which conditions they saw.
     clock: whose time the measures use, None if no clock has a value.
-    systems: one condition for each system, in order (see `systems.representatives`).
+    systems: one condition for each system, in order (see `systems.choose_representatives`).
     trials: submitted; `condition` is the left one if a trial shows two.
     retained: the trials that no rule hits, of participants whom no rule about participants hits; it may be
         empty.
@@ -128,10 +128,10 @@ def analyse(
     if TASKS[version.task.kind].pairs:  # the flow and the rules count a trial once
         trials = trials.assign(condition=trials["left_condition"])
     clock = choose_clock(bundle.rules, trials)
-    exclusions = apply_rules(bundle.rules, _rows(trials, version), _person_facts(people))
+    exclusions = apply_rules(bundle.rules, _iterate_trials(trials, version), _select_person_facts(people))
     kept = trials[[not names for names in exclusions.names]]
     used = scores or bundle.scores
-    systems = representatives(version.conditions)
+    systems = choose_representatives(version.conditions)
     system_scores = used.systems if used else {}
     questions = question_scores if scores or question_scores is not None else bundle.question_scores
     replicates = _score_replicates(questions, system_scores, systems, options)
@@ -187,15 +187,15 @@ def choose_version(bundle: Bundle, mode: str, wanted: int | None = None) -> int:
     return int(present.max()) if wanted is None else wanted
 
 
-def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
+def _iterate_trials(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
     """The trials as the rules read them, some in memory at a time."""
     answers = [question.key for question in version.item_questionnaire]
     read = trials[["participant_id", "condition", "item_id", "flags", *CLOCK_COLUMNS.values(), *answers]]
-    for rows in chunks(len(read), ROWS_AT_ONCE):
+    for rows in split_into_chunks(len(read), ROWS_AT_ONCE):
         yield from read.iloc[rows].to_dict("records")
 
 
-def _person_facts(people: pd.DataFrame) -> dict[str, dict[Any, Any]]:
+def _select_person_facts(people: pd.DataFrame) -> dict[str, dict[Any, Any]]:
     """Return the facts that rules about participants read."""
     facts = people[["participant_id", *PERSON_COLUMNS]].to_dict("records")
     return {row["participant_id"]: {name: row[name] for name in PERSON_COLUMNS} for row in facts}
@@ -216,7 +216,7 @@ def _score_replicates(
     check_agreement(questions, {name: entry.scores for name, entry in system_scores.items()})
     if not options.resamples:
         return {}
-    rng = substream(np.random.default_rng(options.seed), "scores")
+    rng = derive_stream(np.random.default_rng(options.seed), "scores")
     names = [condition.system or "" for condition in systems]
     return score_replicates(questions, names, rng=rng, resamples=options.resamples)
 
@@ -243,7 +243,7 @@ class _Viewer:
         measures = [*task.measures, *task.own_measures(version.task)]
         if not task.pairs:  # their questions are about two conditions, and so about none
             measures += build_own_measures(version.item_questionnaire, version.post_survey)
-            measures += scale_measures(version.scale_scores)
+            measures += build_scale_measures(version.scale_scores)
         estimates = estimate(
             grids,
             measures,
@@ -252,16 +252,16 @@ class _Viewer:
             advance=self.advance,
         )
         titles = [condition.title for condition in self.systems]
-        relations = relate(titles, self._human(estimates), self._model(), rng=substream(rng, "relations"))
+        relations = relate(titles, self._human(estimates), self._model(), rng=derive_stream(rng, "relations"))
         times = time_at_certainty(
-            grids, self._levels(), rng=substream(rng, "time at certainty"), resamples=resamples
+            grids, self._levels(), rng=derive_stream(rng, "time at certainty"), resamples=resamples
         )
         return View(trials, grids, estimates, relations, times)
 
     def grids(self, trials: pd.DataFrame, members: pd.DataFrame) -> list[Grid]:
         """Build the grids of a set of trials, one per condition."""
         post = self.bundle.post_survey
-        return condition_grids(self.version, trials, members, post, clock=self.clock, items=self.items)
+        return build_condition_grids(self.version, trials, members, post, clock=self.clock, items=self.items)
 
     def _levels(self) -> int:
         question = self.version.question("certainty")
@@ -274,7 +274,7 @@ class _Viewer:
             values = [estimates.get(measure.key, condition.name).value for condition in self.systems]
             if any(value is not None for value in values):
                 draws = estimates.replicates[measure.key][:, columns]
-                human.append(_quantity(measure, values, draws if len(draws) else None))
+                human.append(_build_quantity(measure, values, draws if len(draws) else None))
         return human
 
     def _model(self) -> list[Quantity]:
@@ -286,11 +286,13 @@ class _Viewer:
             ]
             values = [entry.scores.get(score.key) if entry else None for entry in entries]
             if any(value is not None for value in values):
-                model.append(_quantity(score, values, self.score_draws.get(score.key)))
+                model.append(_build_quantity(score, values, self.score_draws.get(score.key)))
         return model
 
 
-def _quantity(source: Measure | Score, values: Sequence[float | None], draws: np.ndarray | None) -> Quantity:
+def _build_quantity(
+    source: Measure | Score, values: Sequence[float | None], draws: np.ndarray | None
+) -> Quantity:
     numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
     return Quantity(source.key, source.label, source.wanted, numbers, draws, source.headline)
 

@@ -36,7 +36,7 @@ from ..stats.results import (
     Target,
     check_level,
 )
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 
 MOST_LOG = 20.0  # a ratio beyond its exponential, 500 million, is bounded by nothing
 UNBOUNDED = "so few participants or items do not bound the ratio, so it has no interval"
@@ -158,7 +158,7 @@ def compare_family(
         compare(
             estimates,
             *declared,
-            rng=substream(rng, *declared),
+            rng=derive_stream(rng, *declared),
             permutations=permutations,
             margin=margins.get(declared[0]),
             target=target,
@@ -201,7 +201,7 @@ def compare(
     definition, columns = _find(estimates, measure, first, second)
     if margin is not None:
         check_margin(margin, ratio=definition.geometric)
-    before, after = _values(estimates, definition, columns)
+    before, after = _select_values(estimates, definition, columns)
     paired = estimates.has_same_participants(first, second)
     methods = WITHIN if paired else BETWEEN
     scale = np.log if definition.geometric else np.asarray
@@ -215,12 +215,12 @@ def compare(
         second=second,
         values=(estimates.get(measure, first).value, estimates.get(measure, second).value),
         these_items=_convert_to_own_scale(definition, paired, fixed),
-        items_like_these=_finding(definition, paired, crossed, fixed, level),
+        items_like_these=_build_crossed_finding(definition, paired, crossed, fixed, level),
         hedges_g=methods.g(scale(before), scale(after), level=level),
         cliffs_delta=methods.delta(before, after, level=level),
         superiority=methods.superiority(before, after, level=level),
         ratio=methods.ratio(before, after, level=level) if timed else None,
-        equivalence=_equivalence(
+        equivalence=_test_equivalence(
             definition, (before, after), margin, crossed, target, paired=paired, alpha=1 - level
         ),
         reason=missing,
@@ -236,7 +236,7 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
     Raises:
         ValueError: A measure or a condition is unknown.
     """
-    tests = [_omnibus(estimates, key, tuple(conditions)) for key in measures]
+    tests = [_build_omnibus(estimates, key, tuple(conditions)) for key in measures]
     adjusted = {about: holm([one.p(about) for one in tests]) for about in TARGETS}
     return [
         replace(one, adjusted={about: values[index] for about, values in adjusted.items()})
@@ -244,7 +244,7 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
     ]
 
 
-def _omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omnibus:
+def _build_omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omnibus:
     definition, _ = _find(estimates, key, *conditions[:2])
     if reason := _explain_missing(estimates, key, conditions):
         return Omnibus(definition, conditions, reason=reason)
@@ -270,14 +270,14 @@ def _test_conditions(
         blocks.setdefault(estimates.groups[index] if estimates.groups else index, []).append(name)
     if estimates.per_participant.get(measure.key) is None:
         return "no condition has a value"
-    built = [_block(estimates, measure, names, items=items) for names in blocks.values()]
+    built = [_build_block(estimates, measure, names, items=items) for names in blocks.values()]
     if any(isinstance(block, str) for block in built):
         return next(block for block in built if isinstance(block, str))
     test = crossed_test([block for block in built if isinstance(block, Block)], items=items)
     return test if not test.reason else test.reason
 
 
-def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, items: bool) -> Block | str:
+def _build_block(estimates: Estimates, measure: Measure, names: Sequence[str], *, items: bool) -> Block | str:
     """Return the values of participants who have all, and items' influence."""
     indices = [estimates.conditions.index(name) for name in names]
     values = np.stack([estimates.per_participant[measure.key][index] for index in indices], axis=1)
@@ -299,7 +299,7 @@ def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, item
     return Block(values[whole], np.where(undefined, 0.0, influence))
 
 
-def _finding(
+def _build_crossed_finding(
     measure: Measure, paired: bool, crossed: CrossedTest | str, fixed: Finding, level: float
 ) -> Finding:
     """Give the test of items like these the form of that of these items."""
@@ -326,7 +326,7 @@ def _convert_to_own_scale(measure: Measure, paired: bool, finding: Finding) -> F
     return finding.convert_to(QUANTITIES[paired, True], exp)
 
 
-def _equivalence(
+def _test_equivalence(
     measure: Measure,
     values: tuple[Array, Array],
     margin: tuple[float, float] | None,
@@ -402,7 +402,7 @@ def _find(estimates: Estimates, measure: str, first: str, second: str) -> tuple[
     return definition, (estimates.conditions.index(first), estimates.conditions.index(second))
 
 
-def _values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) -> tuple[Array, Array]:
+def _select_values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) -> tuple[Array, Array]:
     """Return every participant's value in both conditions, NaN if undefined."""
     groups = estimates.per_participant.get(measure.key)
     if groups is None or any(

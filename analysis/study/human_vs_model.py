@@ -23,11 +23,11 @@ from ..stats.rank_agreement import (
     Direction,
     RankRelation,
     SignShares,
+    compare_pair_signs,
     desirability,
     rank_relation,
-    shares_of_signs,
 )
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 
 # Without a plan: as in figure 4 of Schuff et al. 2020; then those of other tasks.
 MAIN_MEASURES = ("fp", "agreement", "over_reliance", "simulation_effect", "precision")
@@ -117,7 +117,7 @@ def select_declared_scores(relations: Relations, plan: Plan) -> list[Quantity]:
     return [scores[key] for key in plan.scores] or [score for score in relations.scores if score.headline]
 
 
-def main_relation(relations: Relations, plan: Plan) -> Relation | None:
+def choose_main_relation(relations: Relations, plan: Plan) -> Relation | None:
     """Return the relation that the report shows first.
 
     That of the plan's first measure and first score, or of the first known main ones.
@@ -149,10 +149,10 @@ def relate(
             both = ~np.isnan(measure.values) & ~np.isnan(score.values)
             key = both.tobytes()
             if key not in people:
-                people[key] = _replicates(measure, both)
+                people[key] = _select_replicates(measure, both)
             if (score.key, key) not in drawn:
                 drawn[score.key, key] = _build_draws(score, both)
-            relation = _relation(measure, score, both, people[key], drawn[score.key, key], rng)
+            relation = _build_relation(measure, score, both, people[key], drawn[score.key, key], rng)
             pairs[measure.key, score.key] = relation
     return Relations(tuple(systems), tuple(measures), tuple(scores), pairs)
 
@@ -167,7 +167,7 @@ class _Drawn(NamedTuple):
     varies: bool
 
 
-def _replicates(measure: Quantity, both: NDArray[np.bool_]) -> Replicates | None:
+def _select_replicates(measure: Quantity, both: NDArray[np.bool_]) -> Replicates | None:
     return (
         None if measure.replicates is None else Replicates(measure.values[both], measure.replicates[:, both])
     )
@@ -181,7 +181,7 @@ def _build_draws(score: Quantity, both: NDArray[np.bool_]) -> _Drawn:
     return _Drawn(Rows(np.where(unknown, values, score.replicates[:, both])), varies=not unknown.any())
 
 
-def _relation(
+def _build_relation(
     measure: Quantity,
     score: Quantity,
     both: NDArray[np.bool_],
@@ -208,12 +208,12 @@ def _relation(
                 coefficient,
                 replicates=people,
                 model_replicates=drawn.rows,
-                rng=substream(rng, measure.key, score.key, coefficient),
+                rng=derive_stream(rng, measure.key, score.key, coefficient),
             )
             for coefficient in COEFFICIENTS
         },
         shares=None
         if people is None
-        else shares_of_signs(people.transform_for("kendall"), drawn.rows.transform_for("kendall")),
+        else compare_pair_signs(people.transform_for("kendall"), drawn.rows.transform_for("kendall")),
         is_score_drawn=people is not None and drawn.varies,
     )

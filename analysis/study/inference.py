@@ -18,7 +18,7 @@ from ..participants.item_statistics import trial_table
 from ..participants.study_version import Points, Question
 from ..participants.tasks import TASKS
 from ..planning.declared_plan import Plan
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from .analysis import Study
 from .comparisons import Family, Omnibus, compare_family, omnibus
 from .contrasts import (
@@ -30,7 +30,7 @@ from .contrasts import (
     pair_with_control,
     pair_with_unexplained,
 )
-from .systems import style_pairs
+from .systems import pair_styles
 
 MOST_FOR_PAIRS = 3  # conditions; more are compared with a baseline, because all pairs would be too many
 MOST_TRIALS = 100_000  # that the models read; larger studies have the R script
@@ -85,7 +85,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     """
     estimates = study.retained.estimates
     used = plan or Plan(
-        seed=study.options.seed, permutations=_permutations(len(study.people), Plan().permutations)
+        seed=study.options.seed, permutations=_limit_permutations(len(study.people), Plan().permutations)
     )
     names = [condition.name for condition in study.conditions]
     shown = [
@@ -96,13 +96,13 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     own = tuple(measure.key for measure in study.task.own_measures(study.version.task))
     measures = [key for key in (*EXPLORED[study.version.task.kind], *own) if estimates.has_value(key)]
     plain = _contrast_with_unexplained(study, measures, used)
-    baseline = "" if plain else _baseline(used, systems)
+    baseline = "" if plain else _choose_baseline(used, systems)
     family = list(used.family) or [
         *(plain or _contrast_conditions(measures, systems, baseline)),
         *((measure, *pair) for measure in measures if measure in WITHOUT_ADVICE for pair in control),
     ]
     # One stream for both families: a comparison that is in both has one p.
-    rng = substream(np.random.default_rng(study.options.seed), "comparisons")
+    rng = derive_stream(np.random.default_rng(study.options.seed), "comparisons")
     try:
         compared = compare_family(
             estimates,
@@ -117,7 +117,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         alike = omnibus(estimates, tested, systems)
     except ValueError as error:
         raise AnalysisError(f"the plan does not fit the study: {error}") from None
-    within_systems = [(key, *pair) for key in measures for pair in style_pairs(study.conditions)]
+    within_systems = [(key, *pair) for key in measures for pair in pair_styles(study.conditions)]
     if study.task is not TASKS["verification"]:  # there, the family compares most styles
         within_systems = [each for each in within_systems if each not in family]
     styles = compare_family(
@@ -126,7 +126,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     trials = len(study.retained.trials)
     few = trials <= MOST_TRIALS
     # A trial that shows two conditions is about neither alone, so no model of trials compares them.
-    models, mixed, bayes = _models(study, names, used) if few and not study.task.pairs else ({}, {}, {})
+    models, mixed, bayes = _fit_models(study, names, used) if few and not study.task.pairs else ({}, {}, {})
     return Inference(
         plan=used,
         declared=bool(used.family),
@@ -156,7 +156,7 @@ def _contrast_conditions(measures: Sequence[str], conditions: Sequence[str], bas
     return all_pairs(measures, conditions)
 
 
-def _baseline(plan: Plan, systems: Sequence[str]) -> str:
+def _choose_baseline(plan: Plan, systems: Sequence[str]) -> str:
     """Return the condition to compare the others with, "" for all pairs.
 
     Without a declared one, the first condition of many.
@@ -172,37 +172,40 @@ def _baseline(plan: Plan, systems: Sequence[str]) -> str:
     return plan.baseline
 
 
-def _permutations(people: int, wanted: int) -> int:
+def _limit_permutations(people: int, wanted: int) -> int:
     return min(wanted, max(FEWEST_PERMUTATIONS, MOST_DRAWN // max(1, people)))
 
 
-def _models(
+def _fit_models(
     study: Study, names: Sequence[str], plan: Plan
 ) -> tuple[dict[str, Model], dict[str, Model], dict[str, BayesModel]]:
     """Fit the models of the trials: marginal, mixed and Bayesian."""
-    frame = _frame(study)
+    frame = _build_frame(study)
     models: dict[str, Model] = {}
     mixed: dict[str, Model] = {}
     bayes: dict[str, BayesModel] = {}
     for label, column in study.task.outcomes.items():
-        if (trials := _trials(frame, column, names)) is not None:
+        if (trials := _select_trials(frame, column, names)) is not None:
             models[label] = gee_logistic(trials, position=_is_adjusted(trials))
             mixed[label] = mixed_logit(trials, position=_is_adjusted(trials))
             if len(frame) <= MOST_BAYES_TRIALS:
-                rng = substream(np.random.default_rng(study.options.seed), "bayes", label)
+                rng = derive_stream(np.random.default_rng(study.options.seed), "bayes", label)
                 bayes[label] = bayes_logistic(trials, rng=rng, rope=plan.rope)
     timed = frame[frame["seconds"] > 0]
-    if (trials := _trials(timed, "seconds", names)) is not None:
+    if (trials := _select_trials(timed, "seconds", names)) is not None:
         mixed["Completion time"] = mixed_log_time(trials, position=trials.position is not None)
     for question in study.version.item_questionnaire:
-        if isinstance(question.scale, Points) and (trials := _trials(frame, question.key, names)) is not None:
-            label = outcome_label(question)
+        if (
+            isinstance(question.scale, Points)
+            and (trials := _select_trials(frame, question.key, names)) is not None
+        ):
+            label = name_outcome(question)
             models[label] = ordinal_logit(trials, position=_is_adjusted(trials))
             mixed[label] = mixed_logit(trials, position=_is_adjusted(trials))
     return models, mixed, bayes
 
 
-def outcome_label(question: Question) -> str:
+def name_outcome(question: Question) -> str:
     """Return the name of a question in tables of models."""
     return question.role.replace("_", " ").capitalize() if question.role else question.text
 
@@ -215,7 +218,7 @@ def _is_adjusted(trials: Trials) -> bool:
     return trials.repeated and trials.position is not None
 
 
-def _frame(study: Study) -> pd.DataFrame:
+def _build_frame(study: Study) -> pd.DataFrame:
     """The retained trials with what the models read, and the answers."""
     trials = study.retained.trials
     rating = study.version.question("correctness_rating")
@@ -230,7 +233,7 @@ def _frame(study: Study) -> pd.DataFrame:
     return pd.concat([table, own], axis=1).assign(**study.task.values(trials))
 
 
-def _trials(frame: pd.DataFrame, outcome: str, names: Sequence[str]) -> Trials | None:
+def _select_trials(frame: pd.DataFrame, outcome: str, names: Sequence[str]) -> Trials | None:
     """The trials with the outcome, None if there is none at all."""
     answered = frame[frame[outcome].notna()]
     if answered.empty:

@@ -64,30 +64,30 @@ def leave_one_out(
     for quantity in (*measures, *scores):
         if len(quantity.values) != len(systems):
             raise ValueError(f"{quantity.key} has {len(quantity.values)} values for {len(systems)} systems")
-    return [_robustness(systems, m, s) for m in measures for s in scores]
+    return [_build_robustness(systems, m, s) for m in measures for s in scores]
 
 
-def _robustness(systems: Sequence[str], measure: Quantity, score: Quantity) -> Robustness:
+def _build_robustness(systems: Sequence[str], measure: Quantity, score: Quantity) -> Robustness:
     both = np.flatnonzero(~np.isnan(measure.values) & ~np.isnan(score.values))
     human, model = measure.values[both], score.values[both]
-    everything = _subsets([""], human[None], model[None])[0] if len(both) > 1 else None
+    everything = _build_subsets([""], human[None], model[None])[0] if len(both) > 1 else None
     if everything is None or len(both) < 3:
         return Robustness(measure.key, score.key, everything, (), 0, 0, {}, TOO_FEW)
     others = np.array([np.delete(np.arange(len(both)), index) for index in range(len(both))])
-    without = _subsets([systems[left] for left in both.tolist()], human[others], model[others])
-    whole = _side(everything)
+    without = _build_subsets([systems[left] for left in both.tolist()], human[others], model[others])
+    whole = _compute_side(everything)
     return Robustness(
         measure=measure.key,
         score=score.key,
         everything=everything,
         without=without,
         keeps_sign=sum(subset.sign == everything.sign for subset in without),
-        keeps_direction=0 if whole is None else sum(_side(subset) == whole for subset in without),
-        range={c: (min(v), max(v)) for c in COEFFICIENTS if (v := _values(without, c))},
+        keeps_direction=0 if whole is None else sum(_compute_side(subset) == whole for subset in without),
+        range={c: (min(v), max(v)) for c in COEFFICIENTS if (v := _list_values(without, c))},
     )
 
 
-def _subsets(left_out: Sequence[str], human: Array, model: Array) -> tuple[Subset, ...]:
+def _build_subsets(left_out: Sequence[str], human: Array, model: Array) -> tuple[Subset, ...]:
     """One for each row of both."""
     coefficients = {name: statistic(human, model).tolist() for name, statistic in STATISTICS.items()}
     return tuple(
@@ -101,11 +101,11 @@ def _subsets(left_out: Sequence[str], human: Array, model: Array) -> tuple[Subse
     )
 
 
-def _values(subsets: Sequence[Subset], coefficient: Coefficient) -> list[float]:
+def _list_values(subsets: Sequence[Subset], coefficient: Coefficient) -> list[float]:
     return [value for s in subsets if (value := s.coefficients[coefficient]) is not None]
 
 
-def _side(subset: Subset) -> float | None:
+def _compute_side(subset: Subset) -> float | None:
     """The side of 0 of Pearson's r."""
     value = subset.coefficients["pearson"]
     return None if value is None else float(np.sign(value))

@@ -152,13 +152,13 @@ def multiverse(
     Raises ValueError for fewer than two systems, or arrays that do not pair.
     """
     _check(grids, hits, rules, scores)
-    subsets, complete = rule_subsets(len(rules))
+    subsets, complete = list_rule_subsets(len(rules))
     sources = [_Source(grid, bits) for grid, bits in zip(grids, hits, strict=True)]
     missing = {m.key: reason for m in measures if (reason := _explain_missing_in_grids(m, grids))}
     used = [m for m in measures if m.key not in missing]
     universes: list[Universe] = []
     choices = [(subset, aggregation) for subset in subsets for aggregation in AGGREGATIONS]
-    values = _values(sources, used, choices)
+    values = _compute_values(sources, used, choices)
     trials = {subset: sum(source.trials(subset) for source in sources) for subset in subsets}
     named = {subset: tuple(name for bit, name in enumerate(rules) if subset >> bit & 1) for subset in subsets}
     for m, human in zip(used, values, strict=True):
@@ -174,16 +174,16 @@ def multiverse(
     pairs: dict[tuple[str, str], list[Universe]] = defaultdict(list)
     for universe in universes:
         pairs[universe.measure, universe.score].append(universe)
-    stability = tuple(_stability(group, len(rules)) for group in pairs.values())
+    stability = tuple(_compute_stability(group, len(rules)) for group in pairs.values())
     systems = tuple(grid.condition for grid in grids)
     return Multiverse(systems, tuple(rules), complete, tuple(universes), stability, missing)
 
 
-def rule_subsets(count: int) -> tuple[list[int], bool]:
+def list_rule_subsets(count: int) -> tuple[list[int], bool]:
     """Subsets of the rules as bits, smallest first, and whether they are all.
 
     Examples:
-        >>> rule_subsets(2)
+        >>> list_rule_subsets(2)
         ([0, 1, 2, 3], True)
     """
     if 2**count <= MOST_SUBSETS:
@@ -239,7 +239,7 @@ class _Source:
         return medians
 
 
-def _values(
+def _compute_values(
     sources: Sequence[_Source], measures: Sequence[Measure], choices: Sequence[tuple[int, Aggregation]]
 ) -> Array:
     """Compute the measures, as measures × choices × systems."""
@@ -291,7 +291,7 @@ def _has_ties(values: Array) -> NDArray[np.bool_]:
     return np.asarray((np.diff(np.sort(settle_ties(values), axis=1), axis=1) == 0).any(axis=1))
 
 
-def _stability(group: Sequence[Universe], rules: int) -> Stability:
+def _compute_stability(group: Sequence[Universe], rules: int) -> Stability:
     reference = next(
         u
         for u in group

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..participants.participant_means import t_interval
 from ..participants.study_version import Criterion
-from ..participants.tasks.preference import Comparisons, count_preferences, preference_column
+from ..participants.tasks.preference import Comparisons, count_preferences, name_preference_column
 from ..stats.arrays import Array
 from ..stats.bradley_terry import Strengths, fit_strengths
-from ..stats.streams import substream
+from ..stats.streams import derive_stream
 from .analysis import Study
 
 
@@ -43,25 +43,25 @@ class Preference:
     tied: Share
 
 
-def preferences(study: Study) -> list[Preference]:
+def fit_preferences(study: Study) -> list[Preference]:
     """Fit the strengths on each criterion that has answers."""
     fitted = []
     for criterion in study.version.task.criteria:
-        column = preference_column(criterion)
+        column = name_preference_column(criterion)
         given = study.retained.trials.dropna(subset=[column])
         shown = {*given["left_condition"], *given["right_condition"]}
         names = tuple(condition.name for condition in study.conditions if condition.name in shown)
         if not names:
             continue
         compared = count_preferences(given, column, names)
-        rng = substream(np.random.default_rng(study.options.seed), "strengths", criterion.key)
+        rng = derive_stream(np.random.default_rng(study.options.seed), "strengths", criterion.key)
         strengths = fit_strengths(compared.wins, compared.ties, rng=rng, resamples=study.options.resamples)
-        left, tied = _share(compared.left), _share(compared.tied)
+        left, tied = _estimate_share(compared.left), _estimate_share(compared.tied)
         fitted.append(Preference(criterion, names, compared, strengths, left, tied))
     return fitted
 
 
-def _share(values: Array) -> Share:
+def _estimate_share(values: Array) -> Share:
     own = values[~np.isnan(values)]
     interval = None
     if len(own) > 1:

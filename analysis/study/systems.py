@@ -13,21 +13,21 @@ from ..scores.score_table import Score
 ANSWER_SCORES = "Answer"  # the group of scores that explanations do not enter
 
 
-def representatives(conditions: Iterable[Condition]) -> list[Condition]:
+def choose_representatives(conditions: Iterable[Condition]) -> list[Condition]:
     """Return the one condition that stands for each system, in order.
 
     It is the only condition of the system, or the one marked ``represents``. Bundles without a mark have the
     first condition with explanations, or the first without any.
     """
     chosen = {}
-    for system, shown in styles(conditions).items():
+    for system, shown in group_styles(conditions).items():
         marked = [condition for condition in shown if condition.represents]
         explained = [condition for condition in shown if condition.explained]
         chosen[system] = (marked or explained or shown)[0]
     return list(chosen.values())
 
 
-def styles(conditions: Iterable[Condition]) -> dict[str, list[Condition]]:
+def group_styles(conditions: Iterable[Condition]) -> dict[str, list[Condition]]:
     """Return the conditions of each system, by name; not the ground truth."""
     by_system: dict[str, list[Condition]] = {}
     for condition in conditions:
@@ -36,11 +36,11 @@ def styles(conditions: Iterable[Condition]) -> dict[str, list[Condition]]:
     return by_system
 
 
-def style_pairs(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
+def pair_styles(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
     """Return the pairs of conditions that show the same system."""
     return [
         (first.name, second.name)
-        for shown in styles(conditions).values()
+        for shown in group_styles(conditions).values()
         for first, second in combinations(shown, 2)
     ]
 

@@ -41,7 +41,7 @@ def read_examples(path: Path) -> list[Example]:
     Raises:
         InputError: A row is wrong; the message names file, line and field.
     """
-    rows, line_of = _rows(path, read_text(path, "utf-8-sig"))
+    rows, line_of = _parse_rows(path, read_text(path, "utf-8-sig"))
     return list(check_examples(rows, _file_fault(path, line_of)))
 
 
@@ -52,55 +52,57 @@ def read_predictions(path: Path) -> dict[str, bool]:
         InputError: A row is wrong; the message names file, line and field.
     """
     if path.suffix == ".csv":
-        return _csv_predictions(path)
+        return _read_csv_predictions(path)
     text = read_text(path, "utf-8-sig")
     whole = _parse_object(text)
     if whole is not None and "identifier" not in whole:
-        return _object_predictions(path, whole)
-    rows, line_of = _rows(path, text)
-    return dict(_check_rows(rows, _prediction, lambda prediction: prediction[0], _file_fault(path, line_of)))
+        return _read_object_predictions(path, whole)
+    rows, line_of = _parse_rows(path, text)
+    return dict(
+        _check_rows(rows, _parse_prediction, lambda prediction: prediction[0], _file_fault(path, line_of))
+    )
 
 
 def check_examples(rows: Iterable[object], fault: Fault) -> Iterator[Example]:
     """Check the rows and return examples; `fault` makes the errors."""
-    return _check_rows(rows, _example, lambda example: example.identifier, fault)
+    return _check_rows(rows, _parse_example, lambda example: example.identifier, fault)
 
 
-def _example(row: object) -> Example:
-    fields = _object(row)
-    pair = _text_field(fields, "left_url"), _text_field(fields, "right_url")
-    return Example(_text_field(fields, "identifier"), pair, _truth_field(fields, "label"))
+def _parse_example(row: object) -> Example:
+    fields = _check_object(row)
+    pair = _read_text_field(fields, "left_url"), _read_text_field(fields, "right_url")
+    return Example(_read_text_field(fields, "identifier"), pair, _read_truth_field(fields, "label"))
 
 
-def _prediction(row: object) -> tuple[str, bool]:
-    fields = _object(row)
-    return _text_field(fields, "identifier"), _truth_field(fields, "prediction")
+def _parse_prediction(row: object) -> tuple[str, bool]:
+    fields = _check_object(row)
+    return _read_text_field(fields, "identifier"), _read_truth_field(fields, "prediction")
 
 
-def _object(row: object) -> Mapping[str, object]:
+def _check_object(row: object) -> Mapping[str, object]:
     if not isinstance(row, Mapping):
         raise Malformed(f"must be an object with fields, not {_shorten_value(row)}", "")
     return row
 
 
-def _text_field(row: Mapping[str, object], field: str) -> str:
-    value = _field(row, field)
+def _read_text_field(row: Mapping[str, object], field: str) -> str:
+    value = _read_field(row, field)
     if not isinstance(value, str) or not value:
         raise Malformed(f"must be a text of at least one character, not {_shorten_value(value)}", field)
     return value
 
 
-def _truth_field(row: Mapping[str, object], field: str) -> bool:
-    return _truth(_field(row, field), field)
+def _read_truth_field(row: Mapping[str, object], field: str) -> bool:
+    return _parse_truth(_read_field(row, field), field)
 
 
-def _field(row: Mapping[str, object], field: str) -> object:
+def _read_field(row: Mapping[str, object], field: str) -> object:
     if field not in row:
         raise Malformed("is missing", field)
     return row[field]
 
 
-def _truth(value: object, field: str) -> bool:
+def _parse_truth(value: object, field: str) -> bool:
     truth = TRUTH.get(value.strip().lower()) if isinstance(value, str) else value
     if not isinstance(truth, bool):
         raise Malformed(f"must be true or false, not {_shorten_value(value)}", field)
@@ -133,16 +135,16 @@ def _file_fault(path: Path, line_of: Callable[[int], int]) -> Fault:
     return lambda row, field, problem: InputError(path, problem, where=f"line {line_of(row)}", field=field)
 
 
-def _rows(path: Path, text: str) -> tuple[list[object], Callable[[int], int]]:
+def _parse_rows(path: Path, text: str) -> tuple[list[object], Callable[[int], int]]:
     """Return the values of a JSON list or JSON lines, with their lines."""
     if text.lstrip().startswith("["):
         values: list[object] = parse_json(path, text)
-        return values, lambda row: _line_of_element(text, row)
+        return values, lambda row: _find_element_line(text, row)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     return [parse_json(path, line, number - 1) for number, line in lines], lambda row: lines[row][0]
 
 
-def _line_of_element(text: str, element: int) -> int:
+def _find_element_line(text: str, element: int) -> int:
     """Return the line at which an element of a JSON list starts."""
     decoder = json.JSONDecoder()
     at = text.index("[") + 1
@@ -165,18 +167,18 @@ def _parse_object(text: str) -> dict[str, object] | None:
     return whole if isinstance(whole, dict) else None
 
 
-def _object_predictions(path: Path, whole: dict[str, object]) -> dict[str, bool]:
+def _read_object_predictions(path: Path, whole: dict[str, object]) -> dict[str, bool]:
     """Read predictions by identifier, at the top or under "answer"."""
     answers = whole.get("answer", whole)
     if not isinstance(answers, dict):
         raise InputError(path, "must be an object of identifiers and predictions", field="answer")
     try:
-        return {name: _truth(value, name) for name, value in answers.items()}
+        return {name: _parse_truth(value, name) for name, value in answers.items()}
     except Malformed as error:
         raise InputError(path, error.problem, field=error.field) from None
 
 
-def _csv_predictions(path: Path) -> dict[str, bool]:
+def _read_csv_predictions(path: Path) -> dict[str, bool]:
     """Read predictions from CSV lines, with or without a header."""
     reader = csv.reader(io.StringIO(read_text(path, "utf-8-sig"), newline=""))
     numbered = [(reader.line_num, row) for row in reader if row]
@@ -187,4 +189,4 @@ def _csv_predictions(path: Path) -> dict[str, bool]:
     for index, (_, row) in enumerate(numbered):
         if len(row) != 2:
             raise fault(index, "", f"has {len(row)} fields where identifier and prediction are 2")
-    return dict(_check_rows(rows, _prediction, lambda prediction: prediction[0], fault))
+    return dict(_check_rows(rows, _parse_prediction, lambda prediction: prediction[0], fault))

@@ -71,7 +71,7 @@ class VisualBias:
         The published table starts at 2 and, by its loop, leaves out the largest.
         """
         same = self._same
-        return tuple(_frequency(int(n), same[self.sizes == n]) for n in np.unique(self.sizes))
+        return tuple(_compute_frequency(int(n), same[self.sizes == n]) for n in np.unique(self.sizes))
 
     @property
     def balanced_ids(self) -> tuple[str, ...]:
@@ -115,10 +115,10 @@ def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
         >>> found.majority_accuracy, found.balanced_ids, found.frequencies[0].expected_same
         (0.5, ('x', 'y'), 0.5)
     """
-    return group(list(check_examples(rows, _row_fault)))
+    return group_by_pair(list(check_examples(rows, _row_fault)))
 
 
-def group(examples: list[Example]) -> VisualBias:
+def group_by_pair(examples: list[Example]) -> VisualBias:
     """Groups examples by image pair. Raises AnalysisError if there is none."""
     if not examples:
         raise AnalysisError("there is no example")
@@ -129,7 +129,7 @@ def group(examples: list[Example]) -> VisualBias:
     return VisualBias(ids, labels, pair, np.bincount(pair), np.bincount(pair[labels], minlength=len(indices)))
 
 
-def _frequency(frequency: int, same: Truth) -> Frequency:
+def _compute_frequency(frequency: int, same: Truth) -> Frequency:
     pairs, observed = len(same), int(same.sum())
     share = 2.0 ** (1 - frequency)
     return Frequency(frequency, pairs, share * pairs, share, observed, observed / pairs)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..io.errors import AnalysisError
 from ..stats.arrays import Array, ratio
-from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
+from ..stats.bootstrap_sums import Quantity, Tally, compute_mean, quantities
 from .pairs import PARTS, Index, Part, Truth, VisualBias
 
 CONTRASTS: tuple[tuple[Part, Part], ...] = (
@@ -72,8 +72,8 @@ def score_system(
         raise ValueError(f"trials must be 0 or more, not {trials}")
     right = _count_right(bias, predictions)
     members = {part: bias.pairs_of(part) for part in PARTS}
-    accuracies = {part: _accuracy(bias.sizes, right, members[part], part) for part in PARTS}
-    differences = {pair: _difference(accuracies[pair[0]], accuracies[pair[1]]) for pair in CONTRASTS}
+    accuracies = {part: _tally_accuracy(bias.sizes, right, members[part], part) for part in PARTS}
+    differences = {pair: _tally_difference(accuracies[pair[0]], accuracies[pair[1]]) for pair in CONTRASTS}
     estimates = quantities({**accuracies, **differences}, rng=rng, resamples=resamples)
     deltas = []
     for first, second in CONTRASTS:
@@ -110,13 +110,13 @@ def permutation_p(counts: Index, first: Truth, *, trials: int, rng: np.random.Ge
     chosen = np.bincount(kind[first], minlength=len(kinds))
     if chosen.sum() in (0, len(counts)):
         return None
-    observed = _statistic(kinds, available, chosen[None])[0]
+    observed = _compute_statistic(kinds, available, chosen[None])[0]
     drawn = rng.multivariate_hypergeometric(available, int(chosen.sum()), size=trials)
-    as_extreme = np.count_nonzero(_statistic(kinds, available, drawn) >= observed * (1 - ROUNDING))
+    as_extreme = np.count_nonzero(_compute_statistic(kinds, available, drawn) >= observed * (1 - ROUNDING))
     return (as_extreme + 1) / (trials + 1)
 
 
-def _statistic(kinds: Index, available: Index, chosen: Index) -> Array:
+def _compute_statistic(kinds: Index, available: Index, chosen: Index) -> Array:
     """|difference of accuracies| / standard error of trials × kinds chosen.
 
     Without error, 0 if there is no difference either, else infinite.
@@ -152,12 +152,12 @@ def _count_right(bias: VisualBias, predictions: Mapping[str, bool]) -> Index:
     return np.bincount(bias.pair[predicted == bias.labels], minlength=len(bias.sizes))
 
 
-def _accuracy(sizes: Index, right: Index, members: Truth, part: Part) -> Tally:
+def _tally_accuracy(sizes: Index, right: Index, members: Truth, part: Part) -> Tally:
     sums = np.stack([right * members, sizes * members], axis=1).astype(float)
-    return Tally(sums, mean_of, int(sums[:, 1].sum()), f"no example is {part}")
+    return Tally(sums, compute_mean, int(sums[:, 1].sum()), f"no example is {part}")
 
 
-def _difference(first: Tally, second: Tally) -> Tally:
+def _tally_difference(first: Tally, second: Tally) -> Tally:
     sums = np.concatenate([first.sums, second.sums], axis=1)
     reason = first.reason if np.isnan(first.value) else second.reason
     return Tally(sums, _compute_difference, first.n, reason)

@@ -17,10 +17,10 @@ from annotation.errors import AssignmentLost, NothingLeft
 from annotation.formats.checks import DRAFT
 from annotation.models import Annotation, Item, Membership, Project
 from annotation.models.projects import LOWEST_RANK
-from annotation.parsed_items import document_of
+from annotation.parsed_items import parse_document
 from annotation.policies import NotAllowed, check_annotating
-from annotation.queries.items import free_items, new_to
-from foundation.database.prepared_queries import Prepared, PreparedUpdate, Slot, insert, slot
+from annotation.queries.items import free_items, select_new_items
+from foundation.database.prepared_queries import Prepared, PreparedUpdate, Slot, insert, make_slot
 
 Row = TypeVar("Row", bound=Model)
 TRIES = 20  # attempts that lose against others before the person is asked to try again
@@ -74,13 +74,17 @@ def _try_to_assign_next(
         return qualifying
     if (from_batch := _start_first_batch_annotation(untouched, now)) is not None:
         return from_batch
-    if (item := _hidden_gold_item(member)) is not None:
+    if (item := _find_hidden_gold(member)) is not None:
         return _hand_out(member, item, now)
     return _take_up_again(own) or claim(member, now)
 
 
 _MEMBER_HELD = Prepared(
-    lambda: Membership.objects.select_for_update(no_key=True).filter(pk=slot("member", Membership)).only("pk")
+    lambda: (
+        Membership.objects.select_for_update(no_key=True)
+        .filter(pk=make_slot("member", Membership))
+        .only("pk")
+    )
 )
 
 
@@ -104,7 +108,7 @@ def hold_member(member: Membership) -> Membership:
 
 
 def _hold(member: int) -> None:
-    if _locks_rows():
+    if _can_lock_rows():
         _MEMBER_HELD.all(member=member)
 
 
@@ -112,7 +116,7 @@ def _prepare_query_by_status(*statuses: Annotation.Status) -> Prepared[Annotatio
     """Prepare a query of a member's annotations in these states, no documents."""
 
     def build() -> QuerySet[Annotation]:
-        mine = {"project": slot("project", Project), "annotator": slot("user", User)}
+        mine = {"project": make_slot("project", Project), "annotator": make_slot("user", User)}
         annotations = Annotation.objects.filter(**mine, task=Annotation.Task.ANNOTATION, status__in=statuses)
         columns = ("item_id", "batch_id", "task", "status", "revision", "reserved_until")
         return annotations.only(*columns).order_by("status", "pk")
@@ -184,7 +188,7 @@ def _find_expired_reservations(project: Project | Slot, now: datetime | Slot) ->
 
 _ONE_OVER = Prepared(
     lambda: _find_expired_reservations(
-        slot("project", Project), slot("now", Annotation, "reserved_until")
+        make_slot("project", Project), make_slot("now", Annotation, "reserved_until")
     ).only("pk")[:1]
 )
 
@@ -299,7 +303,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
 
 _ASSIGN = PreparedUpdate(
     lambda: (
-        Item.objects.filter(pk=slot("item", Item)).exclude(
+        Item.objects.filter(pk=make_slot("item", Item)).exclude(
             purpose=Item.Purpose.ORDINARY, assigned__gte=F("annotators_wanted")
         ),
         {"assigned": F("assigned") + 1},
@@ -316,13 +320,13 @@ def _count_assignment(item: int) -> bool:
 
 
 def _reserve(member: Membership, item: Item, now: datetime) -> Annotation:
-    annotation = new_annotation(member, item)
+    annotation = build_reservation(member, item)
     set_end(annotation, now)
     insert(annotation)
     return annotation
 
 
-def new_annotation(member: Membership, item: Item) -> Annotation:
+def build_reservation(member: Membership, item: Item) -> Annotation:
     """Return a reservation without an end, which is not stored yet."""
     draft = item.extra.get(DRAFT)
     return Annotation(
@@ -330,7 +334,7 @@ def new_annotation(member: Membership, item: Item) -> Annotation:
         project=member.project,
         annotator_id=member.user_id,
         # Validate to add the fields that a file may leave out.
-        document=document_of(draft).model_dump(mode="json") if draft else {},
+        document=parse_document(draft).model_dump(mode="json") if draft else {},
     )
 
 
@@ -358,7 +362,7 @@ def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
     begun = undone.order_by("status", "pk").first()
     if begun is not None and begun.status == Annotation.Status.EXPIRED:
         return _resume_if_needed(begun)
-    left = new_to(member.user_id, items).first()
+    left = select_new_items(member.user_id, items).first()
     if left is not None:
         return _hand_out(member, left, now)
     if begun is not None:
@@ -368,16 +372,20 @@ def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
     return None
 
 
-def _hidden_gold_item(member: Membership) -> Item | None:
+def _find_hidden_gold(member: Membership) -> Item | None:
     every = member.project.hidden_gold_every
     if every is None or (member.handed_out + 1) % every:
         return None
-    return new_to(member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD)).first()
+    return select_new_items(
+        member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD)
+    ).first()
 
 
 _FREE_FROM = Prepared(
     lambda: _lock_free_rows(
-        free_items(slot("user", User), slot("project", Project)).filter(rank__gte=slot("start", Item, "rank"))
+        free_items(make_slot("user", User), make_slot("project", Project)).filter(
+            rank__gte=make_slot("start", Item, "rank")
+        )
     )[:1]
 )
 
@@ -410,8 +418,8 @@ def _claim_any(member: Membership, now: datetime) -> Annotation:
 
 _HANDED_OUT = PreparedUpdate(
     lambda: (
-        Membership.objects.filter(pk=slot("member", Membership)),
-        {"handed_out": F("handed_out") + 1, "scanned_to": slot("rank", Membership, "scanned_to")},
+        Membership.objects.filter(pk=make_slot("member", Membership)),
+        {"handed_out": F("handed_out") + 1, "scanned_to": make_slot("rank", Membership, "scanned_to")},
     )
 )
 
@@ -435,8 +443,8 @@ def _lock_free_rows(rows: QuerySet[Row]) -> QuerySet[Row]:
 
     SQLite has no row locks: there every transaction holds the write lock from its start.
     """
-    return rows.select_for_update(of=("self",), no_key=True, skip_locked=True) if _locks_rows() else rows
+    return rows.select_for_update(of=("self",), no_key=True, skip_locked=True) if _can_lock_rows() else rows
 
 
-def _locks_rows() -> bool:
+def _can_lock_rows() -> bool:
     return transaction.get_connection().features.has_select_for_update_skip_locked

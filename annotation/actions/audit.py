@@ -5,11 +5,11 @@ from typing import Any
 from accounts.models import User
 from annotation.event_labels import EVENT_LABELS
 from annotation.models import AuditEvent, Delivery, Project, Webhook
-from foundation.database.prepared_queries import Prepared, insert, slot
+from foundation.database.prepared_queries import Prepared, insert, make_slot
 from jobs.actions.webhooks import queue_event
 
 _LISTENING = Prepared(
-    lambda: Webhook.objects.filter(project=slot("project", Project), active=True).only("kinds")
+    lambda: Webhook.objects.filter(project=make_slot("project", Project), active=True).only("kinds")
 )
 
 
@@ -24,11 +24,11 @@ def record(*, project: Project, kind: str, by: User | None, data: dict[str, Any]
     EVENT_LABELS.check(kind)
     event = AuditEvent(project=project, kind=kind, actor=by, data=data or {})
     insert(event)
-    queue_event(Delivery, _LISTENING.all(project=project.pk), kind=kind, body=_body(project, event))
+    queue_event(Delivery, _LISTENING.all(project=project.pk), kind=kind, body=_build_body(project, event))
     return event
 
 
-def _body(project: Project, event: AuditEvent) -> dict[str, Any]:
+def _build_body(project: Project, event: AuditEvent) -> dict[str, Any]:
     return {
         "id": event.pk,
         "kind": event.kind,

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from accounts.models import User
 from annotation.actions import projects
 from annotation.errors import Conflict
-from annotation.formats.labelled.label_studio import build_predicted_document, task_to_predict
-from annotation.formats.labelled.label_studio_config import build_labelling_config, object_names
+from annotation.formats.labelled.label_studio import build_predicted_document, build_prediction_task
+from annotation.formats.labelled.label_studio_config import build_labelling_config, list_object_names
 from annotation.labels import LabelTask
 from annotation.models import ImageFile, Item, OutputRun, Project
-from annotation.parsed_items import kind_of, task_of
+from annotation.parsed_items import get_kind, parse_task
 from annotation.schemas import Image, ItemRecord, SystemRecord
 from foundation.images.image_files import read_image
 from foundation.imports.import_fields import format_first_error
@@ -44,17 +44,17 @@ def prepare_backend(project: Project) -> Backend:
         Unavailable: The backend does not answer.
         RunFailed: It does not speak the protocol.
     """
-    task = task_of(project)
+    task = parse_task(project)
     if task is None:
         raise Conflict(say("An ML backend needs labels; this project has programs."))
     if not project.ml_backend:
         raise Conflict(say("The project has no ML backend. Enter its address first."))
-    return set_up(project.ml_backend, project=project.slug, config=_config(project, task))
+    return set_up(project.ml_backend, project=project.slug, config=_build_config(project, task))
 
 
-def _config(project: Project, task: LabelTask) -> str:
+def _build_config(project: Project, task: LabelTask) -> str:
     images = max((len(names) for names in _list_first_images(project)), default=1)
-    return build_labelling_config(task, kind_of(project), images)
+    return build_labelling_config(task, get_kind(project), images)
 
 
 def _list_first_images(project: Project) -> Iterable[list[str]]:
@@ -64,12 +64,12 @@ def _list_first_images(project: Project) -> Iterable[list[str]]:
 def predict_items(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, SystemRecord | ItemError]]:
     """Ask the backend of a run about items."""
     project = run.project
-    task = task_of(project)
+    task = parse_task(project)
     assert task is not None  # the run began with labels, which projects keep
-    config = _config(project, task)
+    config = _build_config(project, task)
     outcomes: list[tuple[Item, SystemRecord | ItemError]] = []
-    for part in _parts(project, items):
-        tasks = [task_to_predict(record) | {"id": item.pk} for item, record, _data in part]
+    for part in _split_parts(project, items):
+        tasks = [build_prediction_task(record) | {"id": item.pk} for item, record, _data in part]
         for sent, (_item, _record, data) in zip(tasks, part, strict=True):
             sent["data"] = {**sent["data"], **data}
         answers = predict_tasks(run.backend, project=project.slug, config=config, tasks=tasks)
@@ -83,32 +83,32 @@ def predict_items(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, Sys
 Part = list[tuple[Item, ItemRecord, dict[str, str]]]
 
 
-def _parts(project: Project, items: Sequence[Item]) -> Iterable[Part]:
+def _split_parts(project: Project, items: Sequence[Item]) -> Iterable[Part]:
     """Yield the items with their images in parts that fit into a request."""
     names = {name for item in items for name in item.images}
     files = {file.name: file for file in ImageFile.objects.filter(project=project, name__in=names)}
     part: Part = []
     size = 0
     for item in items:
-        data = _image_data(item, files)
+        data = _read_image_data(item, files)
         own = sum(map(len, data.values()))
         if part and size + own > MOST_IMAGE_BYTES:
             yield part
             part, size = [], 0
-        part.append((item, _record(project, item, files), data))
+        part.append((item, _build_record(project, item, files), data))
         size += own
     if part:
         yield part
 
 
-def _record(project: Project, item: Item, files: Mapping[str, ImageFile]) -> ItemRecord:
+def _build_record(project: Project, item: Item, files: Mapping[str, ImageFile]) -> ItemRecord:
     def image(name: str) -> Image:
         file = files.get(name)
         return Image(name=name, width=file.width, height=file.height) if file else Image(name=name)
 
     return ItemRecord(
         external_id=item.external_id,
-        kind=kind_of(project),
+        kind=get_kind(project),
         program=item.program,
         text=item.text,
         passage=item.passage,
@@ -117,10 +117,10 @@ def _record(project: Project, item: Item, files: Mapping[str, ImageFile]) -> Ite
     )
 
 
-def _image_data(item: Item, files: Mapping[str, ImageFile]) -> dict[str, str]:
+def _read_image_data(item: Item, files: Mapping[str, ImageFile]) -> dict[str, str]:
     """Return the images as data addresses, because a backend cannot log in."""
     data = {}
-    for key, name in zip(object_names("boxes", len(item.images)), item.images, strict=False):
+    for key, name in zip(list_object_names("boxes", len(item.images)), item.images, strict=False):
         file = files.get(name)
         if file is not None and file.path:
             kind = mimetypes.guess_type(file.path)[0] or "application/octet-stream"

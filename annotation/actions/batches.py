@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation import states
 from annotation.actions import audit
-from annotation.actions.assignments import TRIES, hold_member, new_annotation, release
+from annotation.actions.assignments import TRIES, build_reservation, hold_member, release
 from annotation.errors import AssignmentLost, Conflict
 from annotation.models import Annotation, Batch, Item, Membership
-from annotation.queries.items import free_items, new_to
+from annotation.queries.items import free_items, select_new_items
 from foundation.database.prepared_queries import insert
 from foundation.messages import say
 
@@ -55,7 +55,10 @@ def assign_batch(*, member: Membership, plan: BatchPlan, by: User) -> Batch:
     items = _lock_chosen_items(member, plan.items) if plan.items else _lock_next_items(member, plan.number)
     _reserve_all(batch, member, items)
     audit.record(
-        project=batch.project, kind="batch_assigned", by=by, data=_details(batch) | {"items": len(items)}
+        project=batch.project,
+        kind="batch_assigned",
+        by=by,
+        data=_describe_batch(batch) | {"items": len(items)},
     )
     return batch
 
@@ -66,7 +69,7 @@ def _lock_next_items(member: Membership, number: int) -> list[Item]:
     Others may take some before they are locked, so a few more are looked at.
     """
     keys = list(free_items(member.user_id, member.project_id).values_list("pk", flat=True)[: number + TRIES])
-    items = [item for item in _locked(keys) if item.assigned < item.annotators_wanted]
+    items = [item for item in _lock_items(keys) if item.assigned < item.annotators_wanted]
     if not items:
         raise AssignmentLost(_("No free item is left for %(name)s.") % {"name": member.user.get_username()})
     return items[:number]
@@ -79,7 +82,7 @@ def _lock_chosen_items(member: Membership, items: Sequence[Item]) -> list[Item]:
     if (item := next((item for item in items if item.pk in there), None)) is not None:
         text = "%(who)s has item %(item)s already; leave it out"
         raise Conflict(say(text, who=member.user.get_username(), item=item.external_id))
-    locked = _locked([item.pk for item in items])
+    locked = _lock_items([item.pk for item in items])
     for item in locked:
         if item.assigned >= item.annotators_wanted:
             raise AssignmentLost(
@@ -100,7 +103,7 @@ def _lock_earlier_annotations(member: Membership, items: Sequence[Item]) -> list
     return list(annotations.select_for_update(no_key=True).order_by("pk"))
 
 
-def _locked(keys: Sequence[int]) -> list[Item]:
+def _lock_items(keys: Sequence[int]) -> list[Item]:
     """Lock items by ascending key, and return them in the order given."""
     rows = Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
     items = {item.pk: item for item in rows}
@@ -112,7 +115,7 @@ def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> Non
     woven = list(_mix_in_hidden_gold(member, items))
     new: list[Annotation] = []
     for item in woven:
-        annotation = given_back.get(item.pk) or new_annotation(member, item)
+        annotation = given_back.get(item.pk) or build_reservation(member, item)
         annotation.batch = batch
         if annotation.pk is None:
             new.append(annotation)
@@ -131,7 +134,7 @@ def _mix_in_hidden_gold(member: Membership, items: Sequence[Item]) -> Iterator[I
     """Yield the items, and hidden gold as often as single assignments do."""
     every, handed_out = member.project.hidden_gold_every, member.handed_out
     hidden = iter(
-        new_to(member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD))
+        select_new_items(member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD))
         if every is not None
         else ()
     )
@@ -152,7 +155,7 @@ def change_due_date(*, batch: Batch, due_on: date | None, by: User) -> Batch:
     """Give a batch another due date, or none."""
     batch.due_on = due_on
     batch.save(update_fields=["due_on"])
-    audit.record(project=batch.project, kind="batch_due", by=by, data=_details(batch))
+    audit.record(project=batch.project, kind="batch_due", by=by, data=_describe_batch(batch))
     return batch
 
 
@@ -170,13 +173,13 @@ def release_batch(*, batch: Batch, by: User) -> int:
         project=batch.project,
         kind="batch_released",
         by=by,
-        data=_details(batch) | {"items": len(annotations)},
+        data=_describe_batch(batch) | {"items": len(annotations)},
     )
     if not batch.annotations.exists():
         batch.delete()
     return len(annotations)
 
 
-def _details(batch: Batch) -> dict[str, str]:
+def _describe_batch(batch: Batch) -> dict[str, str]:
     details = {"name": batch.name, "to": batch.annotator.get_username()}
     return details | ({"due_on": batch.due_on.isoformat()} if batch.due_on is not None else {})

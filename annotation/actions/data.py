@@ -25,12 +25,12 @@ from annotation.label_changes import relabel_record
 from annotation.labels import LabelTask, can_extend, is_label_text
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
 from annotation.operations import check_document
-from annotation.parsed_items import label_changes_of, program_of, subject_of, task_of
+from annotation.parsed_items import build_subject, label_changes_of, parse_item_program, parse_task
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation.errors import BadFile
 from foundation.images import image_files
 from foundation.imports.findings import Findings
-from foundation.messages import message_of, prefix_field, say
+from foundation.messages import extract_message, prefix_field, say
 from jobs.models import Job
 
 BATCH = 1000
@@ -108,13 +108,13 @@ def import_items(
     if labels_from_file:
         stream = _adopt_labels(stream, project, by)
     work = _Import(project, purpose, folder, dry_run, timezone.now(), findings)
-    for batch in batches(stream):
+    for batch in cut_batches(stream):
         position += work.add(batch, position)
     if dry_run:
         transaction.set_rollback(True)
     else:
         findings.check()
-        _note(work.report, project, by, source, job, range(first, position))
+        _note_import(work.report, project, by, source, job, range(first, position))
     return work.report
 
 
@@ -154,7 +154,7 @@ def bring_images(
     else:
         findings.check()
         position = _find_next_position(project)
-        _note(work.report, project, by, source, job, range(position, position))
+        _note_import(work.report, project, by, source, job, range(position, position))
     return work.report
 
 
@@ -164,7 +164,7 @@ def _find_next_position(project: Project) -> int:
     return max(items["at"] or 0, imports["at"] or 0) + 1
 
 
-def _note(
+def _note_import(
     report: "ImportReport",
     project: Project,
     by: User | None,
@@ -254,12 +254,12 @@ def bring_gold(*, item: Item, document: Document, by: User) -> Gold:
         BadEdit: Names the field that breaks a rule of editing.
     """
     kind = item.project.kind
-    check_document(document, program_of(item, kind), subject_of(item, kind))
+    check_document(document, parse_item_program(item, kind), build_subject(item, kind))
     check_storable(item.external_id, (), (document.model_dump_json(),))
     return set_gold(item=item, document=document, method=Gold.Method.IMPORTED, by=by)
 
 
-def batches(records: Iterable[Row]) -> Iterator[list[Row]]:
+def cut_batches(records: Iterable[Row]) -> Iterator[list[Row]]:
     """Cut a stream into lists of BATCH."""
     stream = iter(records)
     while batch := list(islice(stream, BATCH)):
@@ -282,7 +282,7 @@ class _Import:
         self.now, self._findings = now, findings
         self.report = ImportReport()
         self._annotators: dict[str, int] = {}
-        task = task_of(project)
+        task = parse_task(project)
         self._task = task.text if task else ""
         self._changes = label_changes_of(project)
         self._earlier: dict[str, bool] = {}  # whether a plain task of a file became that of the project
@@ -368,12 +368,12 @@ class _Import:
             (names, answer or "", extra),
         )
         digest = hashlib.sha256(record.passage.encode()).hexdigest() if record.passage else ""
-        assigned = sum(_status(each) in Annotation.HOLDING for each in record.annotations)
+        assigned = sum(_read_status(each) in Annotation.HOLDING for each in record.annotations)
         return (
             self.project.pk, record.external_id, position, self._rank(position), self.purpose,
             record.program, record.text, record.passage, tokens, digest, names, answer, extra,
             max(self.project.annotators_per_item, assigned), assigned,
-            sum(_status(each) in Annotation.HANDED_IN for each in record.annotations), None,
+            sum(_read_status(each) in Annotation.HANDED_IN for each in record.annotations), None,
         )  # fmt: skip
 
     def _rank(self, position: int) -> int:
@@ -411,7 +411,7 @@ class _Import:
         self.report.annotations += len(rows)
 
     def _annotation(self, item: int, record: ItemRecord, each: AnnotationRecord) -> tuple[Any, ...]:
-        status, submitted = _status(each), _convert_to_utc(each.submitted)
+        status, submitted = _read_status(each), _convert_to_utc(each.submitted)
         started = _convert_to_utc(each.started) or submitted or self.now
         if status in Annotation.HANDED_IN:
             submitted = submitted or self.now
@@ -494,7 +494,7 @@ class _Import:
         try:
             source = self.folder.find(image.name)
         except ValueError as error:
-            raise Conflict(message_of(error)) from error
+            raise Conflict(extract_message(error)) from error
         kept = Kept(source.width, source.height, "")
         require_shape(image.name, kept, image)
         return (
@@ -523,7 +523,7 @@ def _require_same(stored: Item, record: ItemRecord) -> None:
             )
 
 
-def _status(annotation: AnnotationRecord) -> str:
+def _read_status(annotation: AnnotationRecord) -> str:
     """Return the stored status; reservations from elsewhere have expired."""
     if annotation.status not in Annotation.Status.values:
         statuses = ", ".join(Annotation.Status.values)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from annotation.comparison import disagreement, letters
+from annotation.comparison import list_letters, measure_disagreement
 from annotation.models import Annotation, Item, Project
-from annotation.parsed_items import program_of, read_visible_document
+from annotation.parsed_items import parse_item_program, read_visible_document
 
 MOST_AT_ONCE = 2_000  # items that are compared in one request, which takes some milliseconds each
 
@@ -35,5 +35,5 @@ def _measure_disagreement(annotations: Sequence[Annotation]) -> float | None:
         return None
     item, kind = annotations[0].item, annotations[0].project.kind
     documents = [read_visible_document(annotation, kind) for annotation in annotations]
-    by_letter = dict(zip(letters(len(documents)), documents, strict=True))
-    return disagreement(program_of(item, kind), by_letter, item.tokens)
+    by_letter = dict(zip(list_letters(len(documents)), documents, strict=True))
+    return measure_disagreement(parse_item_program(item, kind), by_letter, item.tokens)

@@ -20,10 +20,10 @@ from annotation.errors import BadEdit, NotReady, StaleBase
 from annotation.label_changes import LabelChange, relabel_edit
 from annotation.models import Annotation, Item, Membership, Operation
 from annotation.operations import OperationIn, apply
-from annotation.parsed_items import document_of, label_changes_of, program_of, subject_of
+from annotation.parsed_items import build_subject, label_changes_of, parse_document, parse_item_program
 from annotation.policies import TASKS, NotAllowed, check_editing, check_owner
 from annotation.schemas import Document
-from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, slot
+from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, make_slot
 
 PAUSE = timedelta(minutes=2)  # seconds; longer pauses between edits do not count as active time
 
@@ -52,7 +52,7 @@ def save_operations(*, annotation: int, operations: Sequence[OperationIn], by: U
     held = lock(annotation, by, subject=True)
     applied = _find_applied_operations(held, operations)
     new = list({operation.id: operation for operation in operations if operation.id not in applied}.values())
-    document = document_of(held.document)
+    document = parse_document(held.document)
     if new:
         if new[0].base != held.revision:
             raise StaleBase(
@@ -92,7 +92,7 @@ def _select_own_annotations(columns: Sequence[str], *, shared: bool) -> QuerySet
 
     The role is that of a share of the project, or else one in the workspace.
     """
-    by = slot("by", User)
+    by = make_slot("by", User)
     annotations = (
         Annotation.objects.select_for_update(of=("self",), no_key=True)
         .select_related("item", "project")
@@ -103,7 +103,7 @@ def _select_own_annotations(columns: Sequence[str], *, shared: bool) -> QuerySet
     may = Q()
     for task, act in TASKS.items():
         may |= Q(**{"task": task, f"{path}__role__in": sorted(find_granting_roles(act, shared=shared))})
-    return annotations.filter(may, pk=slot("annotation", Annotation), annotator=by, **member)
+    return annotations.filter(may, pk=make_slot("annotation", Annotation), annotator=by, **member)
 
 
 def _prepare_queries(*columns: str) -> tuple[Prepared[Annotation], ...]:
@@ -118,18 +118,18 @@ _HELD_WITH_SUBJECT = _prepare_queries(*_COLUMNS, *_SUBJECT)
 _SAVED = ("document", "revision", "saved_at", "active_seconds", "reserved_until")
 _STORE = PreparedUpdate(
     lambda: (
-        Annotation.objects.filter(pk=slot("annotation", Annotation)),
-        {name: slot(name, Annotation, name) for name in _SAVED},
+        Annotation.objects.filter(pk=make_slot("annotation", Annotation)),
+        {name: make_slot(name, Annotation, name) for name in _SAVED},
     )
 )
 _HAND_IN = PreparedUpdate(
     lambda: (
-        Annotation.objects.filter(pk=slot("annotation", Annotation)),
-        {name: slot(name, Annotation, name) for name in ("status", "submitted_at")},
+        Annotation.objects.filter(pk=make_slot("annotation", Annotation)),
+        {name: make_slot(name, Annotation, name) for name in ("status", "submitted_at")},
     )
 )
 _COUNT_ONE = PreparedUpdate(
-    lambda: (Item.objects.filter(pk=slot("item", Item)), {"submitted": F("submitted") + 1})
+    lambda: (Item.objects.filter(pk=make_slot("item", Item)), {"submitted": F("submitted") + 1})
 )
 
 
@@ -141,10 +141,10 @@ def lock(pk: int, by: User, *, subject: bool = False) -> Annotation:
     Raises:
         NotAllowed: This user has no such annotation.
     """
-    return _open_for_editing(_locked(pk, by, subject=subject), by)
+    return _open_for_editing(_lock_annotation(pk, by, subject=subject), by)
 
 
-def _locked(pk: int, by: User, *, subject: bool = False) -> Annotation:
+def _lock_annotation(pk: int, by: User, *, subject: bool = False) -> Annotation:
     for query in _HELD_WITH_SUBJECT if subject else _HELD:
         if (annotation := query.first(annotation=pk, by=by.pk)) is not None:
             return annotation
@@ -166,8 +166,8 @@ def _apply_all(
     applied: dict[UUID, Operation],
 ) -> Document:
     program, subject = (
-        program_of(annotation.item, annotation.project.kind),
-        subject_of(annotation.item, annotation.project.kind),
+        parse_item_program(annotation.item, annotation.project.kind),
+        build_subject(annotation.item, annotation.project.kind),
     )
     now = timezone.now()
     rows = []
@@ -227,7 +227,7 @@ def submit(*, annotation: int, revision: int, by: User) -> Annotation:
 
 @transaction.atomic
 def _submit(annotation: int, revision: int, by: User) -> Annotation:
-    held = _locked(annotation, by)
+    held = _lock_annotation(annotation, by)
     if held.revision == revision and held.status in Annotation.FINISHED:
         return held
     held = _open_for_editing(held, by)
@@ -236,7 +236,7 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
             _("This annotation is at revision %(now)d, not %(base)d. Reload it and submit again.")
             % {"now": held.revision, "base": revision}
         )
-    left = open_nodes(document_of(held.document), program_of(held.item, held.project.kind))
+    left = open_nodes(parse_document(held.document), parse_item_program(held.item, held.project.kind))
     if left:
         raise NotReady(left)
     first, returned = held.submitted_at is None, held.status == Annotation.Status.RETURNED

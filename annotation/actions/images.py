@@ -8,7 +8,7 @@ from django.db import transaction
 from accounts.models import User
 from annotation.actions import audit
 from annotation.errors import BadImage, conflict_at
-from annotation.formats.images import image_size
+from annotation.formats.images import read_image_size
 from annotation.models import ImageFile, Project
 from annotation.schemas import Image
 from foundation.errors import BadFile
@@ -55,7 +55,7 @@ def add_image(*, project: Project, name: str, source: Path, by: User) -> ImageFi
         Conflict: The project has another image of this name, or of another shape.
     """
     try:
-        width, height = image_size(source)
+        width, height = read_image_size(source)
         path = image_files.store_image(source)
     except BadFile as error:
         raise BadImage(str(error).replace(str(source), name)) from error

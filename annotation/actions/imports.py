@@ -8,7 +8,7 @@ from accounts.models import User
 from annotation.actions import audit
 from annotation.errors import Conflict
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project
-from annotation.queries.imports import images_in_use, is_in_use, is_touched, items_of
+from annotation.queries.imports import find_used_images, is_in_use, is_touched, list_imported_items
 
 
 @transaction.atomic
@@ -25,7 +25,7 @@ def undo_import(*, item_import: ItemImport, by: User) -> int:
     if item_import.undone_at is not None:
         raise Conflict(_("This import was undone already."))
     # Locked, so that nobody gets one of the items meanwhile.
-    list(items_of(item_import).select_for_update().values_list("pk", flat=True))
+    list(list_imported_items(item_import).select_for_update().values_list("pk", flat=True))
     if is_touched(item_import):
         raise Conflict(_("Somebody has worked on items of this import, so it cannot be undone."))
     number = _delete(project, item_import)
@@ -36,7 +36,7 @@ def undo_import(*, item_import: ItemImport, by: User) -> int:
 
 
 def _delete(project: Project, item_import: ItemImport) -> int:
-    items = items_of(item_import)
+    items = list_imported_items(item_import)
     Annotation.objects.filter(item__in=items).delete()
     Gold.objects.filter(item__in=items).delete()
     names = {name for images in items.values_list("images", flat=True) for name in images}
@@ -48,7 +48,7 @@ def _delete(project: Project, item_import: ItemImport) -> int:
 def _forget_images(project: Project, names: set[str]) -> None:
     """Delete the rows of images that no item shows; files may serve others."""
     if names:
-        unused = names - images_in_use(project, names)
+        unused = names - find_used_images(project, names)
         ImageFile.objects.filter(project=project, name__in=unused).delete()
 
 

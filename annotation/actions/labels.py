@@ -21,7 +21,7 @@ from annotation.label_changes import (
 from annotation.labels import LabelTask
 from annotation.models import Gold, Project, SystemOutput
 from annotation.parsed_items import label_changes_of
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 
 BATCH = 500  # rows that are read and written at once
 
@@ -48,7 +48,7 @@ def rename_label(
     """
     held, task, node = _lock_and_find_label(project, layer, question, label)
     change = LabelChange(layer=node, question=question, label=label, to=new_name.strip())
-    if change.to in _names(task, layer, question):
+    if change.to in _list_names(task, layer, question):
         text = "“%(layer)s” has the label “%(label)s” already; merge them instead"
         raise conflict_at("new_name", text, layer=question or layer, label=change.to)
     if not change.to:
@@ -68,7 +68,7 @@ def remove_label(
         Conflict: It is used, or the project has no such labels, or cannot do without it.
     """
     held, task, node = _lock_and_find_label(project, layer, question, label)
-    if into and (into == label or into not in _names(task, layer, question)):
+    if into and (into == label or into not in _list_names(task, layer, question)):
         text = "“%(layer)s” has no other label “%(label)s”"
         raise conflict_at("into", text, layer=question or layer, label=into)
     change = LabelChange(layer=node, question=question, label=label, to=into)
@@ -101,14 +101,14 @@ def _lock_and_find_label(
     try:
         node, asked = find_question(task, layer, question)
     except ValueError as error:
-        raise Conflict(message_of(error)) from error
+        raise Conflict(extract_message(error)) from error
     if label not in asked.names:
         text = "“%(layer)s” has no label “%(label)s”"
         raise conflict_at("label", text, layer=asked.name, label=label)
     return held, task, node
 
 
-def _names(task: LabelTask, layer: str, question: str) -> tuple[str, ...]:
+def _list_names(task: LabelTask, layer: str, question: str) -> tuple[str, ...]:
     return find_question(task, layer, question)[1].names
 
 
@@ -116,7 +116,7 @@ def _relabel_or_refuse(task: LabelTask, change: LabelChange) -> LabelTask:
     try:
         return relabel_task(task, change)
     except ValueError as error:
-        raise Conflict(message_of(error)) from error
+        raise Conflict(extract_message(error)) from error
 
 
 def _describe_label(layer: str, question: str, label: str) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _rewrite_rows(
     rows: QuerySet[Any], column: str, change: Callable[[Any], tuple[dict[str, Any], int]], *, store: bool
 ) -> int:
     total = 0
-    for batch in _batches(rows.only("pk", column)):
+    for batch in _read_batches(rows.only("pk", column)):
         changed = []
         for row in batch:
             value, uses = change(getattr(row, column))
@@ -183,7 +183,7 @@ def _rewrite_rows(
     return total
 
 
-def _batches(rows: QuerySet[Any]) -> Iterator[list[Any]]:
+def _read_batches(rows: QuerySet[Any]) -> Iterator[list[Any]]:
     """Yield rows by key, so that writing some does not disturb reading."""
     last = 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH]):

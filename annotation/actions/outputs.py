@@ -7,16 +7,16 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from analysis.faithfulness.examples import canonical
+from analysis.faithfulness.examples import normalise_module_name
 from analysis.programs import Program
 from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, check_storable
-from annotation.actions.data import batches
+from annotation.actions.data import cut_batches
 from annotation.errors import BadEdit, Conflict
 from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.operations import check_document
-from annotation.parsed_items import program_of, subject_of
-from annotation.queries.outputs import outputs_in_use
+from annotation.parsed_items import build_subject, parse_item_program
+from annotation.queries.outputs import list_outputs_in_use
 from annotation.schemas import Document, Layer, ModuleOutput, SystemRecord
 from foundation.imports.findings import Findings
 
@@ -47,7 +47,7 @@ def import_outputs(
     check_storable(system, (system, revision), ())
     findings = findings if findings is not None else Findings()
     added = 0
-    for batch in batches(findings.read_until_broken(records)):
+    for batch in cut_batches(findings.read_until_broken(records)):
         added += _import_batch(batch, project, system, revision, findings)
     if dry_run:
         transaction.set_rollback(True)
@@ -77,7 +77,7 @@ def _import_batch(
             if record.id not in items:
                 raise Conflict(f"{record.id}: the project {project.slug!r} has no item of this id")
             item = items[record.id]
-            columns = columns_of(record, item, project.kind)
+            columns = build_output_columns(record, item, project.kind)
             same = there.get(item.pk)
             if same is None:
                 new.append(SystemOutput(item=item, system=system, revision=revision, **columns))
@@ -93,13 +93,13 @@ def _import_batch(
     return len(new)
 
 
-def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
+def build_output_columns(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
     """Return the column values of an output.
 
     Raises:
         Conflict: Names the item and the step that does not fit.
     """
-    program, subject = program_of(item, kind), subject_of(item, kind)
+    program, subject = parse_item_program(item, kind), build_subject(item, kind)
     layers = {node: Layer(state="done", objects=objects) for node, objects in record.marks.items()}
     try:
         marks = check_document(Document(layers=layers), program, subject).model_dump(mode="json")["layers"]
@@ -121,11 +121,11 @@ def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
 
 def _match_outputs_to_nodes(record: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:
     """Return outputs with the index and module name of their nodes."""
-    program = program_of(item, kind)
-    left = {module: _nodes(program, module) for module in {node.module for node in program.nodes}}
+    program = parse_item_program(item, kind)
+    left = {module: _find_nodes(program, module) for module in {node.module for node in program.nodes}}
     placed = []
     for position, output in enumerate(record.modules):
-        module = canonical(output.module)
+        module = normalise_module_name(output.module)
         index = output.index
         if index is None:
             if not left.get(module):
@@ -137,7 +137,7 @@ def _match_outputs_to_nodes(record: SystemRecord, item: Item, kind: str) -> list
     return placed
 
 
-def _nodes(program: Program, module: str) -> list[int]:
+def _find_nodes(program: Program, module: str) -> list[int]:
     return [node.index for node in program.nodes if node.module == module]
 
 
@@ -147,7 +147,7 @@ def _check_output(record: SystemRecord, output: ModuleOutput, item: Item, kind: 
     Raises:
         Conflict: Names item and step.
     """
-    nodes, index = program_of(item, kind).nodes, output.index
+    nodes, index = parse_item_program(item, kind).nodes, output.index
     assert index is not None  # `_placed` set it
     where = f"{record.id}: step {index}"
     if index >= len(nodes) or nodes[index].module != output.module:
@@ -184,7 +184,7 @@ def delete_outputs(*, project: Project, system: str, revision: str, by: User) ->
     # Locked, so that nobody notes one of them meanwhile (`note_shown`).
     opened = Annotation.objects.filter(item__in=outputs.values("item")).order_by("pk")
     list(opened.select_for_update(no_key=True).values_list("pk", flat=True))
-    if f"{system}@{revision}" in outputs_in_use(project):
+    if f"{system}@{revision}" in list_outputs_in_use(project):
         raise Conflict(
             _("A run of this site made these outputs, or annotators have seen some; they cannot be deleted.")
         )

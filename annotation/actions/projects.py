@@ -17,7 +17,7 @@ from annotation.labels import LabelTask, check_extends
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
 from annotation.models.projects import LOWEST_RANK
 from foundation.database.new_rows import store_new
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 from jobs.actions import webhooks
 
 
@@ -86,7 +86,7 @@ def change_labels(*, project: Project, labels: LabelTask, by: User) -> Project:
     try:
         check_extends(before, labels)
     except ValueError as error:
-        raise Conflict(message_of(error)) from error
+        raise Conflict(extract_message(error)) from error
     project.labels = labels.model_dump(mode="json")
     project.label_changes = _drop_obsolete_changes(project.label_changes, labels)
     project.save(update_fields=["labels", "label_changes"])

@@ -12,7 +12,7 @@ from annotation.actions.editing import count_submitted
 from annotation.completeness import drop_hidden_parts, open_nodes
 from annotation.errors import NotReady, StaleBase
 from annotation.models import Annotation, Comment, Gold, Item, Project
-from annotation.parsed_items import document_of, program_of
+from annotation.parsed_items import parse_document, parse_item_program
 from annotation.policies import check_owner
 from annotation.schemas import Document
 
@@ -27,7 +27,7 @@ def return_annotation(
         StaleBase: The person did not see the newest revision.
     """
     held = _lock_and_move(annotation, "return", by, "work_returned", revision)
-    comment(annotation=held, node=node, text=text, by=by)
+    add_comment(annotation=held, node=node, text=text, by=by)
     return held
 
 
@@ -43,7 +43,9 @@ def accept(*, annotation: Annotation, revision: int, by: User, version: int | No
     held = _lock_and_move(annotation, "accept", by, "work_accepted", revision)
     gold = set_gold(
         item=held.item,
-        document=drop_hidden_parts(document_of(held.document), program_of(held.item, held.project.kind)),
+        document=drop_hidden_parts(
+            parse_document(held.document), parse_item_program(held.item, held.project.kind)
+        ),
         method=Gold.Method.ACCEPTED,
         by=by,
         annotation=held,
@@ -119,8 +121,8 @@ def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
             _("This annotation is at revision %(now)d, not %(base)d. Reload it and submit again.")
             % {"now": held.revision, "base": revision}
         )
-    program = program_of(held.item, held.project.kind)
-    document = drop_hidden_parts(document_of(held.document), program)
+    program = parse_item_program(held.item, held.project.kind)
+    document = drop_hidden_parts(parse_document(held.document), program)
     if left := open_nodes(document, program):
         raise NotReady(left)
     finished = held.item.annotations.filter(
@@ -164,7 +166,7 @@ def set_gold(
 
 
 @transaction.atomic
-def comment(
+def add_comment(
     *, annotation: Annotation, text: str, by: User, node: int | None = None, object_id: str = ""
 ) -> Comment:
     """Comment on an annotation, a node or an object."""

@@ -12,15 +12,15 @@ from analysis.programs import ProgramError
 from annotation.actions import audit
 from annotation.actions.backend_runs import predict_items as ask_backend
 from annotation.actions.backend_runs import prepare_backend
-from annotation.actions.outputs import columns_of
+from annotation.actions.outputs import build_output_columns
 from annotation.errors import Conflict
-from annotation.formats.checks import program_of_text
+from annotation.formats.checks import parse_program_text
 from annotation.labels import ANSWERED
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
-from annotation.parsed_items import kind_of, program_of, subject_of, task_of
+from annotation.parsed_items import build_subject, get_kind, parse_item_program, parse_task
 from annotation.queries.runs import list_missing_items
 from annotation.schemas import Kind, SystemRecord
-from annotation.suggestions import Fit, marks_of, questions
+from annotation.suggestions import Fit, build_marks, build_questions
 from foundation.images.image_files import read_image
 from foundation.imports.import_fields import format_first_error
 from foundation.messages import say
@@ -81,7 +81,7 @@ def check_fit(project: Project, fit: Fit) -> None:
     Raises:
         Conflict: The items have no text to read, or the fit names no spans of the task.
     """
-    task = task_of(project)
+    task = parse_task(project)
     if project.kind != "spans":
         raise Conflict(say("Readers and language models need a text; this project shows images."))
     if task is None or (not fit.marks and any(layer.type in ANSWERED for layer in task.layers)):
@@ -92,7 +92,7 @@ def check_fit(project: Project, fit: Fit) -> None:
         raise Conflict(say("fit: choose a layer of spans of this project, and one of its labels"))
 
 
-def _answer(run: OutputRun, items: list[Item]) -> None:
+def _answer_items(run: OutputRun, items: list[Item]) -> None:
     outcomes: Sequence[tuple[Item, Outcome]]
     if run.backend:
         outcomes = ask_backend(run, items)
@@ -103,12 +103,12 @@ def _answer(run: OutputRun, items: list[Item]) -> None:
 
 def _read(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, Outcome]]:
     """Ask a reader or language model about items."""
-    fit, kind = Fit.model_validate(run.fit), kind_of(run.project)
+    fit, kind = Fit.model_validate(run.fit), get_kind(run.project)
     asked = {
         (item.pk, node): question
         for item in items
-        for node, question in questions(
-            item.external_id, item.text, program_of(item, kind), item.passage, fit
+        for node, question in build_questions(
+            item.external_id, item.text, parse_item_program(item, kind), item.passage, fit
         ).items()
     }
     predicted = predict_items(system=run.system, revision=run.revision, items=list(asked.values()))
@@ -122,18 +122,18 @@ def _build_suggestion(
     """Return what the answers about an item suggest, or why there is nothing."""
     own = {node: each for (key, node), each in answers.items() if key == item.pk}
     if not own:
-        return _refusal(item, "program: there is nothing here that the system could answer")
+        return _build_refusal(item, "program: there is nothing here that the system could answer")
     for each in own.values():
         if isinstance(each, ItemError):
             return each.model_copy(update={"id": item.external_id})
     given = {node: each for node, each in own.items() if isinstance(each, QAPrediction)}
-    marks, score = marks_of(given, program_of(item, kind), subject_of(item, kind), fit)
+    marks, score = build_marks(given, parse_item_program(item, kind), build_subject(item, kind), fit)
     return SystemRecord(id=item.external_id, marks=marks, score=score)
 
 
 def _execute(run: OutputRun, items: list[Item]) -> list[tuple[Item, Outcome]]:
     """Execute the programs of items."""
-    requests, refused = _requests(run.project, items)
+    requests, refused = _build_requests(run.project, items)
     sent = [item for item in items if item.pk in requests]
     outcomes: list[Execution | ItemError] = []
     if sent:
@@ -143,7 +143,7 @@ def _execute(run: OutputRun, items: list[Item]) -> list[tuple[Item, Outcome]]:
     return [*zip(sent, outcomes, strict=True), *refused]
 
 
-def _requests(
+def _build_requests(
     project: Project, items: Sequence[Item]
 ) -> tuple[dict[int, ModuleItem], list[tuple[Item, ItemError]]]:
     """Return the request for each item by its key, and why others have none."""
@@ -152,19 +152,19 @@ def _requests(
     requests, refused = {}, []
     for item in items:
         try:
-            requests[item.pk] = _request(item, files)
+            requests[item.pk] = _build_request(item, files)
         except ValidationError as error:
-            refused.append((item, _refusal(item, format_first_error(error))))
+            refused.append((item, _build_refusal(item, format_first_error(error))))
         except ValueError as error:
-            refused.append((item, _refusal(item, str(error))))
+            refused.append((item, _build_refusal(item, str(error))))
     return requests, refused
 
 
-def _refusal(item: Item, message: str) -> ItemError:
+def _build_refusal(item: Item, message: str) -> ItemError:
     return ItemError(id=item.external_id, error="invalid_item", message=message)
 
 
-def _request(item: Item, files: Mapping[str, ImageFile]) -> ModuleItem:
+def _build_request(item: Item, files: Mapping[str, ImageFile]) -> ModuleItem:
     """Return an item for the model server. Raise ValueError if impossible."""
     if not item.program:
         raise ValueError("program: the item has none")
@@ -174,11 +174,11 @@ def _request(item: Item, files: Mapping[str, ImageFile]) -> ModuleItem:
         program=item.program,
         passage=item.passage,
         tokens=item.tokens,
-        images=[_image(name, files.get(name)) for name in item.images],
+        images=[_build_image(name, files.get(name)) for name in item.images],
     )
 
 
-def _image(name: str, file: ImageFile | None) -> ModuleImage:
+def _build_image(name: str, file: ImageFile | None) -> ModuleImage:
     """Return an image, without content if the site has no file of it."""
     # A name is enough for a system that has the features of the image.
     if file is None or not file.path:
@@ -197,27 +197,27 @@ def _store(run: OutputRun, pairs: Sequence[tuple[Item, Outcome]]) -> None:
     for item, outcome in sorted(pairs, key=lambda pair: pair[0].pk):
         if not isinstance(outcome, ItemError):
             try:
-                columns = _columns(outcome, item, run.project)
+                columns = _build_columns(outcome, item, run.project)
             except (Conflict, ValidationError) as error:
-                failures.append(_failure(run, item, "invalid_output", _reason(error)))
+                failures.append(_build_failure(run, item, "invalid_output", _format_reason(error)))
                 continue
             outputs.append(SystemOutput(item=item, system=run.system, revision=run.revision, **columns))
         else:
-            failures.append(_failure(run, item, outcome.error, outcome.message))
+            failures.append(_build_failure(run, item, outcome.error, outcome.message))
     SystemOutput.objects.bulk_create(outputs, ignore_conflicts=True)
     OutputFailure.objects.bulk_create(failures, ignore_conflicts=True)
     RUNS.note_progress(run)
 
 
-def _failure(run: OutputRun, item: Item, kind: str, message: str) -> OutputFailure:
+def _build_failure(run: OutputRun, item: Item, kind: str, message: str) -> OutputFailure:
     return OutputFailure(run=run, item=item, kind=kind, message=message)
 
 
-def _reason(error: Conflict | ValidationError) -> str:
+def _format_reason(error: Conflict | ValidationError) -> str:
     return format_first_error(error) if isinstance(error, ValidationError) else str(error)
 
 
-def _columns(outcome: Execution | SystemRecord, item: Item, project: Project) -> dict[str, Any]:
+def _build_columns(outcome: Execution | SystemRecord, item: Item, project: Project) -> dict[str, Any]:
     """Return the columns of an output.
 
     Raises:
@@ -225,16 +225,16 @@ def _columns(outcome: Execution | SystemRecord, item: Item, project: Project) ->
         ValidationError: It is malformed.
     """
     if isinstance(outcome, SystemRecord):
-        return columns_of(outcome, item, kind_of(project))
+        return build_output_columns(outcome, item, get_kind(project))
     try:
-        executed = str(program_of_text(outcome.program, kind_of(project)))
+        executed = str(parse_program_text(outcome.program, get_kind(project)))
     except ProgramError as error:
         raise Conflict(f"{item.external_id}: program: {error.message}") from error
     if executed != item.program:
         raise Conflict(f"{item.external_id}: it executed another program, {executed}")
     # Through JSON: the two sides declare the same fields with types of their own.
     content = outcome.model_dump(mode="json", exclude={"program"})
-    return columns_of(SystemRecord.model_validate(content), item, kind_of(project))
+    return build_output_columns(SystemRecord.model_validate(content), item, get_kind(project))
 
 
 _EVENT_KINDS = {
@@ -245,12 +245,12 @@ _EVENT_KINDS = {
 }
 
 
-def _log(act: str, run: OutputRun, by: User | None, details: dict[str, Any]) -> None:
+def _log_act(act: str, run: OutputRun, by: User | None, details: dict[str, Any]) -> None:
     if act in _EVENT_KINDS:
         data = {"system": run.system, "revision": run.revision} | details
         audit.record(project=run.project, kind=_EVENT_KINDS[act], by=by, data=data)
 
 
-RUNS = RunKind(model=OutputRun, missing=list_missing_items, answer=_answer, log=_log)
+RUNS = RunKind(model=OutputRun, missing=list_missing_items, answer=_answer_items, log=_log_act)
 compute_slice, finish_run = RUNS.compute_slice, RUNS.finish_run
 fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run

@@ -201,7 +201,7 @@ class _Pen:
             left, top = self.rng.uniform(0, 1 - width), self.rng.uniform(0, 1 - height)
             image = self.rng.randrange(max(1, self.sheet.images))
             layer = self.sheet.nodes[index].get("layer") or {"type": "boxes"}
-            return {"image": image, **_shape_of(layer["type"], (left, top, left + width, top + height))}
+            return {"image": image, **_build_shape(layer["type"], (left, top, left + width, top + height))}
         first = self.rng.randrange(len(self.sheet.tokens))
         return self._span(first, min(first + self.rng.randint(1, 3), len(self.sheet.tokens)))
 
@@ -245,7 +245,7 @@ class _Pen:
         return {"span": [start, end], "tokens": [first, beyond], "quote": self.sheet.passage[start:end]}
 
 
-def _shape_of(kind: str, box: tuple[float, float, float, float]) -> Json:
+def _build_shape(kind: str, box: tuple[float, float, float, float]) -> Json:
     """Return a mark of a layer with a box around it."""
     left, top, right, bottom = box
     if kind == "points":
@@ -255,7 +255,7 @@ def _shape_of(kind: str, box: tuple[float, float, float, float]) -> Json:
     return {"box": list(box)} | ({"shape": "ellipse"} if kind == "ellipses" else {})
 
 
-def edits(layers: Mapping[int, Sequence[Json]]) -> list[Json]:
+def build_edits(layers: Mapping[int, Sequence[Json]]) -> list[Json]:
     """Return the layers as edits of one object or state, bottom-up."""
     edited: list[Json] = []
     for index, objects in layers.items():

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from annotation.bots.behaviours import Bot
-from annotation.bots.drawing import Sheet, build_removal_edits, draw, edits
+from annotation.bots.drawing import Sheet, build_edits, build_removal_edits, draw
 from annotation.schemas import Document
 from foundation.simulated_people import BotError, Think
 
@@ -83,7 +83,7 @@ def walk(bot: Bot, plan: Plan) -> Walk:
     page = f"/annotate/{plan.slug}/"
     if not bot.session:
         yield from _log_in(bot, page)
-    token = _token(page, (yield from _ask(Ask("project", "GET", page), 200)))
+    token = _find_token(page, (yield from _ask(Ask("project", "GET", page), 200)))
     state: Json | None = None
     while plan.most is None or len(bot.submitted) < plan.most:
         state = state or (yield from _open_next_item(f"{page}next/", token))
@@ -96,14 +96,14 @@ def walk(bot: Bot, plan: Plan) -> Walk:
 
 def _log_in(bot: Bot, page: str) -> Walk:
     path = f"/accounts/login/?next={page}"
-    token = _token(path, (yield from _ask(Ask("login", "GET", path), 200)))
+    token = _find_token(path, (yield from _ask(Ask("login", "GET", path), 200)))
     form = {"username": bot.name, "password": bot.password, "next": page, "csrfmiddlewaretoken": token}
     answer = yield from _ask(Ask("login", "POST", path, form=form, token=token), 302)
     if answer.location != page:
         raise BotError(f"the login leads to {answer.location} and not to {page}")
 
 
-def _token(path: str, answer: Answer) -> str:
+def _find_token(path: str, answer: Answer) -> str:
     match = _TOKEN.search(answer.body)
     if match is None:
         raise BotError(f"{path} has no form with a token")
@@ -149,7 +149,7 @@ class _Annotation:
 
     def do(self) -> Walk:
         """Draw, save and submit, or release the item."""
-        todo = [*build_removal_edits(self.state["document"], self.sheet.walk), *edits(self.layers)]
+        todo = [*build_removal_edits(self.state["document"], self.sheet.walk), *build_edits(self.layers)]
         operations = [{"id": str(uuid4()), **edit} for edit in todo]
         gives_up = self.bot.rng.random() < self.bot.behaviour.gives_up
         if gives_up:

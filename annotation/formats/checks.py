@@ -15,20 +15,20 @@ from annotation.errors import BadEdit
 from annotation.labels import is_label_text, label_program
 from annotation.operations import Subject, check_document
 from annotation.schemas import Document, ItemRecord, Kind
-from foundation.messages import field_error, message_of, prefix_field
+from foundation.messages import extract_message, field_error, prefix_field
 
 DRAFT = "draft"  # in `ItemRecord.extra`: the document that annotations start from
 
 
 @lru_cache(maxsize=4096)
-def program_of_text(text: str, kind: Kind) -> Program:
+def parse_program_text(text: str, kind: Kind) -> Program:
     """Parse nested text or a plain task; a few thousand programs are cached."""
     return label_program(text, kind) if is_label_text(text) else parse(text, kind=kind)
 
 
-def record_program(record: ItemRecord) -> Program | None:
+def parse_record_program(record: ItemRecord) -> Program | None:
     """Return the item's program, or None if it has none yet."""
-    return program_of_text(record.program, record.kind) if record.program else None
+    return parse_program_text(record.program, record.kind) if record.program else None
 
 
 def check_record(record: ItemRecord) -> ItemRecord:
@@ -38,26 +38,26 @@ def check_record(record: ItemRecord) -> ItemRecord:
         ValueError: Names the field that contradicts another.
     """
     try:
-        program = record_program(record)
+        program = parse_record_program(record)
     except ProgramError as error:
-        raise ValueError(prefix_field("program", message_of(error))) from error
+        raise ValueError(prefix_field("program", extract_message(error))) from error
     _check_tokens(record)
     _check_images(record)
     subject = Subject.model_construct(
         kind=record.kind, images=len(record.images), passage=record.passage, tokens=record.tokens
     )
-    for field, document in documents(record):
+    for field, document in list_documents(record):
         if program is None and document.layers:
             raise field_error(f"{field}.layers", "the item has no program, so steps cannot have layers")
         if program is not None:
             try:
                 check_document(document, program, subject)
             except BadEdit as error:
-                raise ValueError(prefix_field(f"{field}.{error.field}", message_of(error))) from error
+                raise ValueError(prefix_field(f"{field}.{error.field}", extract_message(error))) from error
     return record
 
 
-def documents(record: ItemRecord) -> Iterator[tuple[str, Document]]:
+def list_documents(record: ItemRecord) -> Iterator[tuple[str, Document]]:
     """Yield gold, annotations and draft with the names of their fields."""
     if DRAFT in record.extra:
         yield f"extra.{DRAFT}", Document.model_validate(record.extra[DRAFT])

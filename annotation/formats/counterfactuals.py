@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analysis.counterfactuals.instances import Instance, Verdict, Version, find_sentence_starts
-from analysis.counterfactuals.partitions import words
+from analysis.counterfactuals.partitions import find_words
 from analysis.programs import parse
 from annotation.formats.checks import DRAFT, check_record
 from annotation.formats.jsonl import read_lines
 from annotation.formats.source import Source
-from annotation.formats.texts import Tokens, tokenize, tokens_of
+from annotation.formats.texts import Tokens, find_touched_tokens, tokenize
 from annotation.formats.writing import write_file
 from annotation.schemas import Document, ItemRecord, Layer, Span
-from foundation.messages import field_error, message_of, prefix_field, say, value_error
+from foundation.messages import extract_message, field_error, prefix_field, say, value_error
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
     "words that ought to count", "words that ought not to count", "what was changed: better words as a note",
@@ -76,12 +76,12 @@ class Shown(NamedTuple):
         return part.source, start - part.at + part.start, end - part.at + part.start
 
 
-def nodes() -> tuple[int, ...]:
+def list_step_nodes() -> tuple[int, ...]:
     """Return the index of each step in the program."""
-    return tuple(node.index for node in parse(program_text(), kind="spans").nodes if node.module == "find")
+    return tuple(node.index for node in parse(format_program(), kind="spans").nodes if node.module == "find")
 
 
-def program_text() -> str:
+def format_program() -> str:
     """Return the program of every item."""
     return PROGRAM.format(*STEPS)
 
@@ -99,14 +99,14 @@ def read_reasons(source: Source) -> Iterator[ItemRecord]:
             instance = Instance.model_validate_json(line)
             name = instance.id
             findings.note_entry(name, path, line=number, field="id")
-            record = check_record(item_of(instance))
+            record = check_record(build_item(instance))
         except ValueError as error:
             findings.refuse(error, path, line=number, entry=name)
         else:
             yield record
 
 
-def item_of(instance: Instance) -> ItemRecord:
+def build_item(instance: Instance) -> ItemRecord:
     """Return the item of an instance.
 
     Raises:
@@ -116,17 +116,19 @@ def item_of(instance: Instance) -> ItemRecord:
     tokens = tokenize(shown.passage)
     changed = _change(instance, shown)
     marked: tuple[Iterable[Place], ...] = (
-        _runs(instance.text, instance.positive, instance.where, shown),
-        _runs(instance.text, instance.negative, instance.where, shown),
+        _join_adjacent_spans(instance.text, instance.positive, instance.where, shown),
+        _join_adjacent_spans(instance.text, instance.negative, instance.where, shown),
         [changed] if changed else [],
-        _answer(instance, shown, changed),
+        _find_new_answer(instance, shown, changed),
     )
     layers = {
-        node: Layer(objects=tuple(_span(f"{node}.{n}", span, shown, tokens) for n, span in enumerate(spans)))
-        for node, spans in zip(nodes(), marked, strict=True)
+        node: Layer(
+            objects=tuple(_build_span(f"{node}.{n}", span, shown, tokens) for n, span in enumerate(spans))
+        )
+        for node, spans in zip(list_step_nodes(), marked, strict=True)
     }
     return ItemRecord(
-        external_id=instance.id, kind="spans", program=program_text(),
+        external_id=instance.id, kind="spans", program=format_program(),
         text=f"{instance.step}: {instance.original.question}", passage=shown.passage, tokens=tokens,
         extra={
             OWN: instance.model_dump(mode="json"),
@@ -183,7 +185,7 @@ def _change(instance: Instance, shown: Shown) -> Place | None:
         head = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
         most = min(len(before), len(after)) - head
         tail = next((n for n in range(most) if before[-1 - n] != after[-1 - n]), most)
-        inside = [span for span in words(after) if span[0] < len(after) - tail and head < span[1]]
+        inside = [span for span in find_words(after) if span[0] < len(after) - tail and head < span[1]]
         start, end = (inside[0][0], inside[-1][1]) if inside else (head, max(head + 1, len(after) - tail))
         return shown.locate_in_passage("counterfactual", start, min(end, len(after)))
     for part in shown.parts:
@@ -193,7 +195,7 @@ def _change(instance: Instance, shown: Shown) -> Place | None:
     return None
 
 
-def _answer(instance: Instance, shown: Shown, changed: Place | None) -> list[Place]:
+def _find_new_answer(instance: Instance, shown: Shown, changed: Place | None) -> list[Place]:
     """Return the first position of the new answer.
 
     The changed text comes first, then the question, then the rest.
@@ -211,9 +213,9 @@ def _is_inside_part(shown: Shown, start: int, end: int) -> bool:
     return any(part.at <= start and end <= part.at + part.size for part in shown.parts)
 
 
-def _runs(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[Place]:
+def _join_adjacent_spans(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[Place]:
     """Return the spans in the passage, with adjacent words joined."""
-    order = {span: number for number, span in enumerate(words(text))}
+    order = {span: number for number, span in enumerate(find_words(text))}
     runs: list[list[int]] = []
     before: Place | None = None
     for span in sorted(spans):
@@ -227,10 +229,13 @@ def _runs(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[
     return [(start, end) for start, end in runs]
 
 
-def _span(name: str, span: Place, shown: Shown, tokens: Tokens) -> Span:
+def _build_span(name: str, span: Place, shown: Shown, tokens: Tokens) -> Span:
     start, end = span
     return Span(
-        id=f"d{name}", span=span, tokens=tokens_of(start, end, tokens), quote=shown.passage[start:end]
+        id=f"d{name}",
+        span=span,
+        tokens=find_touched_tokens(start, end, tokens),
+        quote=shown.passage[start:end],
     )
 
 
@@ -245,25 +250,25 @@ def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
     """
     with write_file(path) as file:
         for record in records:
-            file.write(f"{instance_of(record).model_dump_json()}\n".encode())
+            file.write(f"{restore_instance(record).model_dump_json()}\n".encode())
 
 
-def instance_of(record: ItemRecord) -> Instance:
+def restore_instance(record: ItemRecord) -> Instance:
     """Return the instance with the item's gold and all submitted verdicts."""
     if OWN not in record.extra:
         raise field_error(record.external_id, "is not a counterfactual instance; it has another format")
-    instance = Instance.model_validate_json(_json(record.extra[OWN]))
+    instance = Instance.model_validate_json(_dump_json(record.extra[OWN]))
     draft = Document.model_validate(record.extra[DRAFT])
     done = [annotation.document for annotation in record.annotations if annotation.submitted is not None]
-    reviews: list[Verdict] = [verdict(document, draft) for document in done]
+    reviews: list[Verdict] = [derive_verdict(document, draft) for document in done]
     try:
         settled = instance if record.gold is None else _apply_gold(instance, record.gold, draft)
     except ValueError as error:
-        raise ValueError(prefix_field(record.external_id, message_of(error))) from error
+        raise ValueError(prefix_field(record.external_id, extract_message(error))) from error
     return settled.model_copy(update={"reviews": reviews})
 
 
-def verdict(document: Document, draft: Document) -> Verdict:
+def derive_verdict(document: Document, draft: Document) -> Verdict:
     """Return a person's verdict on an instance.
 
     It is valid if nothing changed, and rejected if the program is marked as wrong.
@@ -272,7 +277,10 @@ def verdict(document: Document, draft: Document) -> Verdict:
         return "rejected"
     return (
         "valid"
-        if all(_read_spans_and_note(document, node) == _read_spans_and_note(draft, node) for node in nodes())
+        if all(
+            _read_spans_and_note(document, node) == _read_spans_and_note(draft, node)
+            for node in list_step_nodes()
+        )
         else "repaired"
     )
 
@@ -283,18 +291,18 @@ def _read_spans_and_note(document: Document, node: int) -> tuple[list[Place], st
 
 
 def _apply_gold(instance: Instance, gold: Document, draft: Document) -> Instance:
-    judged = verdict(gold, draft)
+    judged = derive_verdict(gold, draft)
     if judged == "rejected":
         note = gold.problem.note if gold.problem else ""
         return _update_instance(instance, {"verdict": judged, "note": note})
     if judged == "valid":
         return _update_instance(instance, {"verdict": judged})
     shown = show(instance)
-    node_of = dict(zip(STEPS, nodes(), strict=True))
+    node_of = dict(zip(STEPS, list_step_nodes(), strict=True))
     values: dict[str, object] = {"verdict": judged}
     for name, step in (("positive", POSITIVE), ("negative", NEGATIVE)):
         if _read_spans_and_note(gold, node_of[step])[0] != _read_spans_and_note(draft, node_of[step])[0]:
-            values[name] = _words(instance, shown, _read_spans_and_note(gold, node_of[step])[0])
+            values[name] = _find_covered_words(instance, shown, _read_spans_and_note(gold, node_of[step])[0])
     changed = instance.counterfactual
     spans, note = _read_spans_and_note(gold, node_of[CHANGE])
     if note:
@@ -311,13 +319,13 @@ def _apply_gold(instance: Instance, gold: Document, draft: Document) -> Instance
 
 
 def _update_instance(instance: Instance, values: dict[str, object]) -> Instance:
-    return Instance.model_validate_json(_json({**instance.model_dump(mode="json"), **values}))
+    return Instance.model_validate_json(_dump_json({**instance.model_dump(mode="json"), **values}))
 
 
-def _words(instance: Instance, shown: Shown, spans: Sequence[Place]) -> list[Place]:
+def _find_covered_words(instance: Instance, shown: Shown, spans: Sequence[Place]) -> list[Place]:
     """Return the words of the instance's text under the spans."""
     covered: set[Place] = set()
-    all_words = words(instance.text)
+    all_words = find_words(instance.text)
     for span in spans:
         source, start, end = shown.source(*span)
         if source != instance.where:
@@ -351,5 +359,5 @@ def _replace_marked_words(
     return changed.model_copy(update={"context": context})
 
 
-def _json(value: object) -> str:
+def _dump_json(value: object) -> str:
     return json.dumps(value)

@@ -10,13 +10,13 @@ import PIL.Image
 
 from annotation.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
-from foundation.images.image_cleaning import FORMATS, MOST_PIXELS, orientation
-from foundation.messages import message_of, say, value_error
+from foundation.images.image_cleaning import FORMATS, MOST_PIXELS, read_orientation
+from foundation.messages import extract_message, say, value_error
 
 _TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height
 
 
-def image_size(path: Path) -> tuple[int, int]:
+def read_image_size(path: Path) -> tuple[int, int]:
     """Return width and height as shown after EXIF, without decoding.
 
     Raises:
@@ -25,7 +25,7 @@ def image_size(path: Path) -> tuple[int, int]:
     """
     try:
         with PIL.Image.open(path, formats=FORMATS) as image:
-            (width, height), turn = image.size, orientation(image)
+            (width, height), turn = image.size, read_orientation(image)
     except PIL.UnidentifiedImageError as error:
         raise BadFile(
             path, say("is not an image in a format that browsers show (%(names)s)", names=", ".join(FORMATS))
@@ -39,7 +39,7 @@ def image_size(path: Path) -> tuple[int, int]:
             path, error.strerror or say("is a broken image: %(problem)s", problem=str(error))
         ) from error
     except (SyntaxError, ValueError, struct.error) as error:
-        raise BadFile(path, say("is a broken image: %(problem)s", problem=message_of(error))) from error
+        raise BadFile(path, say("is a broken image: %(problem)s", problem=extract_message(error))) from error
     if width * height > MOST_PIXELS:
         raise BadFile(
             path,
@@ -88,7 +88,7 @@ class ImageFolder:
                 most_name=MOST_NAME,
             )
         path = self._path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
-        width, height = image_size(path)
+        width, height = read_image_size(path)
         return Image(name=path.relative_to(self.root).as_posix(), width=width, height=height)
 
     def _path(self, name: str) -> Path:

@@ -29,7 +29,7 @@ def read_jsonl(source: Source) -> Iterator[ItemRecord]:
     path, findings = source.path, source.findings
     for number, line in read_lines(path, empty=say("holds no items"), on_progress=source.on_progress):
         try:
-            record = _record(line)
+            record = _parse_record(line)
             findings.note_entry(record.external_id, path, line=number, field="external_id")
         except ValueError as error:
             findings.refuse(error, path, line=number)
@@ -83,7 +83,7 @@ def read_objects(path: Path, source: Source) -> Iterator[tuple[int, dict[str, An
             yield number, value
 
 
-def _record(line: bytes) -> ItemRecord:
+def _parse_record(line: bytes) -> ItemRecord:
     record = ItemRecord.model_validate_json(line)
     if record.passage and not record.tokens:
         record = record.model_copy(update={"tokens": tokenize(record.passage)})

@@ -70,12 +70,12 @@ def read_plain(source: Source) -> Iterator[ItemRecord]:
     if not source.task:
         text = "needs a project with a label configuration; create one, and upload the file there"
         raise BadFile(path, say(text))
-    for number, given in _rows(source):
+    for number, given in _read_source_rows(source):
         try:
             entry = _Entry.model_validate(given)
             for name in entry.model_extra or ():
                 findings.mend(KEPT, name)
-            record = check_record(_record(entry, source))
+            record = check_record(_build_record(entry, source))
             findings.note_entry(record.external_id, path, line=number, field="id")
         except ValueError as error:
             findings.refuse(error, path, line=number)
@@ -83,15 +83,15 @@ def read_plain(source: Source) -> Iterator[ItemRecord]:
             yield record
 
 
-def _rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_source_rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     if has_rows(source.path):
-        return _dataset(source)
+        return _read_dataset(source)
     if source.path.suffix.lower() == ".csv":
-        return _table(source.path)
+        return _read_table(source.path)
     return read_objects(source.path, source)
 
 
-def _dataset(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_dataset(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a dataset; empty cells and columns of bytes go."""
     path, findings = source.path, source.findings
     for row in read_rows(path, on_progress=source.on_progress):
@@ -115,7 +115,7 @@ def _has_bytes(value: Any) -> bool:
     return any(map(_has_bytes, value)) if isinstance(value, list) else isinstance(value, bytes)
 
 
-def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the lines of a table by the names of its first line."""
     with open_text(path, newline="") as file:
         first_line = file.readline()
@@ -148,7 +148,7 @@ def _find_other_separator(first_line: str) -> str:
     return next(separators, "")
 
 
-def _record(entry: _Entry, source: Source) -> ItemRecord:
+def _build_record(entry: _Entry, source: Source) -> ItemRecord:
     """Return the item of an entry.
 
     Raises:
@@ -164,7 +164,7 @@ def _record(entry: _Entry, source: Source) -> ItemRecord:
         raise field_error("image", "is missing; this project annotates images")
     shown = [entry.title, entry.text if kind == "boxes" else ""]
     return ItemRecord(
-        external_id=str(entry.id) or _id_of(entry),
+        external_id=str(entry.id) or _compute_id(entry),
         kind=kind,
         program=source.task,
         text=" – ".join(part for part in shown if part),
@@ -175,6 +175,6 @@ def _record(entry: _Entry, source: Source) -> ItemRecord:
     )
 
 
-def _id_of(entry: _Entry) -> str:
+def _compute_id(entry: _Entry) -> str:
     content = json.dumps([entry.title, entry.text, entry.names], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:ID_CHARACTERS]

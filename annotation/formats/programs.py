@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from analysis.programs import ProgramError
-from annotation.formats.checks import program_of_text
+from annotation.formats.checks import parse_program_text
 from annotation.formats.faithful_nmn.tables import read_program_rows
 from annotation.schemas import Kind
 from foundation.imports.findings import Findings
 from foundation.imports.text_files import open_text
-from foundation.messages import message_of, prefix_field, value_error
+from foundation.messages import extract_message, prefix_field, value_error
 
 ILL_TYPED = "program that does not fit together, left out"
 
@@ -53,7 +53,7 @@ def _read_list(path: Path, kind: Kind, findings: Findings) -> dict[str, str]:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 try:
-                    key, program = _program(line, kind)
+                    key, program = _parse_program(line, kind)
                     if key in programs:
                         raise value_error("%(key)r has a program already; remove one of them", key=key)
                     programs[key] = program
@@ -62,7 +62,7 @@ def _read_list(path: Path, kind: Kind, findings: Findings) -> dict[str, str]:
     return programs
 
 
-def _program(line: str, kind: Kind) -> tuple[str, str]:
+def _parse_program(line: str, kind: Kind) -> tuple[str, str]:
     """Return the key and the program of a line.
 
     Raises:
@@ -72,6 +72,6 @@ def _program(line: str, kind: Kind) -> tuple[str, str]:
     if not tab:
         raise value_error("expected an identifier, a tab and a program")
     try:
-        return key, str(program_of_text(text, kind))
+        return key, str(parse_program_text(text, kind))
     except ProgramError as error:
-        raise ValueError(prefix_field("program", message_of(error))) from error
+        raise ValueError(prefix_field("program", extract_message(error))) from error

@@ -12,7 +12,7 @@ TWICE = "object drawn at equal steps, kept once"
 NOT_BELOW = "object of a choosing step that equals none of the step below, kept as a new one"
 
 
-def document_of(
+def build_document(
     program: Program,
     drawn: Mapping[int, Sequence[Object]],
     *,
@@ -53,13 +53,17 @@ def document_of(
         for elsewhere, each in at.get(index, ()):
             settled = each
             if not isinstance(each, Chosen) and program.nodes[index].role == "choose" and not each.reason:
-                ref = offered.get(_geometry(each))
+                ref = offered.get(_extract_geometry(each))
                 if ref is None:
                     findings.mend(NOT_BELOW, path)
                     settled = each.model_copy(update={"reason": reason})
                 else:
                     settled = Chosen(id=each.id, ref=ref)
-            shape = geometry.get(settled.ref, each.id) if isinstance(settled, Chosen) else _geometry(settled)
+            shape = (
+                geometry.get(settled.ref, each.id)
+                if isinstance(settled, Chosen)
+                else _extract_geometry(settled)
+            )
             if elsewhere and shape in shapes:
                 findings.mend(TWICE, path)
                 continue
@@ -72,7 +76,7 @@ def document_of(
     return Document(layers=dict(sorted(settled_layers.items())), problem=problem)
 
 
-def _geometry(shape: Box | Span | Answer | Relation) -> object:
+def _extract_geometry(shape: Box | Span | Answer | Relation) -> object:
     if isinstance(shape, Answer):
         return shape.value
     if isinstance(shape, Relation):

@@ -24,7 +24,7 @@ from annotation.formats.writing import write_folder
 from annotation.labels import is_label_text
 from annotation.schemas import ItemRecord, Kind
 from foundation.imports.findings import Findings
-from foundation.messages import message_of, value_error
+from foundation.messages import extract_message, value_error
 
 NO_PROGRAM = "item without a program, left out"
 
@@ -36,13 +36,13 @@ def _read_with_programs(
     return read(source, read_programs(given, kind=kind, findings=source.findings) if given else {})
 
 
-def _label_studio(source: Source) -> Iterator[ItemRecord]:
+def _read_any_label_studio(source: Source) -> Iterator[ItemRecord]:
     if source.task or not has_programs(source.path):
         return read_labelled(LABELLED_READERS["labelstudio"], source)
     return read_label_studio(source)
 
 
-def _coco(source: Source) -> Iterator[ItemRecord]:
+def _read_any_coco(source: Source) -> Iterator[ItemRecord]:
     if source.task or source.plain:
         return read_labelled(LABELLED_READERS["coco"], source)
     return read_coco(source)
@@ -55,8 +55,8 @@ READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
     "nlvr2": partial(_read_with_programs, read_nlvr2, "boxes"),
     "drop": partial(_read_with_programs, read_drop, "spans"),
     "faithful-nmn": read_faithful_nmn,
-    "labelstudio": _label_studio,
-    "coco": _coco,
+    "labelstudio": _read_any_label_studio,
+    "coco": _read_any_coco,
     "reasons": read_reasons,
     "plain": read_plain,
 }
@@ -132,4 +132,4 @@ def write(name: str, records: Iterable[ItemRecord], out: Path, *, findings: Find
         records = chain(first, stream)
         writers[name](note_losses(name, records, findings) if is_plain else records, out)
     except (ValueError, FileExistsError) as error:
-        raise Conflict(message_of(error)) from error
+        raise Conflict(extract_message(error)) from error

@@ -51,7 +51,7 @@ def tokenize(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(match.span() for match in _TOKEN.finditer(text))
 
 
-def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
+def find_touched_tokens(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
     """Return the tokens that the code points touch, end exclusive.
 
     Raises:
@@ -64,7 +64,7 @@ def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
     return first, beyond
 
 
-def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Span:
+def build_span(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Span:
     """Return the span of these code points.
 
     Raises:
@@ -77,7 +77,7 @@ def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Sp
             end=end,
             number=len(passage),
         )
-    first, beyond = tokens_of(start, end, tokens)
+    first, beyond = find_touched_tokens(start, end, tokens)
     if tokens[first][0] > start or tokens[beyond - 1][1] < end:
         raise value_error("characters %(start)s to %(end)s begin or end between tokens", start=start, end=end)
     return Span(id=name, span=(start, end), tokens=(first, beyond), quote=passage[start:end])
@@ -90,7 +90,7 @@ def trim_stretch(start: int, end: int, passage: str) -> tuple[int, int]:
     return start, max(start, start + len(text.strip()))
 
 
-def code_point(text: str, unit: int) -> int:
+def find_code_point(text: str, unit: int) -> int:
     """Return the code point at a UTF-16 unit.
 
     Raises:

@@ -7,7 +7,7 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.registry import READ_FOLDERS
 from annotation.formats.source import Source
 from foundation.errors import BadFile
-from foundation.imports.dataset_rows import SUFFIXES, dataset_folder
+from foundation.imports.dataset_rows import SUFFIXES, find_dataset_folder
 from foundation.imports.findings import Findings
 from foundation.imports.zip_files import OnBytes, is_zip, unpack
 from foundation.messages import say
@@ -18,7 +18,7 @@ LISTS, TABLE = {".json", ".jsonl"}, ".tsv"
 LEFT_OUT = "file of another kind in the zip file, left out"
 
 
-def source_of(
+def prepare_source(
     name: str, upload: Path, folder: Path, *, findings: Findings, on_progress: OnBytes | None = None
 ) -> Source:
     """Return the source of the items of an upload.
@@ -40,10 +40,10 @@ def source_of(
     if not is_zip(upload):
         return Source(path=upload, findings=findings)
     if name in READ_FOLDERS:
-        return _folder_of(name, upload, folder / upload.name, findings, on_progress)
+        return _unpack_folder(name, upload, folder / upload.name, findings, on_progress)
     files = unpack(upload, folder, on_progress=on_progress, on_error=findings.on_error)
-    if name == "plain" and (saved := dataset_folder(files)) is not None:
-        return Source(path=saved, images=pictures_of(files, folder), findings=findings)
+    if name == "plain" and (saved := find_dataset_folder(files)) is not None:
+        return Source(path=saved, images=find_image_folder(files, folder), findings=findings)
     items = {"faithful-nmn": {".csv"}, "plain": {*LISTS, *SUFFIXES, ".csv"}}.get(name, LISTS)
     examples = LISTS if name == "faithful-nmn" else set()
     for file in files:
@@ -51,14 +51,14 @@ def source_of(
             findings.mend(LEFT_OUT, str(file.relative_to(folder)))
     return Source(
         path=_find_only_file(upload, files, items),
-        images=pictures_of(files, folder),
-        programs=_programs(upload, files),
+        images=find_image_folder(files, folder),
+        programs=_find_program_table(upload, files),
         examples=[file for file in files if file.suffix.lower() in examples],
         findings=findings,
     )
 
 
-def _folder_of(
+def _unpack_folder(
     name: str, upload: Path, folder: Path, findings: Findings, on_progress: OnBytes | None
 ) -> Source:
     """Unpack files into a folder with the name of the upload, for messages."""
@@ -67,10 +67,10 @@ def _folder_of(
     for file in files:
         if suffixes and file.suffix.lower() not in PICTURES | suffixes:
             findings.mend(LEFT_OUT, str(file.relative_to(folder)))
-    return Source(path=folder, images=pictures_of(files, folder), findings=findings)
+    return Source(path=folder, images=find_image_folder(files, folder), findings=findings)
 
 
-def pictures_of(files: Sequence[Path], folder: Path) -> ImageFolder | None:
+def find_image_folder(files: Sequence[Path], folder: Path) -> ImageFolder | None:
     """Return the folder of the images, or None if there are none."""
     has_pictures = any(file.suffix.lower() in PICTURES for file in files)
     return ImageFolder(folder) if has_pictures else None
@@ -96,7 +96,7 @@ def _find_only_file(upload: Path, files: Sequence[Path], suffixes: set[str]) -> 
     )
 
 
-def _programs(upload: Path, files: Sequence[Path]) -> Path | None:
+def _find_program_table(upload: Path, files: Sequence[Path]) -> Path | None:
     tables = [file for file in files if file.suffix.lower() == TABLE]
     if len(tables) > 1:
         raise BadFile(upload, say("holds %(number)s tables of programs (.tsv), not one", number=len(tables)))

@@ -19,12 +19,12 @@ def encode_json(value: Any) -> bytes:
     return to_json(value)
 
 
-def file_name(name: str) -> str:
+def quote_file_name(name: str) -> str:
     """Quote a name as a safe and reversible name of a file."""
     return quote(name, safe=" ()=+,").replace(".", "%2E")
 
 
-def moment_text(moment: datetime | None) -> str | None:
+def format_moment(moment: datetime | None) -> str | None:
     """Return a moment as other tools write it, with Z for UTC."""
     return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 

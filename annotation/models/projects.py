@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import LogEvent, User, Workspace
 from accounts.models import Role as WorkspaceRole
-from accounts.queries.workspaces import roles_in
+from accounts.queries.workspaces import find_workspace_roles
 
 LOWEST_RANK = -(2**62)  # below the rank of every item
 
@@ -137,7 +137,7 @@ class Membership(models.Model):
     @cached_property
     def workspace_roles(self) -> frozenset[WorkspaceRole]:
         """The user's roles in the workspace, read when first asked for."""
-        return roles_in(self.user, self.project.workspace_id)
+        return find_workspace_roles(self.user, self.project.workspace_id)
 
 
 class Guideline(models.Model):

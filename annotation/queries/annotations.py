@@ -23,18 +23,18 @@ from annotation.models import (
     SystemOutput,
 )
 from annotation.parsed_items import (
-    document_of,
+    build_subject,
     label_changes_of,
-    program_of,
-    subject_of,
-    suggestions_of,
-    task_of,
+    parse_document,
+    parse_item_program,
+    parse_task,
+    suggest_from_output,
 )
 from annotation.queries.comparison import find_other_objects
 from annotation.queries.items import free_items
 from annotation.schemas import Document
-from foundation.database.prepared_queries import Prepared, slot
-from predictions.module_words import module_words
+from foundation.database.prepared_queries import Prepared, make_slot
+from predictions.module_words import describe_module
 
 HISTORY = 200  # operations that the editor can undo after a reload
 
@@ -43,26 +43,26 @@ _WITH_ITEM = Prepared(
     lambda: (
         Annotation.objects.select_related("item")
         .defer("item__extra", "item__text_hash")
-        .filter(pk=slot("annotation", Annotation))
+        .filter(pk=make_slot("annotation", Annotation))
     )
 )
 _COMMENTS = Prepared(
-    lambda: Comment.objects.select_related("by").filter(annotation=slot("annotation", Annotation))
+    lambda: Comment.objects.select_related("by").filter(annotation=make_slot("annotation", Annotation))
 )
 _UPCOMING = Prepared(
     lambda: (
-        free_items(slot("user", User), slot("project", Project))
-        .filter(rank__gte=slot("start", Item, "rank"))
+        free_items(make_slot("user", User), make_slot("project", Project))
+        .filter(rank__gte=make_slot("start", Item, "rank"))
         .only("images")[:1]
     )
 )
 _GUIDELINES = Prepared(
-    lambda: Guideline.objects.filter(project=slot("project", Project)).only("module", "version", "text")
+    lambda: Guideline.objects.filter(project=make_slot("project", Project)).only("module", "version", "text")
 )
-_KEYS = Prepared(lambda: KeyBindings.objects.filter(user=slot("user", User)).only("keys"))
+_KEYS = Prepared(lambda: KeyBindings.objects.filter(user=make_slot("user", User)).only("keys"))
 
 
-def annotation_with_item(pk: int) -> Annotation | None:
+def find_annotation_with_item(pk: int) -> Annotation | None:
     """Fetch an annotation with its item, in one query.
 
     Callers that have the project set it on the annotation.
@@ -70,34 +70,37 @@ def annotation_with_item(pk: int) -> Annotation | None:
     return _WITH_ITEM.first(annotation=pk)
 
 
-def editor_state(annotation: Annotation) -> dict[str, Any]:
+def build_editor_state(annotation: Annotation) -> dict[str, Any]:
     """Return all that the editor shows; see docs/reference/rest-api.md."""
-    program, document = program_of(annotation.item, annotation.project.kind), document_of(annotation.document)
+    program, document = (
+        parse_item_program(annotation.item, annotation.project.kind),
+        parse_document(annotation.document),
+    )
     return {
         "id": str(annotation.pk),
         "task": annotation.task,
         "revision": annotation.revision,
         "status": annotation.status,
         "reserved_until": annotation.reserved_until,
-        "item": _item(annotation),
-        "program": program_tree(program, task_of(annotation.project)),
+        "item": _describe_item(annotation),
+        "program": build_program_tree(program, parse_task(annotation.project)),
         "document": annotation.document or Document().model_dump(mode="json"),
-        **outcome(annotation, document),
-        "guidelines": guidelines(annotation.project),
-        "comments": [comment_row(comment) for comment in _COMMENTS.all(annotation=annotation.pk)],
-        "predictions": predictions(annotation),
+        **compute_outcome(annotation, document),
+        "guidelines": describe_guidelines(annotation.project),
+        "comments": [build_comment_row(comment) for comment in _COMMENTS.all(annotation=annotation.pk)],
+        "predictions": describe_predictions(annotation),
         "others": find_other_objects(annotation),
-        "history": history(annotation),
+        "history": list_recent_operations(annotation),
         "keys": keys(annotation),
     }
 
 
-def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
+def compute_outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
     """Execute the program: values, and if it contradicts the answer.
 
     A node has a value, and one in each run; see `analysis.programs.Execution`.
     """
-    program = program_of(annotation.item, annotation.project.kind)
+    program = parse_item_program(annotation.item, annotation.project.kind)
     execution = execute_document(document, program)
     same = (
         is_answer_consistent(program, execution, annotation.item.answer)
@@ -111,7 +114,7 @@ def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
     }
 
 
-def program_tree(program: Program, task: LabelTask | None = None) -> dict[str, Any]:
+def build_program_tree(program: Program, task: LabelTask | None = None) -> dict[str, Any]:
     """Return the program as the editor draws it.
 
     Nodes of a plain task have a ``layer``, with the colours and keys of its labels.
@@ -126,7 +129,7 @@ def program_tree(program: Program, task: LabelTask | None = None) -> dict[str, A
                 "module": node.module,
                 "argument": node.argument,
                 "label": node.module if layers else describe(node),
-                "words": "" if layers else module_words(node.module, node.argument),
+                "words": "" if layers else describe_module(node.module, node.argument),
                 **({"layer": layers[node.index]} if node.index in layers else {}),
                 "type": node.type,
                 "role": node.role,
@@ -139,7 +142,7 @@ def program_tree(program: Program, task: LabelTask | None = None) -> dict[str, A
     }
 
 
-def _item(annotation: Annotation) -> dict[str, Any]:
+def _describe_item(annotation: Annotation) -> dict[str, Any]:
     item = annotation.item
     return {
         "id": str(item.pk),
@@ -149,11 +152,11 @@ def _item(annotation: Annotation) -> dict[str, Any]:
         "answer": item.answer if annotation.project.show_answer else None,
         "passage": item.passage,
         "tokens": item.tokens,
-        "images": images(annotation.project, item.images),
+        "images": describe_images(annotation.project, item.images),
     }
 
 
-def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
+def describe_images(project: Project, names: list[str]) -> list[dict[str, Any]]:
     """Return the images of an item in order, with URLs if files exist."""
     rows = ImageFile.objects.filter(project=project, name__in=names) if names else ()
     files = {row.name: row for row in rows}
@@ -162,13 +165,13 @@ def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
             "name": name,
             "width": files[name].width if name in files else None,
             "height": files[name].height if name in files else None,
-            "url": image_address(project, files[name]) if name in files else "",
+            "url": build_image_address(project, files[name]) if name in files else "",
         }
         for name in names
     ]
 
 
-def image_address(project: Project, file: ImageFile) -> str:
+def build_image_address(project: Project, file: ImageFile) -> str:
     """Return the address of an image, "" if only its name is known."""
     return reverse("projects_rest:image", args=[project.slug, file.pk]) if file.path else ""
 
@@ -181,16 +184,20 @@ def list_upcoming_images(member: Membership) -> list[str]:
     if member.project.kind != "boxes":
         return []
     names = _UPCOMING.first(project=member.project_id, user=member.user_id, start=member.scanned_to)
-    return [image["url"] for image in images(member.project, names.images) if image["url"]] if names else []
+    return (
+        [image["url"] for image in describe_images(member.project, names.images) if image["url"]]
+        if names
+        else []
+    )
 
 
-def guidelines(project: Project) -> dict[str, dict[str, Any]]:
+def describe_guidelines(project: Project) -> dict[str, dict[str, Any]]:
     """Return the newest guideline of each module; "" is the project's own."""
     rows = _GUIDELINES.all(project=project.pk)
     return {row.module: {"version": row.version, "text": row.text} for row in rows}
 
 
-def comment_row(comment: Comment) -> dict[str, Any]:
+def build_comment_row(comment: Comment) -> dict[str, Any]:
     """Return a comment as the editor shows it."""
     return {
         "id": str(comment.pk),
@@ -203,7 +210,7 @@ def comment_row(comment: Comment) -> dict[str, Any]:
     }
 
 
-def operation_row(operation: Operation, changes: Sequence[LabelChange]) -> dict[str, Any]:
+def build_operation_row(operation: Operation, changes: Sequence[LabelChange]) -> dict[str, Any]:
     """Return an operation as the editor keeps it for undoing.
 
     Labels that were renamed since have their new names.
@@ -217,33 +224,34 @@ def operation_row(operation: Operation, changes: Sequence[LabelChange]) -> dict[
     }
 
 
-def history(annotation: Annotation) -> list[dict[str, Any]]:
+def list_recent_operations(annotation: Annotation) -> list[dict[str, Any]]:
     """Return the newest operations, oldest first."""
     if not annotation.revision:
         return []
     changes = label_changes_of(annotation.project)
     return [
-        operation_row(operation, changes)
+        build_operation_row(operation, changes)
         for operation in reversed(annotation.operations.order_by("-revision")[:HISTORY])
     ]
 
 
-def operations_since(annotation: Annotation, revision: int) -> list[dict[str, Any]]:
+def list_operations_since(annotation: Annotation, revision: int) -> list[dict[str, Any]]:
     """Return the operations after a revision, oldest first."""
     changes = label_changes_of(annotation.project)
     return [
-        operation_row(operation, changes) for operation in annotation.operations.filter(revision__gt=revision)
+        build_operation_row(operation, changes)
+        for operation in annotation.operations.filter(revision__gt=revision)
     ]
 
 
 _BLIND = Prepared(
     lambda: Membership.objects.filter(
-        project=slot("project", Project), user=slot("user", User), blind=True
+        project=make_slot("project", Project), user=make_slot("user", User), blind=True
     ).only("pk")[:1]
 )
 
 
-def predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
+def describe_predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
     """Return model outputs for the item with their suggestions.
 
     None if the project hides them, or the annotator works blind.
@@ -251,7 +259,7 @@ def predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
     project, item = annotation.project, annotation.item
     if not project.show_predictions or _BLIND.all(project=project.pk, user=annotation.annotator_id):
         return None
-    program, subject = program_of(item, project.kind), subject_of(item, project.kind)
+    program, subject = parse_item_program(item, project.kind), build_subject(item, project.kind)
     newest: dict[str, SystemOutput] = {}
     for output in item.outputs.order_by("pk"):
         newest[output.system] = output
@@ -262,7 +270,7 @@ def predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
             "proposals": output.proposals,
             "modules": output.modules,
             "score": output.score,
-            "suggestions": suggestions_of(output, program, subject),
+            "suggestions": suggest_from_output(output, program, subject),
         }
         for output in newest.values()
     ]

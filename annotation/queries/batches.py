@@ -33,7 +33,7 @@ def is_overdue(project: Project) -> bool:
     return project.status == Project.Status.OPEN and is_past(project.due_on)
 
 
-def batches(project: Project) -> QuerySet[Batch]:
+def select_batches(project: Project) -> QuerySet[Batch]:
     """Return a project's batches with their counts, the earliest due first."""
     rows = Batch.objects.filter(project=project).select_related("annotator", "project")
     return rows.annotate(
@@ -44,11 +44,11 @@ def batches(project: Project) -> QuerySet[Batch]:
 
 def list_unfinished_batches(member: Membership) -> list[BatchProgress]:
     """Return a person's batches with work left."""
-    rows = batches(member.project).filter(annotator=member.user)
-    return [each for each in progress_of(rows) if each.finished < each.items]
+    rows = select_batches(member.project).filter(annotator=member.user)
+    return [each for each in build_batch_progress(rows) if each.finished < each.items]
 
 
-def progress_of(rows: Iterable[Batch]) -> list[BatchProgress]:
+def build_batch_progress(rows: Iterable[Batch]) -> list[BatchProgress]:
     """Return the progress of batches that `batches` fetched."""
     return [BatchProgress(batch, batch.items, batch.finished) for batch in rows]  # type: ignore[attr-defined]
 

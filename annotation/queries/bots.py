@@ -10,7 +10,7 @@ from annotation.errors import NotFound
 from annotation.models import Annotation, Gold, Operation, Project
 
 
-def project_named(slug: str) -> Project:
+def find_project(slug: str) -> Project:
     """Return the project of that name.
 
     Raises:

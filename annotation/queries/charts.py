@@ -7,13 +7,13 @@ from django.db.models import OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.comparison import steps
+from annotation.comparison import build_steps
 from annotation.models import Annotation, Project
-from annotation.parsed_items import kind_of, program_of
-from annotation.queries.comparison import documents_of
+from annotation.parsed_items import get_kind, parse_item_program
+from annotation.queries.comparison import read_visible_documents
 from annotation.queries.progress import Person, Totals
-from foundation.database.counting import number_of
-from foundation.database.days import day_start
+from foundation.database.counting import build_count_column
+from foundation.database.days import compute_day_start
 from foundation.pages import charts
 
 DAYS = 30
@@ -21,11 +21,11 @@ MOST_PEOPLE = 12
 MOST_COMPARED = 300  # items of the chart of agreement, the newest
 
 
-def items_by_state(counts: Totals) -> list[charts.Part]:
+def count_items_by_state(counts: Totals) -> list[charts.Part]:
     """Return the ordinary items by state, as parts of one bar."""
     started = counts.items - counts.complete - counts.idle
     started_with_gold = counts.gold - counts.complete_with_gold - counts.idle_with_gold
-    return charts.parts(
+    return charts.build_bar_parts(
         [
             ("completed", _("With gold"), counts.gold),
             ("active", _("Complete"), counts.complete - counts.complete_with_gold),
@@ -35,7 +35,7 @@ def items_by_state(counts: Totals) -> list[charts.Part]:
     )
 
 
-def submissions_by_day(project: Project) -> charts.Columns | None:
+def count_submissions_by_day(project: Project) -> charts.Columns | None:
     """Return the submitted annotations of the last days. One query."""
     today = timezone.localdate()
     since = today - timedelta(days=DAYS - 1)
@@ -43,15 +43,15 @@ def submissions_by_day(project: Project) -> charts.Columns | None:
     # The days are ranges of the index; to compute the day of each annotation would take seconds.
     rows = Annotation.objects.filter(project=OuterRef("pk"), task=Annotation.Task.ANNOTATION)
     counts = {
-        f"day{number}": number_of(
-            rows.filter(submitted_at__gte=day_start(day), submitted_at__lt=day_start(after))
+        f"day{number}": build_count_column(
+            rows.filter(submitted_at__gte=compute_day_start(day), submitted_at__lt=compute_day_start(after))
         )
         for number, day in enumerate(days)
         for after in [day + timedelta(days=1)]
     }
     numbers = Project.objects.filter(pk=project.pk).values_list(*counts.values())[0]
     by_day = [(day.isoformat(), number) for day, number in zip(days, numbers, strict=True)]
-    return charts.columns(by_day) if any(numbers) else None
+    return charts.build_columns(by_day) if any(numbers) else None
 
 
 def build_progress_bars(people: Sequence[Person]) -> list[tuple[Person, list[charts.Part]]]:
@@ -65,11 +65,11 @@ def build_progress_bars(people: Sequence[Person]) -> list[tuple[Person, list[cha
             ("stale", _("In progress"), person.under_way),
             ("returned", _("Returned"), person.returned),
         ]
-        bars.append((person, charts.parts(rows, length=most)))
+        bars.append((person, charts.build_bar_parts(rows, length=most)))
     return bars
 
 
-def agreement_by_week(project: Project) -> charts.Columns | None:
+def compute_agreement_by_week(project: Project) -> charts.Columns | None:
     """Return the share of steps with full agreement, by week of submission.
 
     It covers the newest items that two or more people finished.
@@ -93,7 +93,9 @@ def agreement_by_week(project: Project) -> charts.Columns | None:
             continue
         year, week, _day = max(times).isocalendar()
         item = annotations[0].item
-        compared = steps(program_of(item, kind_of(project)), documents_of(annotations), item.tokens)
+        compared = build_steps(
+            parse_item_program(item, get_kind(project)), read_visible_documents(annotations), item.tokens
+        )
         weeks.setdefault(f"{year}-W{week:02}", []).extend(step.unanimous for step in compared)
     shares = [(week, sum(same) / len(same)) for week, same in sorted(weeks.items()) if same]
-    return charts.columns(shares, most=1.0)
+    return charts.build_columns(shares, most=1.0)

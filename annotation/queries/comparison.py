@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 
 from analysis.gold_agreement import Agreement, Group, Metrics, agreement
-from annotation.comparison import Step, agreement_item, draft, letters, question_items, relation_item, steps
+from annotation.comparison import (
+    Step,
+    build_agreement_item,
+    build_draft,
+    build_question_items,
+    build_relation_item,
+    build_steps,
+    list_letters,
+)
 from annotation.models import Annotation, Item, Project
-from annotation.parsed_items import kind_of, program_of, read_visible_document
+from annotation.parsed_items import get_kind, parse_item_program, read_visible_document
 from annotation.queries.review import list_finished_annotations
 from annotation.schemas import Document, Kind
 
@@ -22,10 +30,10 @@ SEED = 20
 
 def key_by_letter(annotations: Sequence[Annotation]) -> dict[str, Annotation]:
     """Return the annotations by the letters of their annotators."""
-    return dict(zip(letters(len(annotations)), annotations, strict=True))
+    return dict(zip(list_letters(len(annotations)), annotations, strict=True))
 
 
-def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
+def read_visible_documents(annotations: Sequence[Annotation]) -> dict[str, Document]:
     """Return documents by letter, without those that reject the program."""
     return {
         letter: read_visible_document(annotation, annotation.project.kind)
@@ -34,20 +42,24 @@ def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
     }
 
 
-def adjudication_draft(item: Item, kind: Kind) -> Document | None:
+def build_adjudication_draft(item: Item, kind: Kind) -> Document | None:
     """Return what an adjudication starts from, None if nobody finished."""
     finished = list_finished_annotations(item)
     if not finished:
         return None
-    return draft(program_of(item, kind), documents_of(finished), item.tokens, item.passage)
+    return build_draft(
+        parse_item_program(item, kind), read_visible_documents(finished), item.tokens, item.passage
+    )
 
 
 def compare_steps(item: Item, kind: str) -> list[Step]:
     """Return the steps of an item with each finished annotation of them."""
-    return steps(program_of(item, kind), documents_of(list_finished_annotations(item)), item.tokens)
+    return build_steps(
+        parse_item_program(item, kind), read_visible_documents(list_finished_annotations(item)), item.tokens
+    )
 
 
-def project_agreement(project: Project) -> tuple[Agreement, int]:
+def compute_project_agreement(project: Project) -> tuple[Agreement, int]:
     """Return the inter-annotator agreement, and the number of items.
 
     It covers the items that two or more people finished, at most the MOST_ITEMS newest.
@@ -67,26 +79,28 @@ def project_agreement(project: Project) -> tuple[Agreement, int]:
         if annotation.item_id not in by_item and len(by_item) >= MOST_ITEMS:
             break
         by_item[annotation.item_id].append(annotation)
-    kind = kind_of(project)
-    groups = [_documents(group, kind) for group in by_item.values() if len(group) > 1]
+    kind = get_kind(project)
+    groups = [_read_documents(group, kind) for group in by_item.values() if len(group) > 1]
     compared = [
-        agreement_item(item.external_id, program_of(item, kind), documents, tokens=item.tokens)
+        build_agreement_item(item.external_id, parse_item_program(item, kind), documents, tokens=item.tokens)
         for item, documents in groups
     ]
     rng = np.random.default_rng(SEED)
     measured = agreement(compared, kind, rng=rng, resamples=RESAMPLES)
-    more = {**_relations(groups, kind), **_questions(groups, kind)}
+    more = {**_compute_relation_agreement(groups, kind), **_compute_question_agreement(groups, kind)}
     return replace(measured, groups={**measured.groups, **more}), len(compared)
 
 
-# Measures of relations, which are compared as spans of one unit, see `relation_item`.
+# Measures of relations, which are compared as spans of one unit, see `build_relation_item`.
 _OF_RELATIONS = {"exact_f1": "relation_f1", "token_cohen": "relation_cohen", "token_alpha": "relation_alpha"}
 
 
-def _relations(groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind) -> dict[Group, Metrics]:
+def _compute_relation_agreement(
+    groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind
+) -> dict[Group, Metrics]:
     """Return the agreement on relations by label; empty without any."""
     related = [
-        relation_item(item.external_id, program_of(item, kind), documents, item.tokens)
+        build_relation_item(item.external_id, parse_item_program(item, kind), documents, item.tokens)
         for item, documents in groups
     ]
     if not (present := [each for each in related if each is not None]):
@@ -99,12 +113,16 @@ def _relations(groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind
     }
 
 
-def _questions(groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind) -> dict[Group, Metrics]:
+def _compute_question_agreement(
+    groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind
+) -> dict[Group, Metrics]:
     """Return the agreement on answers about marks by label; empty without any."""
     asked = [
         mark
         for item, documents in groups
-        for mark in question_items(item.external_id, program_of(item, kind), documents, item.tokens)
+        for mark in build_question_items(
+            item.external_id, parse_item_program(item, kind), documents, item.tokens
+        )
     ]
     if not asked:
         return {}
@@ -117,7 +135,7 @@ def is_slow_to_compare(project: Project) -> bool:
     return project.items.filter(submitted__gte=2)[: QUICK_ITEMS + 1].count() > QUICK_ITEMS
 
 
-def _documents(annotations: Sequence[Annotation], kind: Kind) -> tuple[Item, dict[str, Document]]:
+def _read_documents(annotations: Sequence[Annotation], kind: Kind) -> tuple[Item, dict[str, Document]]:
     return annotations[0].item, {
         annotation.annotator.get_username(): read_visible_document(annotation, kind)
         for annotation in annotations

@@ -56,7 +56,7 @@ def write_items(
     counts, total = ExportCounts(), export_size(project, gold_only=gold_only)
 
     def count_records() -> Iterator[ItemRecord]:
-        for record in item_records(project, gold_only=gold_only):
+        for record in read_item_records(project, gold_only=gold_only):
             counts.items += 1
             counts.gold += record.gold is not None
             if on_progress is not None and counts.items % 256 == 0:
@@ -67,7 +67,7 @@ def write_items(
     return counts
 
 
-def item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemRecord]:
+def read_item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemRecord]:
     """Yield every item in order, or with ``gold_only`` those that have gold.
 
     ``extra["touchstone"]`` holds the item's position and purpose, and the version, method, time and author
@@ -81,15 +81,15 @@ def item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemR
         block = list(items.values(*_ITEM)[:BLOCK])
         if not block:
             return
-        yield from _records(project, block, range(block[0]["position"], block[-1]["position"] + 1))
+        yield from _build_records(project, block, range(block[0]["position"], block[-1]["position"] + 1))
         beyond = block[-1]["position"]
 
 
-def _records(project: Project, block: list[dict[str, Any]], positions: range) -> Iterator[ItemRecord]:
+def _build_records(project: Project, block: list[dict[str, Any]], positions: range) -> Iterator[ItemRecord]:
     here = {"item__project": project, "item__position__range": (positions.start, positions.stop - 1)}
-    golds = _golds(here)
-    annotations = _annotations(here)
-    images = _images(project, block)
+    golds = _load_golds(here)
+    annotations = _load_annotations(here)
+    images = _load_images(project, block)
     for row in block:
         gold, facts = golds.get(row["pk"], (None, None))
         own = {"position": row["position"], "purpose": row["purpose"], "gold": facts}
@@ -113,7 +113,7 @@ def _records(project: Project, block: list[dict[str, Any]], positions: range) ->
         )
 
 
-def _golds(here: dict[str, Any]) -> dict[int, tuple[Document, dict[str, Any]]]:
+def _load_golds(here: dict[str, Any]) -> dict[int, tuple[Document, dict[str, Any]]]:
     """Return the current gold of each item, and facts about it."""
     columns = ("item_id", "document", "version", "method", "at", "by__username")
     return {
@@ -127,7 +127,7 @@ def _golds(here: dict[str, Any]) -> dict[int, tuple[Document, dict[str, Any]]]:
     }
 
 
-def _annotations(here: dict[str, Any]) -> dict[int, list[AnnotationRecord]]:
+def _load_annotations(here: dict[str, Any]) -> dict[int, list[AnnotationRecord]]:
     """Return the annotations of each item, in the order of their start."""
     columns = (
         "item_id", "annotator__username", "document", "status", "revision", "started_at", "submitted_at",
@@ -152,7 +152,7 @@ def _annotations(here: dict[str, Any]) -> dict[int, list[AnnotationRecord]]:
     return by_item
 
 
-def _images(project: Project, block: Iterable[dict[str, Any]]) -> dict[str, Image]:
+def _load_images(project: Project, block: Iterable[dict[str, Any]]) -> dict[str, Image]:
     """Return the images that the items name."""
     names = {name for row in block for name in row["images"]}
     images = {name: Image(name=name) for name in names}

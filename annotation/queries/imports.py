@@ -17,12 +17,12 @@ from annotation.models import (
 )
 
 
-def imports_of(project: Project) -> QuerySet[ItemImport]:
+def list_imports(project: Project) -> QuerySet[ItemImport]:
     """Return the imports of a project, newest first."""
     return project.imports.select_related("by", "undone_by").order_by("-pk")
 
 
-def items_of(item_import: ItemImport) -> QuerySet[Item]:
+def list_imported_items(item_import: ItemImport) -> QuerySet[Item]:
     """Return the items that an import added and that are still there."""
     return Item.objects.filter(_build_import_condition(item_import, "")).order_by()
 
@@ -67,7 +67,7 @@ def is_in_use(item: Item) -> bool:
     )
 
 
-def images_in_use(project: Project, names: Collection[str]) -> set[str]:
+def find_used_images(project: Project, names: Collection[str]) -> set[str]:
     """Return those of the images that an item of the project shows."""
     used: set[str] = set()
     for images in project.items.order_by().values_list("images", flat=True).iterator():

@@ -27,7 +27,7 @@ _RULES = {
 }
 
 
-def new_to(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
+def select_new_items(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
     """Return the items that the user was never assigned, in order."""
     mine = Annotation.objects.filter(item=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
     return items.filter(~Exists(mine)).order_by("rank", "position")
@@ -38,7 +38,7 @@ def free_items(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
     ordinary = Item.objects.filter(
         project=project, purpose=Item.Purpose.ORDINARY, assigned__lt=F("annotators_wanted")
     )
-    return new_to(user, ordinary)
+    return select_new_items(user, ordinary)
 
 
 def find_ordinary_items(project: Project, names: Sequence[str]) -> dict[str, Item]:
@@ -47,7 +47,7 @@ def find_ordinary_items(project: Project, names: Sequence[str]) -> dict[str, Ite
     return {item.external_id: item for item in items}
 
 
-def items_found(project: Project, search: str, state: str) -> QuerySet[Item]:
+def search_items(project: Project, search: str, state: str) -> QuerySet[Item]:
     """Return the items whose ID or text has some words, in a state."""
     items = project.items.annotate(has_gold=Exists(_GOLD)).only(
         "project",

@@ -9,11 +9,11 @@ from django.db.models import F, OuterRef, Q, QuerySet
 from accounts.models import Invitation, Role, User, Workspace
 from accounts.models import Membership as WorkspaceMembership
 from accounts.policy import Act
-from accounts.queries.people import pending_invitations
-from accounts.queries.workspaces import workspaces_of
+from accounts.queries.people import select_pending_invitations
+from accounts.queries.workspaces import select_workspaces
 from annotation.models import Annotation, Membership, Project
-from foundation.database.counting import number_of
-from foundation.database.prepared_queries import Prepared, slot
+from foundation.database.counting import build_count_column
+from foundation.database.prepared_queries import Prepared, make_slot
 
 SHARED = "project"  # the key of `settings.SHAREABLE`
 
@@ -22,11 +22,11 @@ def list_visible_projects(user: User) -> QuerySet[Project]:
     """Return the projects that a user sees."""
     shares = Membership.objects.filter(user=user, active=True)
     return Project.objects.filter(
-        Q(pk__in=shares.values("project")) | Q(workspace__in=workspaces_of(user, Act.PROJECT_SEE))
+        Q(pk__in=shares.values("project")) | Q(workspace__in=select_workspaces(user, Act.PROJECT_SEE))
     )
 
 
-def memberships(user: User, workspace: Workspace | None = None) -> list[Membership]:
+def list_memberships(user: User, workspace: Workspace | None = None) -> list[Membership]:
     """Return the person in each project that they see, the newest first.
 
     With a workspace only in its own. Three queries. The projects have counts of the person's submitted and
@@ -37,8 +37,8 @@ def memberships(user: User, workspace: Workspace | None = None) -> list[Membersh
         visible = visible.filter(workspace=workspace)
     mine = Annotation.objects.filter(project=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
     projects = visible.annotate(
-        done=number_of(mine.filter(status__in=Annotation.FINISHED)),
-        returned=number_of(mine.filter(status=Annotation.Status.RETURNED)),
+        done=build_count_column(mine.filter(status__in=Annotation.FINISHED)),
+        returned=build_count_column(mine.filter(status=Annotation.Status.RETURNED)),
     ).order_by("-created_at")
     return as_members(user, list(projects))
 
@@ -66,9 +66,9 @@ def list_active_members(
     return rows.order_by("project__slug", "user__username")
 
 
-def invitations_to(project: Project) -> QuerySet[Invitation]:
+def list_project_invitations(project: Project) -> QuerySet[Invitation]:
     """Return the invitations to a project that can still be accepted."""
-    return pending_invitations(project.workspace).filter(kind=SHARED, object_id=project.pk)
+    return select_pending_invitations(project.workspace).filter(kind=SHARED, object_id=project.pk)
 
 
 def load_workspace_roles(members: Sequence[Membership]) -> None:
@@ -86,26 +86,26 @@ def load_workspace_roles(members: Sequence[Membership]) -> None:
 
 _NAMED = Prepared(
     lambda: Membership.objects.select_related("project").filter(
-        user=slot("user", User), project__slug=slot("slug", Project, "slug")
+        user=make_slot("user", User), project__slug=make_slot("slug", Project, "slug")
     )
 )
 _OF_WORK = Prepared(
     lambda: (
         Membership.objects.select_related("project")
-        .filter(user=slot("user", User), project__annotations=slot("annotation", Annotation))
+        .filter(user=make_slot("user", User), project__annotations=make_slot("annotation", Annotation))
         .annotate(annotator=F("project__annotations__annotator"), task=F("project__annotations__task"))
     )
 )
 
 
 _PROJECT_OF = Prepared(
-    lambda: Project.objects.filter(annotations=slot("annotation", Annotation)).annotate(
+    lambda: Project.objects.filter(annotations=make_slot("annotation", Annotation)).annotate(
         annotator=F("annotations__annotator"), task=F("annotations__task")
     )
 )
 
 
-def membership(user: User, slug: str) -> Membership | None:
+def find_membership(user: User, slug: str) -> Membership | None:
     """Return a person in a project, None without any role there.
 
     One query for those with whom the project is shared.
@@ -117,16 +117,16 @@ def membership(user: User, slug: str) -> Membership | None:
     return _keep_if_has_role(_build_unstored_member(project, user), user) if project is not None else None
 
 
-def member_named(project: Project, username: str) -> Membership | None:
+def find_member(project: Project, username: str) -> Membership | None:
     """Return the active user of that name in a project.
 
     None without any role there.
     """
     user = User.objects.filter(username=username, is_active=True).first()
-    return membership(user, project.slug) if user is not None else None
+    return find_membership(user, project.slug) if user is not None else None
 
 
-def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] | None:
+def find_membership_of_annotation(user: User, annotation: int) -> tuple[Membership, Annotation] | None:
     """Return the person in the project of an annotation, and the annotation.
 
     One query for those with whom the project is shared. The annotation has only the columns that say whose it

@@ -11,9 +11,9 @@ from typing import Any
 from analysis.programs import Execution, Node, Program, Value, describe
 from annotation.completeness import execute_document
 from annotation.models import Gold, Item, Project, SystemOutput
-from annotation.parsed_items import document_of, program_of
-from annotation.queries.annotations import images
-from annotation.queries.outputs import Pair, gold_by_node, outputs_by_node, score_of_node
+from annotation.parsed_items import parse_document, parse_item_program
+from annotation.queries.annotations import describe_images
+from annotation.queries.outputs import Pair, map_gold_to_nodes, map_outputs_to_nodes, score_of_node
 from annotation.schemas import Box, Span
 from predictions.box_labels import Rectangle, place_labels
 
@@ -80,24 +80,24 @@ class Step:
     score: float | None
 
 
-def steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
+def describe_steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
     """Return every node of the item's program in pre-order, with its gold."""
-    program = program_of(item, project.kind)
+    program = parse_item_program(item, project.kind)
     gold = Gold.objects.filter(item=item, current=True).first()
-    drawn = gold_by_node(program, gold.document) if gold else {}
-    ran = execute_document(document_of(gold.document), program) if gold else None
+    drawn = map_gold_to_nodes(program, gold.document) if gold else {}
+    ran = execute_document(parse_document(gold.document), program) if gold else None
     pair = Pair(
         item.external_id,
         len(item.images),
         drawn,
         output.proposals,
-        outputs_by_node(program, {each["index"]: each for each in output.modules}),
+        map_outputs_to_nodes(program, {each["index"]: each for each in output.modules}),
     )
-    shown = images(project, item.images)
-    return [_step(node, program, item, pair, shown, ran) for node in program.nodes]
+    shown = describe_images(project, item.images)
+    return [_describe_step(node, program, item, pair, shown, ran) for node in program.nodes]
 
 
-def _step(
+def _describe_step(
     node: Node,
     program: Program,
     item: Item,
@@ -119,15 +119,15 @@ def _step(
         gold_values=_find_differing_values(ran, node.index),
         has_output=bool(output),
         same_as=None if first == node.index else first + 1,
-        pictures=list(_pictures(shown, pair.proposals, probabilities, gold or []))
+        pictures=list(_build_pictures(shown, pair.proposals, probabilities, gold or []))
         if probabilities or (gold and shown)
         else [],
-        words=words(
+        words=cut_passage(
             item.passage, item.tokens, attention, [one for one in gold or [] if isinstance(one, Span)]
         )
         if item.passage and (attention or gold)
         else [],
-        table=list(_table(item, pair.proposals, probabilities, attention)),
+        table=list(_rank_outputs(item, pair.proposals, probabilities, attention)),
         score=score_of_node(pair, node.index),
     )
 
@@ -140,7 +140,7 @@ def _find_differing_values(ran: Execution | None, index: int) -> list[Value]:
     return values if len(values) == len(ran.runs[index]) else []
 
 
-def _pictures(
+def _build_pictures(
     shown: Sequence[dict[str, Any]],
     proposals: Sequence[Sequence[Sequence[float]]],
     probabilities: Sequence[float],
@@ -153,7 +153,7 @@ def _pictures(
         own = probabilities[start : start + len(placed)]
         proposed = _label_boxes(
             [
-                (_rectangle(box, high), f"{number} · {p:.0%}")
+                (_build_rectangle(box, high), f"{number} · {p:.0%}")
                 for number, (box, p) in enumerate(zip(placed, own, strict=False), start=start + 1)
                 if p > LIKELY
             ],
@@ -161,14 +161,14 @@ def _pictures(
         )
         start += len(placed)
         marked = [
-            Drawn(_rectangle(shape.box, high))
+            Drawn(_build_rectangle(shape.box, high))
             for shape in gold
             if isinstance(shape, Box) and shape.image == index
         ]
         yield Picture(image["name"], image["url"], high, proposed, marked)
 
 
-def _rectangle(box: Sequence[float], high: int) -> Rectangle:
+def _build_rectangle(box: Sequence[float], high: int) -> Rectangle:
     left, top, right, bottom = box
     return Rectangle(
         round(WIDTH * left), round(high * top), round(WIDTH * (right - left)), round(high * (bottom - top))
@@ -192,14 +192,14 @@ def _round_value(value: Any) -> Any:
     return int(near) if near.is_integer() else near
 
 
-def words(
+def cut_passage(
     passage: str, tokens: Sequence[Sequence[int]], attention: Sequence[float], gold: Iterable[Span]
 ) -> list[Words]:
     """Cut a passage where the attention changes, or gold begins or ends."""
     marks = [(0, False)] * len(passage)
     most = max(attention, default=0.0)
     for (start, end), weight in zip(tokens, attention, strict=False):
-        marks[start:end] = [(strength_of(weight, most), False)] * (end - start)
+        marks[start:end] = [(compute_strength(weight, most), False)] * (end - start)
     for span in gold:
         start, end = span.span
         marks[start:end] = [(strength, True) for strength, _gold in marks[start:end]]
@@ -207,14 +207,14 @@ def words(
     return [Words("".join(passage[at] for at in run), strength, is_gold) for (strength, is_gold), run in runs]
 
 
-def strength_of(weight: float, most: float) -> int:
+def compute_strength(weight: float, most: float) -> int:
     """Return 0 (hardly any) to 3, relative to the largest attention."""
     if most <= 0:
         return 0
     return next((strength for least, strength in STRENGTHS if weight / most >= least), 0)
 
 
-def _table(
+def _rank_outputs(
     item: Item,
     proposals: Sequence[Sequence[Sequence[float]]],
     probabilities: Sequence[float],

@@ -26,7 +26,7 @@ from analysis.programs import Program
 from annotation.completeness import resolve_references
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Gold, Project, SystemOutput
-from annotation.parsed_items import document_of, program_of
+from annotation.parsed_items import parse_document, parse_item_program
 from annotation.schemas import Box, Span
 from foundation.messages import say
 
@@ -79,7 +79,7 @@ class Faithfulness:
     worst: list[WorstItem]
 
 
-def systems(project: Project) -> list[System]:
+def list_systems_with_outputs(project: Project) -> list[System]:
     """List the systems with outputs, by name and revision. One query."""
     gold = Gold.objects.filter(item=OuterRef("item"), current=True)
     rows = (
@@ -91,7 +91,7 @@ def systems(project: Project) -> list[System]:
     return [System(**row) for row in rows]
 
 
-def outputs_in_use(project: Project) -> set[str]:
+def list_outputs_in_use(project: Project) -> set[str]:
     """Return each ``system@revision`` that has to stay. Two queries.
 
     A run of this site made its outputs, or an annotator saw one.
@@ -102,7 +102,7 @@ def outputs_in_use(project: Project) -> set[str]:
     return {f"{system}@{revision}" for system, revision in runs}.union(*seen)
 
 
-def faithfulness(
+def score_faithfulness(
     project: Project, system: str, revision: str, *, most: int = WORST, resamples: int = 0, seed: int = 0
 ) -> Faithfulness:
     """Score a system's modules in every averaging.
@@ -119,9 +119,9 @@ def faithfulness(
         NotFound: The system has no outputs for items with gold.
         Conflict: An output is missing for a step that gold has.
     """
-    pairs = _pairs(project, system, revision)
+    pairs = _load_pairs(project, system, revision)
     every = SystemOutput.objects.filter(item__project=project, system=system, revision=revision).count()
-    kind = _kind(project)
+    kind = _read_kind(project)
     items = _convert_pairs(kind, pairs.values())
     scores = _score_or_refuse(lambda: evaluate(kind, items, most=most, resamples=resamples, seed=seed))
     keys = {pair.item: key for key, pair in pairs.items()}
@@ -158,11 +158,11 @@ def compare(
         NotFound: There is no such item, or no such module in the gold.
         Conflict: As in `faithfulness`, or a score is undefined.
     """
-    sides = [_pairs(project, *system) for system in (first, second)]
+    sides = [_load_pairs(project, *system) for system in (first, second)]
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
         raise NotFound(say("the two systems have outputs for no common item with gold"))
-    kind = _kind(project)
+    kind = _read_kind(project)
     items = [_convert_pairs(kind, [pairs[key] for key in common]) for pairs in sides]
     try:
         return _score_or_refuse(
@@ -210,7 +210,7 @@ def score_of_node(pair: Pair, index: int) -> float | None:
     return figures["cumulative"]["overall"].f1 if kind == "boxes" else figures["mean"]["overall"].loss
 
 
-def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
+def _load_pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
     """Return gold beside outputs by item key, in the order of the items.
 
     Raises:
@@ -223,9 +223,9 @@ def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
     pairs = {}
     for row in rows.order_by("item__position").iterator(chunk_size=500):
         if row.item_id in documents:
-            program = program_of(row.item, project.kind)
-            drawn = gold_by_node(program, documents[row.item_id])
-            outputs = outputs_by_node(program, {output["index"]: output for output in row.modules})
+            program = parse_item_program(row.item, project.kind)
+            drawn = map_gold_to_nodes(program, documents[row.item_id])
+            outputs = map_outputs_to_nodes(program, {output["index"]: output for output in row.modules})
             pairs[row.item_id] = Pair(
                 row.item.external_id, len(row.item.images), drawn, row.proposals, outputs
             )
@@ -234,9 +234,9 @@ def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
     return pairs
 
 
-def gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list[Box | Span]]]:
+def map_gold_to_nodes(program: Program, stored: object) -> dict[int, tuple[str, list[Box | Span]]]:
     """Return the gold of every node that people mark, equal subtrees alike."""
-    drawn = resolve_references(document_of(stored), program)
+    drawn = resolve_references(parse_document(stored), program)
     return {
         node.index: (node.module, drawn[program.representative[node.index]])
         for node in program.nodes
@@ -244,7 +244,7 @@ def gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list[
     }
 
 
-def outputs_by_node(program: Program, given: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
+def map_outputs_to_nodes(program: Program, given: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
     """Return the outputs of every node.
 
     An output that is named at one of several equal subtrees is that of all.
@@ -258,7 +258,7 @@ def outputs_by_node(program: Program, given: Mapping[int, dict[str, Any]]) -> di
     return by_node
 
 
-def _kind(project: Project) -> Kind:
+def _read_kind(project: Project) -> Kind:
     return "boxes" if project.kind == "boxes" else "spans"
 
 
@@ -267,24 +267,24 @@ def _convert_pairs(kind: Kind, pairs: Iterable[Pair]) -> list[ItemOutputs]:
         ItemOutputs(
             id=pair.item,
             gold={
-                index: (module, _marks(kind, drawn, pair.images))
+                index: (module, _list_marks(kind, drawn, pair.images))
                 for index, (module, drawn) in pair.gold.items()
             },
-            outputs=dict(_numbers(kind, pair.outputs)),
+            outputs=dict(_list_scorable_outputs(kind, pair.outputs)),
             proposals=pair.proposals,
         )
         for pair in pairs
     ]
 
 
-def _marks(kind: Kind, drawn: list[Box | Span], images: int) -> list[Any]:
+def _list_marks(kind: Kind, drawn: list[Box | Span], images: int) -> list[Any]:
     """Return the boxes of each image, or the spans in tokens."""
     if kind == "spans":
         return [mark.tokens for mark in drawn if isinstance(mark, Span)]
     return [[mark.box for mark in drawn if isinstance(mark, Box) and mark.image == n] for n in range(images)]
 
 
-def _numbers(
+def _list_scorable_outputs(
     kind: Kind, outputs: Mapping[int, dict[str, Any]]
 ) -> Iterator[tuple[int, tuple[str, Sequence[float]]]]:
     """Yield the outputs that can be scored, by node."""

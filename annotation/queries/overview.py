@@ -5,13 +5,13 @@ from typing import Any
 
 from analysis.gold_agreement import DRAWN, NUMBERS, TRUTHS, Agreement, Cluster, Group
 from analysis.programs import Program, describe
-from annotation.comparison import Step, outline_of, steps
-from annotation.completeness import hidden_nodes
+from annotation.comparison import Step, build_steps, compute_outline
+from annotation.completeness import find_hidden_nodes
 from annotation.labels import LabelProgram, LabelTask
 from annotation.models import Item, Project
-from annotation.parsed_items import document_of, kind_of, program_of
-from annotation.queries.annotations import images, outcome
-from annotation.queries.comparison import documents_of, key_by_letter
+from annotation.parsed_items import get_kind, parse_document, parse_item_program
+from annotation.queries.annotations import compute_outcome, describe_images
+from annotation.queries.comparison import key_by_letter, read_visible_documents
 from annotation.queries.review import list_finished_annotations
 from annotation.schemas import Answer, Box, KeyPoint, Relation, Span
 
@@ -55,29 +55,29 @@ _RATING_WORDS = {
 HEADLINES = ("f1_50", "mean_iou", "token_f1", "token_alpha", "presence_alpha", "count_alpha", "agreed")
 
 
-def comparison_page(item: Item, project: Project) -> dict[str, Any]:
+def build_comparison_page(item: Item, project: Project) -> dict[str, Any]:
     """Return an item's annotations by letter, and its steps with objects."""
     annotations = list_finished_annotations(item)
-    program = program_of(item, kind_of(project))
-    documents = documents_of(annotations)
-    shown = images(project, item.images)
+    program = parse_item_program(item, get_kind(project))
+    documents = read_visible_documents(annotations)
+    shown = describe_images(project, item.images)
     rows = []
     for letter, annotation in key_by_letter(annotations).items():
-        document = document_of(annotation.document)
+        document = parse_document(annotation.document)
         rows.append(
             {
                 "letter": letter,
                 "annotation": annotation,
                 "problem": document.problem,
-                **outcome(annotation, document),
+                **compute_outcome(annotation, document),
             }
         )
     return {
         "annotations": rows,
         "steps": [
-            _step(step, _name(program, step.node), shown)
-            for step in steps(program, documents, item.tokens)
-            if any(step.node not in hidden_nodes(document, program) for document in documents.values())
+            _build_step_row(step, _label_node(program, step.node), shown)
+            for step in build_steps(program, documents, item.tokens)
+            if any(step.node not in find_hidden_nodes(document, program) for document in documents.values())
         ]
         if documents
         else [],
@@ -85,11 +85,11 @@ def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     }
 
 
-def _name(program: Program, node: int) -> str:
+def _label_node(program: Program, node: int) -> str:
     return program.nodes[node].module if isinstance(program, LabelProgram) else describe(program.nodes[node])
 
 
-def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _build_step_row(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
     answers = any(
         isinstance(each, Answer | Relation) for layer in step.layers.values() for each in layer.objects
     )
@@ -101,7 +101,9 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
             {"letter": who, "state": layer.state, "count": len(layer.objects), "note": layer.note}
             for who, layer in step.layers.items()
         ],
-        "images": [] if answers else [_overlay(step, index, image) for index, image in enumerate(shown)],
+        "images": []
+        if answers
+        else [_build_overlay(step, index, image) for index, image in enumerate(shown)],
         "spans": [
             {**_quote(step, variant), "letters": sorted(variant.members)}
             for cluster in step.clusters
@@ -148,7 +150,7 @@ def _end(step: Step, cluster: Cluster[Any]) -> str:
     return f"{mark.label} ({left} %, {top} %)"
 
 
-def _overlay(step: Step, image_index: int, image: dict[str, Any]) -> dict[str, Any]:
+def _build_overlay(step: Step, image_index: int, image: dict[str, Any]) -> dict[str, Any]:
     """Return everybody's boxes in one image, in thousandths of its sides."""
     width = image["width"] or 4
     height = image["height"] or 3
@@ -167,7 +169,7 @@ def _scale_mark(mark: Box, high: int) -> dict[str, Any]:
     left, top, right, bottom = (
         round(side * edge) for side, edge in zip((1000, high) * 2, mark.box, strict=True)
     )
-    corners = " ".join(f"{1000 * x:.0f},{high * y:.0f}" for x, y in outline_of(mark))
+    corners = " ".join(f"{1000 * x:.0f},{high * y:.0f}" for x, y in compute_outline(mark))
     point = isinstance(mark, KeyPoint)
     return {
         "x": left,
@@ -179,7 +181,9 @@ def _scale_mark(mark: Box, high: int) -> dict[str, Any]:
     }
 
 
-def agreement_rows(agreement: Agreement, *, task: LabelTask | None, names: bool) -> list[dict[str, Any]]:
+def build_agreement_rows(
+    agreement: Agreement, *, task: LabelTask | None, names: bool
+) -> list[dict[str, Any]]:
     """Return the inter-annotator agreement as a flat table.
 
     task: the label configuration of a plain task, whose values are called ratings and choices.

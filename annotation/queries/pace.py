@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.utils import timezone
 
 from annotation.models import Annotation, Project
-from foundation.database.days import day_start
+from foundation.database.days import compute_day_start
 
 LONGEST_DAYS = 366
 # The upper ends of the classes of seconds per item, roughly doubling; the last class has none.
@@ -53,7 +53,7 @@ class Pace(NamedTuple):
     classes: list[int]
 
 
-def pace(project: Project, number: int) -> Pace:
+def compute_pace(project: Project, number: int) -> Pace:
     """Return the pace of the last days. One query.
 
     A submission counts on the day of its last one, so that no work counts twice.
@@ -64,7 +64,7 @@ def pace(project: Project, number: int) -> Pace:
         project=project,
         task=Annotation.Task.ANNOTATION,
         status__in=Annotation.HANDED_IN,
-        submitted_at__gte=day_start(days[0]),
+        submitted_at__gte=compute_day_start(days[0]),
     )
     by_person: dict[str, dict[date, list[float]]] = defaultdict(lambda: defaultdict(list))
     rows = submitted.values_list("annotator__username", "submitted_at", "active_seconds")
@@ -78,14 +78,16 @@ def pace(project: Project, number: int) -> Pace:
             for day, seconds in sorted(each.items())
         ],
         people=sorted(
-            (_person(name, each, days) for name, each in by_person.items()),
+            (_build_person_pace(name, each, days) for name, each in by_person.items()),
             key=lambda person: (-person.submitted, person.annotator),
         ),
-        classes=_classes([value for each in by_person.values() for part in each.values() for value in part]),
+        classes=_count_classes(
+            [value for each in by_person.values() for part in each.values() for value in part]
+        ),
     )
 
 
-def _person(name: str, by_day: dict[date, list[float]], days: Sequence[date]) -> PersonPace:
+def _build_person_pace(name: str, by_day: dict[date, list[float]], days: Sequence[date]) -> PersonPace:
     seconds = sorted(value for part in by_day.values() for value in part)
     lower, upper = seconds[: (len(seconds) + 1) // 2], seconds[len(seconds) // 2 :]
     return PersonPace(
@@ -96,7 +98,7 @@ def _person(name: str, by_day: dict[date, list[float]], days: Sequence[date]) ->
     )
 
 
-def _classes(seconds: Sequence[float]) -> list[int]:
+def _count_classes(seconds: Sequence[float]) -> list[int]:
     """Count the values of each class; one at an end belongs to the next."""
     counts = Counter(bisect(ENDS, value) for value in seconds)
     return [counts[each] for each in range(len(ENDS) + 1)]

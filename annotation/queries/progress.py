@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts.models import Role
 from annotation.models import Annotation, Gold, Item, Membership, Project
-from annotation.policies import roles_here
+from annotation.policies import list_roles
 from annotation.queries import records
-from annotation.queries.qualification import KnownScore, scores
+from annotation.queries.qualification import KnownScore, compute_scores
 
 
 class Totals(NamedTuple):
@@ -35,7 +35,7 @@ class Totals(NamedTuple):
         return 100 * self.submitted // self.places if self.places else 0
 
 
-def totals(project: Project) -> Totals:
+def count_totals(project: Project) -> Totals:
     """Return the progress of the project, in two queries."""
     complete, idle = _complete(), _build_idle_condition()
     counts = project.items.filter(purpose=Item.Purpose.ORDINARY).aggregate(
@@ -141,18 +141,18 @@ def list_people_progress(project: Project) -> list[Person]:
         )
     )
     done = {row["annotator"]: row for row in rows}
-    by_name = scores(project)
+    by_name = compute_scores(project)
     persons = [
-        _person(member, dict(done.get(member.user_id, {})), by_name.get(member.user.get_username()))
+        _build_person(member, dict(done.get(member.user_id, {})), by_name.get(member.user.get_username()))
         for member in records.list_people(project)
     ]
     return sorted(persons, key=lambda person: (-person.finished, person.name))
 
 
-def _person(member: Membership, row: dict[str, Any], score: KnownScore | None) -> Person:
+def _build_person(member: Membership, row: dict[str, Any], score: KnownScore | None) -> Person:
     return Person(
         name=member.user.get_username(),
-        role=next(iter(roles_here(member)), Role(member.role)),  # the one that they had, if they left
+        role=next(iter(list_roles(member)), Role(member.role)),  # the one that they had, if they left
         qualified=member.qualified,
         finished=row.get("finished", 0),
         under_way=row.get("under_way", 0),

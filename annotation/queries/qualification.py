@@ -3,13 +3,13 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from annotation.comparison import likeness
+from annotation.comparison import measure_likeness
 from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import (
-    document_of,
     drop_hidden_layers,
-    kind_of,
-    program_of,
+    get_kind,
+    parse_document,
+    parse_item_program,
     read_visible_document,
 )
 
@@ -19,7 +19,8 @@ KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
 class KnownScore(NamedTuple):
     """Agreement with gold: the mean over items, and their number.
 
-    Marks and answers count as in `annotation.comparison.likeness`. The mean is None if no item has gold, or
+    Marks and answers count as in `annotation.comparison.measure_likeness`. The mean is None if no item has
+    gold, or
     neither the person nor the gold has any mark or answer.
     """
 
@@ -35,10 +36,10 @@ def is_decided_by_manager(member: Membership) -> bool:
 
 def score_of(member: Membership, *purposes: str) -> KnownScore:
     """Return a member's score on the items of these purposes."""
-    return scores(member.project, *purposes).get(member.user.get_username(), KnownScore(None, 0))
+    return compute_scores(member.project, *purposes).get(member.user.get_username(), KnownScore(None, 0))
 
 
-def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
+def compute_scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
     """Return everybody's score by username, in two queries."""
     # The few items with known gold first: their annotations are found by the item.
     item_keys = list(
@@ -48,10 +49,10 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         item__in=item_keys, task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN
     ).select_related("item", "annotator")
     golds = {
-        gold.item_id: document_of(gold.document)
+        gold.item_id: parse_document(gold.document)
         for gold in Gold.objects.filter(item__in=item_keys, current=True)
     }
-    kind = kind_of(project)
+    kind = get_kind(project)
     f1s: dict[str, list[float]] = defaultdict(list)
     for annotation in annotations:
         gold = golds.get(annotation.item_id)
@@ -60,7 +61,7 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         item = annotation.item
         document = read_visible_document(annotation, kind)
         reference = drop_hidden_layers(gold, item.program, kind)
-        value = likeness(program_of(item, kind), reference, document, item.tokens, kind)
+        value = measure_likeness(parse_item_program(item, kind), reference, document, item.tokens, kind)
         if value is not None:
             f1s[annotation.annotator.get_username()].append(value)
     return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in f1s.items()}

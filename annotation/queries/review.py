@@ -9,7 +9,7 @@ _RETURNED = Annotation.objects.filter(
 )
 
 
-def items_to_settle(project: Project) -> QuerySet[Item]:
+def list_items_to_settle(project: Project) -> QuerySet[Item]:
     """Return complete ordinary items without gold made here, in order.
 
     Imported gold does not settle an item, because people annotated it again since. An item waits no longer
@@ -27,7 +27,7 @@ def items_to_settle(project: Project) -> QuerySet[Item]:
 
 def list_first_to_settle(project: Project, number: int) -> list[Item]:
     """Return items that wait for a decision, most disagreement first."""
-    waiting = items_to_settle(project)
+    waiting = list_items_to_settle(project)
     disputed = list(waiting.filter(disagreement__gt=0).order_by("-disagreement", "position")[:number])
     return disputed + list(waiting.exclude(disagreement__gt=0)[: number - len(disputed)])
 
@@ -37,7 +37,7 @@ def find_next_to_settle(item: Item) -> Item | None:
 
     Items come as in `list_first_to_settle`. After the last one it is the first.
     """
-    waiting = items_to_settle(item.project).exclude(pk=item.pk)
+    waiting = list_items_to_settle(item.project).exclude(pk=item.pk)
     calm, disputed = waiting.exclude(disagreement__gt=0), waiting.filter(disagreement__gt=0)
     if item.disagreement:
         same = Q(disagreement=item.disagreement, position__gt=item.position)
@@ -56,7 +56,7 @@ def list_finished_annotations(item: Item) -> list[Annotation]:
     return list(annotations.select_related("annotator", "project", "item").order_by("pk"))
 
 
-def review_counts(project: Project) -> dict[str, int]:
+def count_reviews(project: Project) -> dict[str, int]:
     """Count items to adjudicate, and annotations in each state of review."""
     waiting = project.annotations.filter(task=Annotation.Task.ANNOTATION).aggregate(
         submitted=Count("project", filter=Q(status=Annotation.Status.SUBMITTED)),
@@ -67,7 +67,7 @@ def review_counts(project: Project) -> dict[str, int]:
 
 
 def count_to_settle(project: Project) -> int:
-    """Count the items of `items_to_settle`.
+    """Count the items of `list_items_to_settle`.
 
     Settled ones are subtracted: to ask for the gold of each complete item takes longer.
     """

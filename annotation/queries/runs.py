@@ -37,7 +37,7 @@ class Progress:
         return min(self.failures, MOST_FAILURES)
 
 
-def progress(run: OutputRun) -> Progress:
+def count_progress(run: OutputRun) -> Progress:
     """Count the items and outputs of a run."""
     outputs = SystemOutput.objects.filter(
         item__project=run.project_id, system=run.system, revision=run.revision
@@ -64,12 +64,14 @@ class Reason(NamedTuple):
     items: list[str]
 
 
-def runs_with_progress(project: Project) -> list[tuple[OutputRun, Progress, list[Reason]]]:
+def list_runs_with_progress(project: Project) -> list[tuple[OutputRun, Progress, list[Reason]]]:
     """Return a project's runs, newest first, with progress and failures."""
-    return [(run, progress(run), reasons(run)) for run in project.output_runs.order_by("-pk")]
+    return [
+        (run, count_progress(run), list_failure_reasons(run)) for run in project.output_runs.order_by("-pk")
+    ]
 
 
-def reasons(run: OutputRun) -> list[Reason]:
+def list_failure_reasons(run: OutputRun) -> list[Reason]:
     """Return the failures of a run by reason, the most frequent first.
 
     Messages that differ in names and numbers alone count as one reason. Of a run with more failures, the

@@ -7,9 +7,15 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation.comparison import likeness
+from annotation.comparison import measure_likeness
 from annotation.models import Annotation, Project, SystemOutput
-from annotation.parsed_items import kind_of, program_of, read_visible_document, subject_of, suggestions_of
+from annotation.parsed_items import (
+    build_subject,
+    get_kind,
+    parse_item_program,
+    read_visible_document,
+    suggest_from_output,
+)
 from annotation.schemas import Document, Layer, Object, Relation
 from annotation.suggestions import Suggestions
 
@@ -52,7 +58,7 @@ class Acceptance:
         return round(100 * self.accepted / self.suggested) if self.suggested else None
 
 
-def acceptance(project: Project) -> list[Acceptance]:
+def measure_acceptance(project: Project) -> list[Acceptance]:
     """Return what people made of each system's suggestions, by name.
 
     It covers the newest finished annotations of items with outputs.
@@ -89,7 +95,9 @@ def acceptance(project: Project) -> list[Acceptance]:
 
 def _build_suggestions(output: SystemOutput, annotation: Annotation, project: Project) -> Suggestions:
     item = annotation.item
-    return suggestions_of(output, program_of(item, project.kind), subject_of(item, project.kind))
+    return suggest_from_output(
+        output, parse_item_program(item, project.kind), build_subject(item, project.kind)
+    )
 
 
 def _count(
@@ -109,7 +117,7 @@ def _count(
         counted.rejected += decided["rejected"]
     else:
         counted.blind += 1
-    score = _likeness(annotation, own, nodes, project)
+    score = _compute_likeness(annotation, own, nodes, project)
     if score is not None:
         counted.scores[is_shown].append(score)
 
@@ -129,7 +137,9 @@ def _count_decisions(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Coun
     return decided
 
 
-def _likeness(annotation: Annotation, own: Suggestions, nodes: set[int], project: Project) -> float | None:
+def _compute_likeness(
+    annotation: Annotation, own: Suggestions, nodes: set[int], project: Project
+) -> float | None:
     """Return a system's agreement with a person at the nodes that it covers."""
     item, document = annotation.item, read_visible_document(annotation, project.kind)
     if document.problem is not None:
@@ -140,9 +150,10 @@ def _likeness(annotation: Annotation, own: Suggestions, nodes: set[int], project
     }
     theirs = {node: {"state": "done", "objects": objects.get(node, [])} for node in nodes}
     ours = Document(layers=_select_layers(document, nodes))
-    return likeness(
-        program_of(item, project.kind), Document.model_validate({"layers": theirs}), ours, item.tokens,
-        kind_of(project),
+    return measure_likeness(
+        parse_item_program(item, project.kind), Document.model_validate({"layers": theirs}), ours,
+        item.tokens,
+        get_kind(project),
     )  # fmt: skip
 
 

@@ -14,16 +14,16 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.pages import PageOf, answer, page_of, validate_row
+from accounts.rest.pages import PageOf, answer, answer_page, validate_row
 from accounts.rest.views import RestView
 from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.errors import Conflict, NothingLeft, StaleBase
 from annotation.models import Annotation, Membership
-from annotation.parsed_items import document_of, kind_of
+from annotation.parsed_items import get_kind, parse_document
 from annotation.policies import NotAllowed, check_releasing, check_working, may
 from annotation.queries import annotations, records
-from annotation.queries.comparison import adjudication_draft
-from annotation.queries.members import member_named
+from annotation.queries.comparison import build_adjudication_draft
+from annotation.queries.members import find_member
 from annotation.rest import annotation_shapes as shapes
 from annotation.rest import rows
 from annotation.rest.shapes import GoldRow
@@ -45,9 +45,9 @@ class Annotations(ProjectView):
             "annotator__username": query.annotator,
             "status": query.status,
         }
-        matching = records.annotations_for(member)
+        matching = records.list_visible_annotations(member)
         matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
-        return page_of(request, query, matching, lambda part: map(rows.annotation_row, part))
+        return answer_page(request, query, matching, lambda part: map(rows.build_annotation_row, part))
 
     @describe_method(answers=shapes.AnnotationRow, status=201, takes=shapes.NewAssignment, errors=(409, 410))
     def post(self, request: Request, slug: str) -> HttpResponse:
@@ -57,11 +57,11 @@ class Annotations(ProjectView):
         item = member.project.items.select_related("project").filter(external_id=new.item).first()
         if item is None:
             raise build_refusal("item", "the project has no item of this ID")
-        annotator = member_named(member.project, new.annotator)
+        annotator = find_member(member.project, new.annotator)
         if annotator is None or not may(annotator, Act.ANNOTATE):
             raise build_refusal("annotator", f"{new.annotator} may not annotate in this project")
         annotation = assignments.assign(item=item, member=annotator, by=self.user)
-        return answer(rows.annotation_row(annotation), status=201)
+        return answer(rows.build_annotation_row(annotation), status=201)
 
 
 class Next(ProjectView):
@@ -77,7 +77,7 @@ class Next(ProjectView):
             annotation = assignments.assign_next_annotation(member=member)
         except NothingLeft as nothing:
             return answer(shapes.NextItem(annotation=None, reason=str(nothing)))
-        return answer(shapes.NextItem(annotation=_state(_load_all_columns(request, annotation))))
+        return answer(shapes.NextItem(annotation=_build_state(_load_all_columns(request, annotation))))
 
 
 class Adjudicate(ProjectView):
@@ -88,11 +88,11 @@ class Adjudicate(ProjectView):
         """Start or resume the adjudication of an item."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         item = project_item_or_404(member, pk)
-        start = adjudication_draft(item, kind_of(member.project))
+        start = build_adjudication_draft(item, get_kind(member.project))
         if start is None:
             raise Conflict("No annotation of this item is finished yet.")
         annotation = review.start_adjudication(item=item, document=start, by=self.user)
-        return answer(_state(_load_all_columns(request, annotation)))
+        return answer(_build_state(_load_all_columns(request, annotation)))
 
 
 class OneAnnotation(RestView):
@@ -102,7 +102,7 @@ class OneAnnotation(RestView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One annotation with its history."""
         annotation, _member = annotation_or_404(request, pk, item=True)
-        return answer(rows.annotation_detail(annotation))
+        return answer(rows.build_annotation_detail(annotation))
 
 
 class Editor(RestView):
@@ -112,7 +112,7 @@ class Editor(RestView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One annotation as the editor shows it."""
         annotation, _member = annotation_or_404(request, pk, item=True)
-        return answer(_state(annotation))
+        return answer(_build_state(annotation))
 
 
 class Operations(RestView):
@@ -131,7 +131,7 @@ class Operations(RestView):
             raise StaleBase(str(error), stored=_read_stored_state(pk, sent[0].base)) from error
         row = {
             "revision": saved.annotation.revision,
-            **annotations.outcome(saved.annotation, saved.document),
+            **annotations.compute_outcome(saved.annotation, saved.document),
             "saved": [
                 {"id": each.uid, "revision": each.revision, "inverse": each.inverse}
                 for each in saved.operations
@@ -174,7 +174,7 @@ def _assign_next_item(request: Request, member: Membership) -> shapes.Following 
     except NothingLeft as reason:
         _show_next(request, str(reason))
         return None
-    state = _state(_load_all_columns(request, annotation))
+    state = _build_state(_load_all_columns(request, annotation))
     return shapes.Following(next=reverse("annotation:editor", args=[annotation.pk]), annotation=state)
 
 
@@ -209,7 +209,7 @@ class TakeBack(RestView):
         annotation, member = annotation_or_404(request, pk)
         check_working(member, annotation)
         editing.take_back(annotation=annotation.pk, by=self.user)
-        return answer(_state(annotation_or_404(request, pk, item=True)[0]))
+        return answer(_build_state(annotation_or_404(request, pk, item=True)[0]))
 
 
 class Shown(RestView):
@@ -245,7 +245,7 @@ class Accept(ReviewView):
         annotation = self.annotation(pk)
         decision = read_body(request, shapes.Decision)
         gold = review.accept(annotation=annotation, revision=decision.revision, by=self.user)
-        return answer(rows.gold_row(gold), status=201)
+        return answer(rows.build_gold_row(gold), status=201)
 
 
 class Return(ReviewView):
@@ -257,7 +257,7 @@ class Return(ReviewView):
         annotation = self.annotation(pk)
         changes = read_body(request, shapes.Return)
         returned = review.return_annotation(annotation=annotation, by=self.user, **changes.model_dump())
-        return answer(rows.annotation_row(returned))
+        return answer(rows.build_annotation_row(returned))
 
 
 class Comments(RestView):
@@ -271,10 +271,10 @@ class Comments(RestView):
         """Comment on an annotation."""
         annotation, _member = annotation_or_404(request, pk)
         new = read_body(request, shapes.NewComment)
-        created = review.comment(
+        created = review.add_comment(
             annotation=annotation, text=new.text, node=new.node, object_id=new.object or "", by=self.user
         )
-        return answer(rows.comment_shape(created), status=201)
+        return answer(rows.build_comment_shape(created), status=201)
 
 
 class ResolveComment(RestView):
@@ -287,7 +287,7 @@ class ResolveComment(RestView):
         """Resolve a comment."""
         annotation, _member = annotation_or_404(request, pk)
         done = review.resolve_comment(comment=comment_or_404(annotation, comment), by=self.user)
-        return answer(rows.comment_shape(done))
+        return answer(rows.build_comment_shape(done))
 
 
 class Keys(RestView):
@@ -309,18 +309,18 @@ def _load_all_columns(request: Request, annotation: Annotation) -> Annotation:
     return annotation_or_404(request, annotation.pk, item=True)[0]
 
 
-def _state(annotation: Annotation) -> shapes.EditorState:
-    return shapes.EditorState.model_validate(annotations.editor_state(annotation))
+def _build_state(annotation: Annotation) -> shapes.EditorState:
+    return shapes.EditorState.model_validate(annotations.build_editor_state(annotation))
 
 
 def _read_stored_state(pk: int, base: int) -> dict[str, Any]:
     """Return the stored state of an annotation, for a merge."""
-    annotation = annotations.annotation_with_item(pk)
+    annotation = annotations.find_annotation_with_item(pk)
     assert annotation is not None  # annotations are never deleted
-    since: Sequence[dict[str, Any]] = annotations.operations_since(annotation, base)
+    since: Sequence[dict[str, Any]] = annotations.list_operations_since(annotation, base)
     return {
         "revision": annotation.revision,
         "document": annotation.document,
-        **annotations.outcome(annotation, document_of(annotation.document)),
+        **annotations.compute_outcome(annotation, parse_document(annotation.document)),
         "operations": since,
     }

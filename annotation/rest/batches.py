@@ -11,13 +11,13 @@ from accounts.policy import Act
 from accounts.rest.bodies import Payload, read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from annotation.actions.batches import MOST_ITEMS, BatchPlan, assign_batch, change_due_date, release_batch
 from annotation.models import Batch
 from annotation.policies import may
 from annotation.queries import batches
-from annotation.queries.members import member_named
-from annotation.queries.pace import LONGEST_DAYS, pace
+from annotation.queries.members import find_member
+from annotation.queries.pace import LONGEST_DAYS, compute_pace
 from annotation.rest.items import find_named_items
 from annotation.rest.shapes import Name, UserName
 from annotation.rest.views import ProjectView, build_refusal
@@ -63,10 +63,10 @@ class Batches(ProjectView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List batches."""
         member = self.member(slug)
-        matching = batches.batches(member.project)
+        matching = batches.select_batches(member.project)
         if not may(member, Act.ANNOTATION_MANAGE):
             matching = matching.filter(annotator=self.user)
-        return page_of(request, read_query(request, Page), matching, lambda part: map(_row, part))
+        return answer_page(request, read_query(request, Page), matching, lambda part: map(_build_row, part))
 
     @describe_method(answers=BatchRow, status=201, takes=NewBatch, creates=True, errors=(409, 410))
     @run_once_per_key
@@ -74,14 +74,14 @@ class Batches(ProjectView):
         """Assign a batch to a member."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         new = read_body(request, NewBatch)
-        annotator = member_named(project, new.annotator)
+        annotator = find_member(project, new.annotator)
         if annotator is None or not may(annotator, Act.ANNOTATE):
             raise build_refusal("annotator", f"{new.annotator} may not annotate in this project")
         if bool(new.items) == (new.number is not None):
             raise build_refusal("number", "give a number of items or their IDs, but not both")
         items = find_named_items(project, new.items) if new.items else ()
         plan = BatchPlan(new.name, items, new.number or 0, new.due_on)
-        return _answer(assign_batch(member=annotator, plan=plan, by=self.user), status=201)
+        return _answer_batch(assign_batch(member=annotator, plan=plan, by=self.user), status=201)
 
 
 class OneBatch(ProjectView):
@@ -91,7 +91,7 @@ class OneBatch(ProjectView):
     def patch(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Change the due date of a batch."""
         batch = batch_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
-        return _answer(
+        return _answer_batch(
             change_due_date(batch=batch, by=self.user, **read_body(request, ChangedBatch).model_dump())
         )
 
@@ -110,17 +110,17 @@ class Pace(ProjectView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Submissions and seconds per item, by person and day."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
-        measured = pace(project, read_query(request, PaceQuery).days)
-        return answer(ProjectPace(results=[row_of(PaceRow, row) for row in measured.rows]))
+        measured = compute_pace(project, read_query(request, PaceQuery).days)
+        return answer(ProjectPace(results=[build_row(PaceRow, row) for row in measured.rows]))
 
 
-def _answer(batch: Batch, status: int = 200) -> HttpResponse:
-    return answer(_row(batches.batches(batch.project).get(pk=batch.pk)), status=status)
+def _answer_batch(batch: Batch, status: int = 200) -> HttpResponse:
+    return answer(_build_row(batches.select_batches(batch.project).get(pk=batch.pk)), status=status)
 
 
-def _row(batch: Batch) -> BatchRow:
-    (progress,) = batches.progress_of([batch])
-    return row_of(
+def _build_row(batch: Batch) -> BatchRow:
+    (progress,) = batches.build_batch_progress([batch])
+    return build_row(
         BatchRow,
         batch,
         annotator=batch.annotator.get_username(),

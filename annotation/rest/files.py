@@ -12,7 +12,7 @@ from annotation.downloads import ExportOptions
 from annotation.imports import ImportOptions
 from annotation.rest import shapes
 from annotation.rest.views import ProjectView
-from jobs.rest.endpoints import JobRow, job_row
+from jobs.rest.endpoints import JobRow, build_job_row
 from jobs.rest.uploads import answer_upload
 from jobs.tasks import start_job
 
@@ -53,4 +53,4 @@ class Exports(ProjectView):
             subject=project.slug,
             options=ExportOptions(project=project.pk, **new.model_dump()).model_dump(),
         )
-        return answer(job_row(request, job), status=202)
+        return answer(build_job_row(request, job), status=202)

@@ -12,7 +12,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.pages import PageOf, answer, page_of, validate_row
+from accounts.rest.pages import PageOf, answer, answer_page, validate_row
 from annotation.actions import data
 from annotation.actions.images import add_image
 from annotation.actions.ordering import move_items, order_items
@@ -21,13 +21,13 @@ from annotation.formats.texts import tokenize
 from annotation.models import ImageFile, Item, Order, Project
 from annotation.policies import check, may
 from annotation.queries import records
-from annotation.queries.comparison import project_agreement
+from annotation.queries.comparison import compute_project_agreement
 from annotation.queries.items import find_ordinary_items
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, build_refusal
 from annotation.schemas import ItemRecord
 from annotation.views.access import project_item_or_404
-from foundation.images.image_files import image_response
+from foundation.images.image_files import build_image_response
 from touchstone.client import project_rows as wire
 
 MOST_IMAGE_BYTES = 32 << 20
@@ -41,13 +41,15 @@ class Items(ProjectView):
         """List items."""
         member = self.member(slug)
         query = read_query(request, shapes.ItemQuery)
-        matching = records.items_for(member)
+        matching = records.list_visible_items(member)
         if query.status is not None:
             check(member, Act.ANNOTATION_SETTLE)  # it would reveal hidden gold and counts of others
             matching = records.filter_by_status(matching, query.status)
         if query.external_id is not None:
             matching = matching.filter(external_id=query.external_id)
-        return page_of(request, query, matching, lambda part: rows.item_rows(member, part), key="position")
+        return answer_page(
+            request, query, matching, lambda part: rows.build_item_rows(member, part), key="position"
+        )
 
     @describe_method(
         answers=wire.ItemImport,
@@ -90,7 +92,7 @@ class OneItem(ProjectView):
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """One item."""
         member = self.member(slug)
-        return answer(rows.item_rows(member, [project_item_or_404(member, pk)])[0])
+        return answer(rows.build_item_rows(member, [project_item_or_404(member, pk)])[0])
 
 
 class ItemOrder(ProjectView):
@@ -132,8 +134,11 @@ class Images(ProjectView):
         files = project.image_files.all()
         if query.name is not None:
             files = files.filter(name=query.name)
-        return page_of(
-            request, query, files, lambda part: (rows.image_row(project, each.name, each) for each in part)
+        return answer_page(
+            request,
+            query,
+            files,
+            lambda part: (rows.build_image_row(project, each.name, each) for each in part),
         )
 
     @describe_method(
@@ -149,7 +154,7 @@ class Images(ProjectView):
             with path.open("wb") as file:
                 file.writelines(read_blocks(request))
             stored = add_image(project=project, name=name, source=path, by=self.user)
-        return answer(rows.image_row(project, name, stored), status=201)
+        return answer(rows.build_image_row(project, name, stored), status=201)
 
 
 class OneImage(ProjectView):
@@ -162,7 +167,7 @@ class OneImage(ProjectView):
         """One image."""
         project = self.member(slug).project
         stored = require_existing(ImageFile.objects.filter(pk=pk, project=project).exclude(path="").first())
-        return image_response(stored.path)
+        return build_image_response(stored.path)
 
 
 class AllGold(ProjectView):
@@ -173,12 +178,12 @@ class AllGold(ProjectView):
         """List gold."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         query = read_query(request, shapes.GoldQuery)
-        matching = records.golds(member.project)
+        matching = records.list_golds(member.project)
         if not query.versions:
             matching = matching.filter(current=True)
         if query.item is not None:
             matching = matching.filter(item__external_id=query.item)
-        return page_of(request, query, matching, lambda part: map(rows.gold_row, part))
+        return answer_page(request, query, matching, lambda part: map(rows.build_gold_row, part))
 
 
 class ItemGold(ProjectView):
@@ -191,7 +196,7 @@ class ItemGold(ProjectView):
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         item = project_item_or_404(member, pk)
         document = read_body(request, shapes.NewGold).document
-        return answer(rows.gold_row(data.bring_gold(item=item, document=document, by=self.user)), 201)
+        return answer(rows.build_gold_row(data.bring_gold(item=item, document=document, by=self.user)), 201)
 
 
 class Agreement(ProjectView):
@@ -201,12 +206,12 @@ class Agreement(ProjectView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Measure inter-annotator agreement."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
-        measured, items = project_agreement(member.project)
+        measured, items = compute_project_agreement(member.project)
         differences = measured.count_parting_modules().items()
         return answer(
             wire.Agreement(
                 items=items,
-                results=rows.agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE)),
+                results=rows.build_agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE)),
                 first_differences=[
                     wire.FirstDifference(module=module, pairs=pairs) for module, pairs in differences
                 ],

@@ -11,21 +11,21 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query, read_records
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
 from annotation.models import OutputRun
-from annotation.parsed_items import task_of
+from annotation.parsed_items import parse_task
 from annotation.queries import outputs, records
-from annotation.queries.suggestions import acceptance
+from annotation.queries.suggestions import measure_acceptance
 from annotation.rest import output_shapes as shapes
 from annotation.rest import rows
 from annotation.rest.views import ProjectView
 from annotation.schemas import SystemRecord
-from annotation.suggestions import default_fit
+from annotation.suggestions import choose_default_fit
 from annotation.tasks import enqueue_missing
-from jobs.model_gateway import served_system
+from jobs.model_gateway import find_served_system
 from touchstone.client import project_rows as wire
 
 
@@ -38,9 +38,9 @@ class Outputs(ProjectView):
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         query = read_query(request, shapes.OutputQuery)
         wanted = {"item__external_id": query.item, "system": query.system, "revision": query.revision}
-        matching = records.outputs(member.project)
+        matching = records.list_outputs(member.project)
         matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
-        return page_of(request, query, matching, lambda part: map(rows.output_row, part))
+        return answer_page(request, query, matching, lambda part: map(rows.build_output_row, part))
 
     @describe_method(
         answers=shapes.Added,
@@ -71,8 +71,8 @@ class Systems(ProjectView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List the systems with outputs in a project."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
-        systems = outputs.systems(member.project)
-        return answer(shapes.SystemList(results=[row_of(wire.OutputSystem, system) for system in systems]))
+        systems = outputs.list_systems_with_outputs(member.project)
+        return answer(shapes.SystemList(results=[build_row(wire.OutputSystem, system) for system in systems]))
 
 
 class Acceptance(ProjectView):
@@ -82,7 +82,7 @@ class Acceptance(ProjectView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Count accepted, changed and rejected suggestions by system."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
-        results = [row_of(shapes.AcceptanceRow, counted) for counted in acceptance(member.project)]
+        results = [build_row(shapes.AcceptanceRow, counted) for counted in measure_acceptance(member.project)]
         return answer(shapes.AcceptanceList(results=results))
 
 
@@ -94,7 +94,7 @@ class Faithfulness(ProjectView):
         """Score the modules of a system."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         query = read_query(request, shapes.FaithfulnessQuery)
-        scores = outputs.faithfulness(
+        scores = outputs.score_faithfulness(
             member.project,
             query.system,
             query.revision,
@@ -102,7 +102,7 @@ class Faithfulness(ProjectView):
             resamples=query.resamples,
             seed=query.seed,
         )
-        return answer(rows.faithfulness_row(scores))
+        return answer(rows.build_faithfulness_row(scores))
 
 
 class Comparison(ProjectView):
@@ -122,7 +122,7 @@ class Comparison(ProjectView):
             trials=query.trials,
             seed=query.seed,
         )
-        return answer(row_of(wire.Comparison, comparison))
+        return answer(build_row(wire.Comparison, comparison))
 
 
 class Runs(ProjectView):
@@ -132,7 +132,9 @@ class Runs(ProjectView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the runs over a project."""
         runs = self.member(slug, Act.ANNOTATION_SETTLE).project.output_runs.all()
-        return page_of(request, read_query(request, Page), runs, lambda part: map(rows.output_run_row, part))
+        return answer_page(
+            request, read_query(request, Page), runs, lambda part: map(rows.build_output_run_row, part)
+        )
 
     @describe_method(
         answers=wire.OutputRun, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True
@@ -142,16 +144,16 @@ class Runs(ProjectView):
         """Start or resume a run over a project."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         new = read_body(request, shapes.NewOutputRun)
-        served = served_system(new.system, new.kind)
+        served = find_served_system(new.system, new.kind)
         fit = None
         if new.kind == "reader":
-            fit = new.fit or default_fit(task_of(member.project))
+            fit = new.fit or choose_default_fit(parse_task(member.project))
             check_fit(member.project, fit)
         run = start_run(
             project=member.project, system=served.name, revision=served.revision, fit=fit, by=self.user
         )
         transaction.on_commit(partial(enqueue_missing, run))
-        return answer(rows.output_run_row(run), status=201)
+        return answer(rows.build_output_run_row(run), status=201)
 
 
 class MlBackend(ProjectView):
@@ -181,7 +183,7 @@ class AskMlBackend(ProjectView):
         """Start or resume a run of the ML backend."""
         run = start_backend_run(project=self.member(slug, Act.ANNOTATION_MANAGE).project, by=self.user)
         transaction.on_commit(partial(enqueue_missing, run))
-        return answer(rows.output_run_row(run), status=201)
+        return answer(rows.build_output_run_row(run), status=201)
 
 
 class CancelRun(ProjectView):
@@ -194,4 +196,4 @@ class CancelRun(ProjectView):
         if not runs.filter(pk=pk).exists():
             raise Http404(NOT_THERE)
         cancel_run(run_id=pk, by=self.user)
-        return answer(rows.output_run_row(OutputRun.objects.get(pk=pk)))
+        return answer(rows.build_output_run_row(OutputRun.objects.get(pk=pk)))

@@ -13,24 +13,30 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
-from accounts.rest.etags import require_match, tag
+from accounts.rest.etags import format_etag, require_match
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
+from accounts.rest.invitations import answer_invitation, build_invitation_rows
+from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
 from annotation.actions import labels, projects, qualification
 from annotation.actions.review import change_project
 from annotation.labels import LabelTask, read_label_task
 from annotation.models import Membership, Project, Role
-from annotation.parsed_items import task_of
-from annotation.policies import check_own_role, roles_here
+from annotation.parsed_items import parse_task
+from annotation.policies import check_own_role, list_roles
 from annotation.queries import records
-from annotation.queries.members import SHARED, as_members, invitations_to, list_visible_projects, member_named
-from annotation.queries.progress import totals
+from annotation.queries.members import (
+    SHARED,
+    as_members,
+    find_member,
+    list_project_invitations,
+    list_visible_projects,
+)
+from annotation.queries.progress import count_totals
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, build_refusal
 from annotation.views.access import member_or_404
-from jobs.rest.webhooks import webhook_endpoints
+from jobs.rest.webhooks import build_webhook_endpoints
 from touchstone.client import project_rows as wire
 from touchstone.client.rows import InvitationRow, NewInvitationRow
 
@@ -45,8 +51,8 @@ class Projects(RestView):
         wanted = {"workspace__slug": query.workspace, "status": query.status}
         matching = list_visible_projects(self.user).select_related("workspace")
         matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
-        return page_of(
-            request, query, matching, lambda part: map(rows.project_row, as_members(self.user, part))
+        return answer_page(
+            request, query, matching, lambda part: map(rows.build_project_row, as_members(self.user, part))
         )
 
     @describe_method(answers=wire.ProjectDetail, status=201, takes=shapes.NewProject, creates=True)
@@ -59,7 +65,7 @@ class Projects(RestView):
         fields = new.model_dump(exclude={"workspace", "labels"}, exclude_unset=True)
         task = None if new.labels is None else _label_task(new.labels)
         project = projects.create_project(workspace=workspace, by=self.user, labels=task, **fields)
-        return _detail(member_or_404(request, project.slug), status=201)
+        return _answer_detail(member_or_404(request, project.slug), status=201)
 
 
 class OneProject(ProjectView):
@@ -68,7 +74,7 @@ class OneProject(ProjectView):
     @describe_method(answers=wire.ProjectDetail)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One project with its settings and progress."""
-        return _detail(self.member(slug))
+        return _answer_detail(self.member(slug))
 
     @describe_method(answers=wire.ProjectDetail, takes=shapes.ChangedSettings, edits=True)
     def patch(self, request: Request, slug: str) -> HttpResponse:
@@ -76,14 +82,14 @@ class OneProject(ProjectView):
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         changed = read_body(request, shapes.ChangedSettings).model_dump(exclude_unset=True)
         with transaction.atomic():
-            project = records.locked_project(member.project)
-            require_match(request, _tag(project))
+            project = records.lock_project(member.project)
+            require_match(request, _compute_tag(project))
             annotators = changed.pop("annotators_per_item", None)
             if changed:
                 projects.change_settings(project=project, by=self.user, **changed)
             if annotators is not None:
                 projects.set_annotators_per_item(project=project, annotators=annotators, by=self.user)
-        return _detail(self.member(slug))
+        return _answer_detail(self.member(slug))
 
 
 class Labels(ProjectView):
@@ -92,14 +98,14 @@ class Labels(ProjectView):
     @describe_method(answers=shapes.Labels)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The layers and labels; a project of programs has none."""
-        return _labels(self.member(slug).project)
+        return _answer_labels(self.member(slug).project)
 
     @describe_method(answers=shapes.Labels, takes=shapes.Labels, errors=(409,))
     def put(self, request: Request, slug: str) -> HttpResponse:
         """Change labels; items limit that to additions and looks."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         task = _label_task(read_body(request, shapes.Labels))
-        return _labels(projects.change_labels(project=project, labels=task, by=self.user))
+        return _answer_labels(projects.change_labels(project=project, labels=task, by=self.user))
 
 
 class LabelNames(ProjectView):
@@ -111,7 +117,7 @@ class LabelNames(ProjectView):
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         given = read_body(request, shapes.NewLabelName)
         labels.rename_label(project=project, by=self.user, **given.model_dump())
-        return _labels(self.member(slug).project)
+        return _answer_labels(self.member(slug).project)
 
 
 class LabelRemovals(ProjectView):
@@ -123,7 +129,7 @@ class LabelRemovals(ProjectView):
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         given = read_body(request, shapes.LabelToRemove)
         labels.remove_label(project=project, by=self.user, **given.model_dump())
-        return _labels(self.member(slug).project)
+        return _answer_labels(self.member(slug).project)
 
 
 def _label_task(given: shapes.Labels) -> LabelTask:
@@ -133,26 +139,26 @@ def _label_task(given: shapes.Labels) -> LabelTask:
         raise build_refusal("labels", str(error)) from error
 
 
-def _labels(project: Project) -> HttpResponse:
-    task = task_of(project)
+def _answer_labels(project: Project) -> HttpResponse:
+    task = parse_task(project)
     return answer(shapes.Labels(layers=[layer.shown() for layer in task.layers] if task else []))
 
 
-def _life_cycle(act: str, summary: str) -> type[ProjectView]:
+def _build_life_cycle_view(act: str, summary: str) -> type[ProjectView]:
     """Return the endpoint of an act of a project's life cycle."""
 
     def post(self: ProjectView, request: Request, slug: str) -> HttpResponse:
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         change_project(project=member.project, act=act, by=self.user)
-        return _detail(self.member(slug))
+        return _answer_detail(self.member(slug))
 
     post.__doc__ = summary
     view = describe_method(answers=wire.ProjectDetail, errors=(409,))(post)
     return type("LifeCycle", (ProjectView,), {"post": view})
 
 
-Close = _life_cycle("close", "Close a project.")
-Reopen = _life_cycle("reopen", "Reopen a project.")
+Close = _build_life_cycle_view("close", "Close a project.")
+Reopen = _build_life_cycle_view("reopen", "Reopen a project.")
 
 
 class Members(ProjectView):
@@ -161,22 +167,22 @@ class Members(ProjectView):
     @describe_method(answers=PageOf[wire.ProjectMemberRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the members of a project."""
-        people = records.members(self.member(slug, Act.ANNOTATION_SETTLE).project)
-        return page_of(request, read_query(request, Page), people, rows.member_rows)
+        people = records.select_members(self.member(slug, Act.ANNOTATION_SETTLE).project)
+        return answer_page(request, read_query(request, Page), people, rows.build_member_rows)
 
     @describe_method(answers=wire.ProjectMemberRow, takes=shapes.NewMember)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a member, or change a role."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
         new = read_body(request, shapes.NewMember)
-        user = records.user_called(new.user)
+        user = records.find_user(new.user)
         if user is None:
             raise build_refusal("user", f"there is no user {new.user!r}")
         check_own_role(self.user, user, new.role, active=True)
         changed = projects.set_member(
             project=member.project, user=user, role=Role(new.role), blind=new.blind, by=self.user
         )
-        return _member(changed)
+        return _answer_member(changed)
 
 
 class OneMember(ProjectView):
@@ -186,13 +192,13 @@ class OneMember(ProjectView):
     def delete(self, request: Request, slug: str, user: str) -> HttpResponse:
         """End a membership; the person's annotations stay."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        share = require_existing(records.members(member.project).filter(user__username=user).first())
+        share = require_existing(records.select_members(member.project).filter(user__username=user).first())
         role = Role(share.role)
         check_own_role(self.user, share.user, role, active=False)
         ended = projects.set_member(
             project=member.project, user=share.user, role=role, active=False, by=self.user
         )
-        return _member(ended)
+        return _answer_member(ended)
 
 
 class Qualification(ProjectView):
@@ -202,9 +208,9 @@ class Qualification(ProjectView):
     def post(self, request: Request, slug: str, user: str) -> HttpResponse:
         """Decide if a person qualified; it lifts a failed qualification."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        chosen = require_existing(member_named(member.project, user))
+        chosen = require_existing(find_member(member.project, user))
         decision = read_body(request, shapes.Qualification)
-        return _member(qualification.decide(member=chosen, qualified=decision.qualified, by=self.user))
+        return _answer_member(qualification.decide(member=chosen, qualified=decision.qualified, by=self.user))
 
 
 class Invitations(ProjectView):
@@ -213,8 +219,8 @@ class Invitations(ProjectView):
     @describe_method(answers=PageOf[InvitationRow], query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations to a project."""
-        pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
-        return page_of(request, read_query(request, Page), pending, invitation_rows)
+        pending = list_project_invitations(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        return answer_page(request, read_query(request, Page), pending, build_invitation_rows)
 
     @describe_method(answers=NewInvitationRow, status=201, takes=shapes.NewProjectInvitation, creates=True)
     @run_once_per_key
@@ -240,7 +246,7 @@ class OneInvitation(ProjectView):
     @describe_method(status=204)
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation to a project."""
-        pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        pending = list_project_invitations(self.member(slug, Act.ANNOTATION_MANAGE).project)
         invitation = require_existing(pending.filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
@@ -254,10 +260,10 @@ class Guidelines(ProjectView):
         """List guidelines, every version."""
         member = self.member(slug)
         query = read_query(request, shapes.GuidelineQuery)
-        versions = records.guideline_versions(member.project)
+        versions = records.list_guideline_versions(member.project)
         if query.module is not None:
             versions = versions.filter(module=query.module)
-        return page_of(request, query, versions, lambda part: map(rows.guideline_row, part))
+        return answer_page(request, query, versions, lambda part: map(rows.build_guideline_row, part))
 
     @describe_method(answers=wire.GuidelineRow, status=201, takes=shapes.NewGuideline)
     def post(self, request: Request, slug: str) -> HttpResponse:
@@ -267,41 +273,41 @@ class Guidelines(ProjectView):
         guideline = projects.write_guideline(
             project=member.project, module=new.module, text=new.text, by=self.user
         )
-        return answer(rows.guideline_row(guideline), status=201)
+        return answer(rows.build_guideline_row(guideline), status=201)
 
 
-Webhooks, OneWebhook, Deliveries = webhook_endpoints(
+Webhooks, OneWebhook, Deliveries = build_webhook_endpoints(
     ProjectView,
     of="project",
     owner=lambda view, slug: view.member(slug, Act.ANNOTATION_MANAGE).project,
-    hooks=records.webhooks,
+    hooks=records.list_webhooks,
     takes=shapes.NewProjectWebhook,
     add=projects.add_webhook,
     end=projects.end_webhook,
 )
 
 
-def _detail(member: Membership, status: int = 200) -> HttpResponse:
+def _answer_detail(member: Membership, status: int = 200) -> HttpResponse:
     project = member.project
-    counts = totals(project)
-    row = row_of(
+    counts = count_totals(project)
+    row = build_row(
         wire.ProjectDetail,
         project,
         workspace=project.workspace.slug,
-        roles=roles_here(member),
+        roles=list_roles(member),
         items=counts.items,
         complete=counts.complete,
         gold=counts.gold,
         assignments=counts.places,
         submitted=counts.submitted,
     )
-    return answer(row, status=status, ETag=_tag(project))
+    return answer(row, status=status, ETag=_compute_tag(project))
 
 
-def _tag(project: Project) -> str:
+def _compute_tag(project: Project) -> str:
     values = [repr(getattr(project, name)) for name in sorted(shapes.ChangedSettings.model_fields)]
-    return tag("settings", sha256("\n".join(values).encode()).hexdigest()[:16])
+    return format_etag("settings", sha256("\n".join(values).encode()).hexdigest()[:16])
 
 
-def _member(member: Membership) -> HttpResponse:
-    return answer(rows.member_rows([member])[0])
+def _answer_member(member: Membership) -> HttpResponse:
+    return answer(rows.build_member_rows([member])[0])

@@ -14,14 +14,14 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from accounts.access import NOT_THERE, require_existing, user_of
+from accounts.access import NOT_THERE, require_existing, require_user
 from accounts.policy import Act
-from accounts.rights import refusal
+from accounts.rights import explain_refusal
 from annotation.models import Annotation, Batch, Comment, Item, Membership
-from annotation.policies import NotAllowed, acts_of, can_begin, can_see, check_working, may, roles_of
-from annotation.queries.annotations import annotation_with_item
-from annotation.queries.members import membership, membership_at
-from annotation.queries.records import items_for
+from annotation.policies import NotAllowed, can_begin, can_see, check_working, collect_roles, list_acts, may
+from annotation.queries.annotations import find_annotation_with_item
+from annotation.queries.members import find_membership, find_membership_of_annotation
+from annotation.queries.records import list_visible_items
 
 
 def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -> Membership:
@@ -29,14 +29,14 @@ def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -
 
     Without any role on the project it is 404, without the right 403.
     """
-    member = require_existing(membership(user_of(request), slug))
+    member = require_existing(find_membership(require_user(request), slug))
     _require(member, act)
     return member
 
 
 def _require(member: Membership, act: Act) -> None:
     if not may(member, act):
-        raise PermissionDenied(refusal(roles_of(member), act))
+        raise PermissionDenied(explain_refusal(collect_roles(member), act))
 
 
 def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[Annotation, Membership]:
@@ -45,12 +45,12 @@ def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> t
     The annotation of somebody else is not there for annotators, because annotation is blind. It has only the
     columns that say whose it is, or with ``item`` all of them and its item.
     """
-    visible = require_existing(membership_at(user_of(request), pk))
+    visible = require_existing(find_membership_of_annotation(require_user(request), pk))
     member, reference = visible
     _require(member, Act.PROJECT_SEE)
     if not can_see(member, reference):
         raise Http404(str(NOT_THERE))
-    annotation = annotation_with_item(pk) if item else reference
+    annotation = find_annotation_with_item(pk) if item else reference
     assert annotation is not None  # annotations are never deleted
     annotation.project = member.project
     return annotation, member
@@ -72,7 +72,7 @@ def refuse_with_404(request: HttpRequest, pk: int) -> Iterator[None]:
 
 def project_item_or_404(member: Membership, pk: int) -> Item:
     """Return an item that the member may see; annotators only assigned ones."""
-    return require_existing(items_for(member).select_related("project").filter(pk=pk).first())
+    return require_existing(list_visible_items(member).select_related("project").filter(pk=pk).first())
 
 
 def batch_or_404(member: Membership, pk: int) -> Batch:
@@ -99,7 +99,7 @@ def members_only(act: Act = Act.PROJECT_SEE) -> Callable[..., Any]:
         def check_access(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
             member = member_or_404(request, slug, act)
             # The tabs of every page of the project show what the person may do there.
-            request.may = acts_of(member)  # type: ignore[attr-defined]
+            request.may = list_acts(member)  # type: ignore[attr-defined]
             request.gets_items = can_begin(member)  # type: ignore[attr-defined]
             return view(request, member, *args, **kwargs)
 

@@ -11,26 +11,26 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.current_workspace import find_chosen_workspace
 from accounts.policy import Act
-from accounts.queries.workspaces import workspaces_of
+from accounts.queries.workspaces import select_workspaces
 from annotation import states
 from annotation.actions import assignments
 from annotation.errors import NothingLeft
 from annotation.models import Annotation, Membership
-from annotation.policies import NotAllowed, can_begin, check_annotating, check_working, may, roles_here
+from annotation.policies import NotAllowed, can_begin, check_annotating, check_working, list_roles, may
 from annotation.queries import charts
-from annotation.queries.annotations import editor_state, guidelines, list_upcoming_images
+from annotation.queries.annotations import build_editor_state, describe_guidelines, list_upcoming_images
 from annotation.queries.batches import (
-    batches,
+    build_batch_progress,
     count_overdue_batches,
     is_overdue,
     list_unfinished_batches,
-    progress_of,
+    select_batches,
 )
-from annotation.queries.members import memberships
-from annotation.queries.progress import Totals, list_own_annotations, list_people_progress, totals
+from annotation.queries.members import list_memberships
+from annotation.queries.progress import Totals, count_totals, list_own_annotations, list_people_progress
 from annotation.queries.review import count_to_settle
 from annotation.views.access import annotation_or_404, members_only
 from annotation.views.tables import PROJECTS
@@ -42,17 +42,17 @@ SHOWN = 50  # of a person's annotations
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     """List the projects that the person sees."""
-    user = user_of(request)
+    user = require_user(request)
     workspace = find_chosen_workspace(request)
     table = PROJECTS.of(request.GET)
     rows = [
-        (member, roles_here(member), can_begin(member), is_overdue(member.project))
-        for member in memberships(user, workspace)
+        (member, list_roles(member), can_begin(member), is_overdue(member.project))
+        for member in list_memberships(user, workspace)
     ]
     context = {
         "table": table,
         "memberships": table.rows(rows),
-        "may_create": workspaces_of(user, Act.ANNOTATION_MANAGE).exists(),
+        "may_create": select_workspaces(user, Act.ANNOTATION_MANAGE).exists(),
     }
     return render(request, "annotation/home.html", context)
 
@@ -62,19 +62,19 @@ def home(request: HttpRequest) -> HttpResponse:
 def project(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show one project: progress, own annotations, and the next item."""
     project = member.project
-    counts = totals(project)
+    counts = count_totals(project)
     context: dict[str, Any] = {
         "member": member,
         "project": project,
         "totals": counts,
         "annotations": list_own_annotations(member)[:SHOWN],
-        "guidelines": guidelines(project),
-        "states": charts.items_by_state(counts),
+        "guidelines": describe_guidelines(project),
+        "states": charts.count_items_by_state(counts),
         "batches": list_unfinished_batches(member),
         "is_overdue": is_overdue(project) and counts.complete < counts.items,
     }
     if may(member, Act.ANNOTATION_SETTLE):
-        context["days"] = charts.submissions_by_day(project)
+        context["days"] = charts.count_submissions_by_day(project)
     if may(member, Act.ANNOTATION_MANAGE):
         context["persons"] = charts.build_progress_bars(list_people_progress(project))
         context["acts"] = [move.act for move in states.PROJECT if project.status in move.sources]
@@ -163,7 +163,7 @@ def open_next_item(request: HttpRequest, member: Membership) -> HttpResponse:
 def editor(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the editor."""
     annotation, member = annotation_or_404(request, pk, item=True)
-    state = editor_state(annotation) | {"upcoming": list_upcoming_images(member)}
+    state = build_editor_state(annotation) | {"upcoming": list_upcoming_images(member)}
     context = {
         "annotation_json": state,
         "annotation_url": reverse("projects_rest:annotation", args=[pk]),
@@ -179,7 +179,7 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
 def _progress(member: Membership, annotation: Annotation) -> str:
     """Return how much the person has finished, of their batch if it is one."""
     if annotation.batch_id is not None:
-        (each,) = progress_of(batches(member.project).filter(pk=annotation.batch_id))
+        (each,) = build_batch_progress(select_batches(member.project).filter(pk=annotation.batch_id))
         given = {"name": each.batch.name, "done": each.finished, "of": each.items, "due": each.batch.due_on}
         if each.batch.due_on is None:
             return _("%(name)s: %(done)d of %(of)d items finished") % given

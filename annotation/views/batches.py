@@ -7,14 +7,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.policy import Act
 from annotation.actions import batches
 from annotation.assignment_forms import BatchForm, DueDateForm
 from annotation.errors import AssignmentLost, Conflict
 from annotation.models import Membership
-from annotation.queries.batches import batches as batches_of
-from annotation.queries.batches import progress_of
+from annotation.queries.batches import build_batch_progress
+from annotation.queries.batches import select_batches as batches_of
 from annotation.views.access import batch_or_404, members_only
 from annotation.views.tables import BATCHES
 from foundation.translated_messages import translate_error
@@ -35,7 +35,7 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
     if form.is_valid():
         chosen, plan = form.cleaned_data["username"], form.cleaned_data["plan"]
         try:
-            batch = batches.assign_batch(member=chosen, plan=plan, by=user_of(request))
+            batch = batches.assign_batch(member=chosen, plan=plan, by=require_user(request))
         except (AssignmentLost, Conflict) as error:
             form.add_error(None, translate_error(error))
         else:
@@ -54,7 +54,7 @@ def change_due_date(request: HttpRequest, member: Membership, pk: int) -> HttpRe
     """Change the due date of a batch."""
     batch, form = batch_or_404(member, pk), DueDateForm(request.POST)
     if form.is_valid():
-        batches.change_due_date(batch=batch, due_on=form.cleaned_data["due_on"], by=user_of(request))
+        batches.change_due_date(batch=batch, due_on=form.cleaned_data["due_on"], by=require_user(request))
         messages.success(request, _("Changed the due date of batch %(name)s.") % {"name": batch.name})
     else:
         messages.error(request, _("Enter the due date as a day, such as 2030-01-31."))
@@ -66,7 +66,7 @@ def change_due_date(request: HttpRequest, member: Membership, pk: int) -> HttpRe
 def release(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Release the unfinished items of a batch."""
     batch = batch_or_404(member, pk)
-    number = batches.release_batch(batch=batch, by=user_of(request))
+    number = batches.release_batch(batch=batch, by=require_user(request))
     text = ngettext(
         "Released %(number)d item of batch %(name)s. Annotations are kept.",
         "Released %(number)d items of batch %(name)s. Annotations are kept.",
@@ -81,7 +81,7 @@ def _page(request: HttpRequest, member: Membership, form: BatchForm, *, status: 
     context = {
         "project": member.project,
         "table": table,
-        "batches": table.rows(progress_of(batches_of(member.project))),
+        "batches": table.rows(build_batch_progress(batches_of(member.project))),
         "form": form,
     }
     return render(request, "annotation/batches.html", context, status=status)

@@ -8,15 +8,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, require_user
 from accounts.policy import Act
 from annotation.models import Membership
 from annotation.views.access import members_only
 from foundation.errors import Conflict
-from foundation.translated_messages import errors_shown
+from foundation.translated_messages import show_errors
 from jobs.actions.previews import apply_preview
 from jobs.models import Job
-from jobs.queries import find_applying_job, job_of
+from jobs.queries import find_applying_job, find_user_job
 from jobs.tasks import enqueue_job
 
 ITEMS, OUTPUTS = "import_items", "import_outputs"
@@ -25,7 +25,7 @@ PAGES = {"import": ITEMS, "output_import": OUTPUTS}  # the kind of import that e
 
 def import_or_404(request: HttpRequest, member: Membership, pk: int, kind: str) -> Job:
     """Return an import of a kind into the project that the person started."""
-    job = job_of(user_of(request), pk)
+    job = find_user_job(require_user(request), pk)
     if job is None or job.kind != kind or job.options.get("project") != member.project_id:
         raise Http404(NOT_THERE)
     return job
@@ -48,8 +48,8 @@ def import_context(member: Membership, job: Job) -> dict[str, Any]:
 def apply(request: HttpRequest, member: Membership, pk: int, page: str) -> HttpResponse:
     """Import the upload of a preview, whose page then shows the import."""
     job = import_or_404(request, member, pk, PAGES[page])
-    with errors_shown(request, Conflict):
-        job, is_new = apply_preview(preview=job, by=user_of(request))
+    with show_errors(request, Conflict):
+        job, is_new = apply_preview(preview=job, by=require_user(request))
         if is_new:
             transaction.on_commit(partial(enqueue_job, job))
     return redirect(f"annotation:{page}", member.project.slug, job.pk)

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, require_existing, user_of
+from accounts.access import NOT_THERE, require_existing, require_user
 from accounts.policy import Act
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items
@@ -16,12 +16,12 @@ from annotation.errors import Conflict
 from annotation.forms import UPLOADS, ItemFilterForm, ItemForm, MoveForm, OrderForm, UploadForm
 from annotation.imports import IMAGES
 from annotation.models import Item, Membership, Order
-from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
-from annotation.queries.items import items_found
+from annotation.queries.imports import is_in_use, is_touched, is_waiting, list_imports
+from annotation.queries.items import search_items
 from annotation.views import tables
 from annotation.views.access import members_only
 from annotation.views.imports import ITEMS, import_context, import_or_404
-from foundation.translated_messages import errors_shown, translate_error
+from foundation.translated_messages import show_errors, translate_error
 from jobs.models import Job
 from jobs.tasks import start_job
 
@@ -36,7 +36,7 @@ def list_items(request: HttpRequest, member: Membership) -> HttpResponse:
     form = ItemFilterForm(request.GET)
     wanted = form.wanted()
     table = tables.ITEMS.of(request.GET)
-    items = items_found(member.project, wanted["search"], wanted["state"])
+    items = search_items(member.project, wanted["search"], wanted["state"])
     page = table.page(items, SHOWN, key="position", after=wanted["after"], before=wanted["before"])
     context = {
         "project": member.project,
@@ -58,7 +58,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         job = _preview(request, member, form)
         return redirect("annotation:import", member.project.slug, job.pk)
-    earlier = imports_of(member.project)[:SHOWN_IMPORTS]
+    earlier = list_imports(member.project)[:SHOWN_IMPORTS]
     table = tables.IMPORTS.of(request.GET)
     context = {
         "project": member.project,
@@ -75,7 +75,7 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
     return start_job(
         kind=ITEMS,
         workspace=member.project.workspace,
-        by=user_of(request),
+        by=require_user(request),
         subject=member.project.slug,
         options={
             "project": member.project_id,
@@ -109,8 +109,8 @@ def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Delete the items of an import that nobody has worked on."""
     item_import = require_existing(member.project.imports.filter(pk=pk).first())
-    with errors_shown(request, Conflict):
-        number = imports.undo_import(item_import=item_import, by=user_of(request))
+    with show_errors(request, Conflict):
+        number = imports.undo_import(item_import=item_import, by=require_user(request))
         messages.success(request, _("Undid the import: deleted %(number)d items.") % {"number": number})
     return redirect("annotation:upload_items", member.project.slug)
 
@@ -124,7 +124,7 @@ def order(request: HttpRequest, member: Membership) -> HttpResponse:
         messages.error(request, _("Choose an order of the list."))
     else:
         number = order_items(
-            project=member.project, order=Order(form.cleaned_data["order"]), by=user_of(request)
+            project=member.project, order=Order(form.cleaned_data["order"]), by=require_user(request)
         )
         messages.success(request, _("Changed the order of %(number)d items.") % {"number": number})
     return redirect("annotation:items", member.project.slug)
@@ -141,7 +141,7 @@ def move(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
         messages.error(request, _("Choose an order of the list."))
         return redirect("annotation:item", member.project.slug, pk)
     chosen = Order(form.cleaned_data["order"])
-    move_items(project=member.project, items=[item], order=chosen, by=user_of(request))
+    move_items(project=member.project, items=[item], order=chosen, by=require_user(request))
     done = _("This item is assigned next.") if chosen == Order.FIRST else _("This item is assigned last.")
     messages.success(request, done)
     return redirect("annotation:item", member.project.slug, pk)
@@ -154,8 +154,8 @@ def edit(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     item = _item_or_404(member, pk)
     form = ItemForm(request.POST or None, item=item)
     if request.method == "POST" and form.is_valid():
-        with errors_shown(request, Conflict):
-            imports.correct_item(item=item, by=user_of(request), **form.cleaned_data)
+        with show_errors(request, Conflict):
+            imports.correct_item(item=item, by=require_user(request), **form.cleaned_data)
             messages.success(request, _("Saved the item."))
         return redirect("annotation:item", member.project.slug, pk)
     context: dict[str, Any] = {
@@ -173,7 +173,7 @@ def delete(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Delete an item that nothing refers to."""
     item = _item_or_404(member, pk)
     try:
-        imports.delete_item(item=item, by=user_of(request))
+        imports.delete_item(item=item, by=require_user(request))
     except Conflict as error:
         messages.error(request, translate_error(error))
         return redirect("annotation:item", member.project.slug, pk)

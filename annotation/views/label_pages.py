@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.policy import Act
 from annotation.actions import labels as label_actions
 from annotation.actions import projects
@@ -17,7 +17,7 @@ from annotation.errors import Conflict
 from annotation.forms import LabelsForm, RemoveLabelForm, RenameLabelForm
 from annotation.labels import LabelTask, label_yaml
 from annotation.models import Membership
-from annotation.parsed_items import task_of
+from annotation.parsed_items import parse_task
 from annotation.views.access import members_only
 from foundation.translated_messages import translate_error
 
@@ -27,12 +27,14 @@ from foundation.translated_messages import translate_error
 def labels(request: HttpRequest, member: Membership) -> HttpResponse:
     """Change the label configuration of a project of a plain task."""
     project = member.project
-    if (task := task_of(project)) is None:
+    if (task := parse_task(project)) is None:
         return _refuse_without_labels(request, member)
     form = LabelsForm(request.POST or None, initial={"labels": label_yaml(task)})
     if request.method == "POST" and form.is_valid():
         try:
-            projects.change_labels(project=project, labels=form.cleaned_data["labels"], by=user_of(request))
+            projects.change_labels(
+                project=project, labels=form.cleaned_data["labels"], by=require_user(request)
+            )
         except Conflict as error:
             form.add_error("labels", translate_error(error))
         else:
@@ -45,13 +47,13 @@ def labels(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def change_label(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
     """Rename a label, merge it into another one, or delete an unused one."""
-    if (task := task_of(member.project)) is None:
+    if (task := parse_task(member.project)) is None:
         return _refuse_without_labels(request, member)
     form_of_act, change = _ACTS[act]
     form = form_of_act(request.POST, task=task)
     if form.is_valid():
         try:
-            change(project=member.project, by=user_of(request), **form.values())
+            change(project=member.project, by=require_user(request), **form.values())
         except Conflict as error:
             form.add_error(None, translate_error(error))
         else:

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require_somewhere, user_of
+from accounts.access import require_somewhere, require_user
 from accounts.policy import Act
 from annotation.actions import projects, review
 from annotation.event_labels import EVENT_LABELS
@@ -18,18 +18,18 @@ from annotation.forms import (
     GuidelineForm,
     ProjectForm,
     SettingsForm,
-    template_layers,
+    build_template_layers,
 )
 from annotation.labels import TEMPLATES, LabelLayer
 from annotation.models import Membership, Project
-from annotation.queries.annotations import guidelines
-from annotation.queries.progress import totals
-from annotation.queries.records import guideline_versions
+from annotation.queries.annotations import describe_guidelines
+from annotation.queries.progress import count_totals
+from annotation.queries.records import list_guideline_versions
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import AUDIT
-from foundation.translated_messages import errors_shown
-from jobs.queries import jobs_of
+from foundation.translated_messages import show_errors
+from jobs.queries import list_user_jobs
 from jobs.tasks import start_job
 
 SHOWN_EXPORTS = 10
@@ -39,17 +39,17 @@ SHOWN_EXPORTS = 10
 @login_required
 def new_project(request: HttpRequest) -> HttpResponse:
     """Create a project in a workspace where the user manages annotation."""
-    workspaces = require_somewhere(user_of(request), Act.ANNOTATION_MANAGE)
+    workspaces = require_somewhere(require_user(request), Act.ANNOTATION_MANAGE)
     form = ProjectForm(request.POST or None, workspaces=workspaces)
     if request.method == "POST" and form.is_valid():
         given = {"workspace": workspaces[0]} | form.cleaned_data
-        created = projects.create_project(by=user_of(request), **given)
+        created = projects.create_project(by=require_user(request), **given)
         messages.success(request, _("Created the project. Next, upload its items."))
         return redirect("annotation:upload_items", created.slug)
     context = {
         "form": form,
         "templates": {
-            name: [LabelLayer.model_validate(layer).shown() for layer in template_layers(name)]
+            name: [LabelLayer.model_validate(layer).shown() for layer in build_template_layers(name)]
             for name in TEMPLATES
         },
     }
@@ -62,7 +62,7 @@ def settings(request: HttpRequest, member: Membership) -> HttpResponse:
     """Change the settings of the project."""
     form = SettingsForm(request.POST or None, instance=Project.objects.get(pk=member.project_id))
     if request.method == "POST" and form.is_valid():
-        projects.change_settings(project=member.project, by=user_of(request), **form.cleaned_data)
+        projects.change_settings(project=member.project, by=require_user(request), **form.cleaned_data)
         messages.success(request, _("Saved the settings."))
         return redirect("annotation:settings", member.project.slug)
     return _settings_page(request, member, form=form)
@@ -76,7 +76,7 @@ def set_annotators_per_item(request: HttpRequest, member: Membership) -> HttpRes
     if not form.is_valid():
         return _settings_page(request, member, annotators_form=form)
     changed = projects.set_annotators_per_item(
-        project=member.project, annotators=form.cleaned_data["annotators_per_item"], by=user_of(request)
+        project=member.project, annotators=form.cleaned_data["annotators_per_item"], by=require_user(request)
     )
     messages.success(
         request, _("Updated the number of annotators for %(number)d items.") % {"number": changed}
@@ -110,7 +110,7 @@ def _settings_page(
 def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show a module's guideline and write a new version; earlier ones stay."""
     project, module = member.project, request.POST.get("module", request.GET.get("module", ""))
-    current = guidelines(project)
+    current = describe_guidelines(project)
     form = GuidelineForm(
         request.POST or None,
         project=project,
@@ -123,7 +123,7 @@ def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
             % {"name": module, "names": ", ".join(name for name in choices if name)}
         )
     if request.method == "POST" and form.is_valid():
-        projects.write_guideline(project=project, by=user_of(request), **form.cleaned_data)
+        projects.write_guideline(project=project, by=require_user(request), **form.cleaned_data)
         messages.success(request, _("Saved the guideline."))
         return redirect(f"{request.path}?module={module}")
     context = {
@@ -131,7 +131,7 @@ def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
         "form": form,
         "module": module,
         "modules": [(name, label, current.get(name, {}).get("version")) for name, label in choices.items()],
-        "versions": guideline_versions(project).filter(module=module).order_by("-version"),
+        "versions": list_guideline_versions(project).filter(module=module).order_by("-version"),
     }
     return render(request, "annotation/guidelines.html", context, status=422 if form.errors else 200)
 
@@ -146,17 +146,19 @@ def export(request: HttpRequest, member: Membership) -> HttpResponse:
         start_job(
             kind="export_annotations",
             workspace=project.workspace,
-            by=user_of(request),
+            by=require_user(request),
             subject=project.slug,
             options={"project": project.pk, **form.cleaned_data},
         )
         return redirect("annotation:export", project.slug)
-    mine = jobs_of(user_of(request)).filter(kind="export_annotations", options__project=project.pk)
+    mine = list_user_jobs(require_user(request)).filter(
+        kind="export_annotations", options__project=project.pk
+    )
     jobs = list(mine[:SHOWN_EXPORTS])
     context = {
         "project": project,
         "form": form,
-        "totals": totals(project),
+        "totals": count_totals(project),
         "jobs": jobs,
         "running": any(job.is_open for job in jobs),
     }
@@ -187,6 +189,6 @@ def audit(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def change_status(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
     """Close or reopen the project."""
-    with errors_shown(request, ForbiddenTransition):
-        review.change_project(project=member.project, act=act, by=user_of(request))
+    with show_errors(request, ForbiddenTransition):
+        review.change_project(project=member.project, act=act, by=require_user(request))
     return redirect("annotation:project", member.project.slug)

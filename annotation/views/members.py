@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, user_of
+from accounts.access import require_existing, require_user
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
@@ -20,7 +20,7 @@ from annotation.forms import BotsForm, MemberForm, ProjectInvitationForm
 from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
 from annotation.queries import records
-from annotation.queries.members import SHARED, invitations_to, member_named
+from annotation.queries.members import SHARED, find_member, list_project_invitations
 from annotation.queries.progress import (
     Person,
     count_unfinished,
@@ -30,9 +30,9 @@ from annotation.queries.progress import (
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
-from foundation.pages.spreadsheet import csv_download
-from foundation.translated_messages import errors_shown, translate_error
-from jobs.queries import jobs_of
+from foundation.pages.spreadsheet import build_csv_download
+from foundation.translated_messages import show_errors, translate_error
+from jobs.queries import list_user_jobs
 from jobs.tasks import start_job
 
 
@@ -42,7 +42,7 @@ def list_members(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show the people of the project, and ways to add more."""
     if not (name := request.GET.get("change")):
         return _page(request, member)
-    chosen = require_existing(records.members(member.project).filter(user__username=name).first())
+    chosen = require_existing(records.select_members(member.project).filter(user__username=name).first())
     return _page(request, member, member_form=MemberForm(project=member.project, member=chosen))
 
 
@@ -50,7 +50,9 @@ def list_members(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def export_people(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
     """Export the table of people as CSV."""
-    return csv_download(f"{member.project.slug}-people", Person._fields, list_people_progress(member.project))
+    return build_csv_download(
+        f"{member.project.slug}-people", Person._fields, list_people_progress(member.project)
+    )
 
 
 @require_POST
@@ -60,7 +62,7 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     form = MemberForm(request.POST, project=member.project)
     if not form.is_valid():
         return _page(request, member, status=422, form=form, member_form=form)
-    user, by = form.cleaned_data["username"], user_of(request)
+    user, by = form.cleaned_data["username"], require_user(request)
     given = {"role": Role(form.cleaned_data["role"]), "active": form.cleaned_data["active"]}
     try:
         check_own_role(by, user, **given)
@@ -78,8 +80,8 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def qualify(request: HttpRequest, member: Membership) -> HttpResponse:
     """Let a person work who failed the qualification, or has no score."""
-    chosen = require_existing(member_named(member.project, request.POST.get("username", "")))
-    qualification.decide(member=chosen, qualified=True, by=user_of(request))
+    chosen = require_existing(find_member(member.project, request.POST.get("username", "")))
+    qualification.decide(member=chosen, qualified=True, by=require_user(request))
     messages.success(request, _("%(name)s is qualified and receives items.") % {"name": chosen.user})
     return redirect("annotation:members", member.project.slug)
 
@@ -96,7 +98,7 @@ def invite(request: HttpRequest, member: Membership) -> HttpResponse:
         workspace=member.project.workspace,
         role=WorkspaceRole(data["role"]),
         days=data["days"],
-        by=user_of(request),
+        by=require_user(request),
         email=data["email"],
         kind=SHARED,
         shared=member.project,
@@ -115,8 +117,8 @@ def invite(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def revoke(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Revoke an open invitation to the project."""
-    invitation = require_existing(invitations_to(member.project).filter(pk=pk).first())
-    revoke_invitation(invitation=invitation, by=user_of(request))
+    invitation = require_existing(list_project_invitations(member.project).filter(pk=pk).first())
+    revoke_invitation(invitation=invitation, by=require_user(request))
     messages.success(request, _("Revoked the invitation."))
     return redirect("annotation:members", member.project.slug)
 
@@ -131,7 +133,7 @@ def bots(request: HttpRequest, member: Membership) -> HttpResponse:
     start_job(
         kind="simulate_annotators",
         workspace=member.project.workspace,
-        by=user_of(request),
+        by=require_user(request),
         subject=member.project.slug,
         options={"project": member.project_id, **form.cleaned_data},
     )
@@ -150,8 +152,8 @@ def list_open_assignments(request: HttpRequest, member: Membership) -> HttpRespo
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Release an assignment of somebody else."""
     annotation = require_existing(member.project.annotations.filter(pk=pk).first())
-    with errors_shown(request, ForbiddenTransition, NotAllowed):
-        assignments.release(annotation=annotation, by=user_of(request))
+    with show_errors(request, ForbiddenTransition, NotAllowed):
+        assignments.release(annotation=annotation, by=require_user(request))
         messages.success(request, _("Released the assignment. The annotation is kept."))
     return redirect("annotation:under_way", member.project.slug)
 
@@ -164,8 +166,8 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
     if not form.is_valid():
         return _annotations_page(request, member, form, status=422)
     item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
-    with errors_shown(request, AssignmentLost):
-        assignments.assign(item=item, member=chosen, by=user_of(request))
+    with show_errors(request, AssignmentLost):
+        assignments.assign(item=item, member=chosen, by=require_user(request))
         messages.success(request, _("Assigned the item."))
     return redirect("annotation:under_way", member.project.slug)
 
@@ -191,8 +193,10 @@ def _annotations_page(
 
 def _page(request: HttpRequest, member: Membership, *, status: int = 200, **forms: object) -> HttpResponse:
     project, table = member.project, PEOPLE.of(request.GET)
-    invitations = invitations_to(project)
-    simulations = jobs_of(user_of(request)).filter(kind="simulate_annotators", options__project=project.pk)
+    invitations = list_project_invitations(project)
+    simulations = list_user_jobs(require_user(request)).filter(
+        kind="simulate_annotators", options__project=project.pk
+    )
     context = {
         "project": project,
         "table": table,

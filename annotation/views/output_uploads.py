@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.policy import Act
 from annotation.actions.outputs import delete_outputs
 from annotation.errors import Conflict
@@ -15,7 +15,7 @@ from annotation.models import Membership
 from annotation.output_imports import OutputOptions
 from annotation.views.access import members_only
 from annotation.views.imports import OUTPUTS, import_context, import_or_404
-from foundation.translated_messages import errors_shown
+from foundation.translated_messages import show_errors
 from jobs.models import Job
 from jobs.tasks import start_job
 
@@ -38,7 +38,7 @@ def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job
     return start_job(
         kind=OUTPUTS,
         workspace=member.project.workspace,
-        by=user_of(request),
+        by=require_user(request),
         subject=member.project.slug,
         options=options.model_dump(),
         upload=file.chunks(),
@@ -59,8 +59,10 @@ def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, member: Membership) -> HttpResponse:
     """Delete the imported outputs of a system's revision."""
     system, revision = request.POST.get("system", ""), request.POST.get("revision", "")
-    with errors_shown(request, Conflict):
-        number = delete_outputs(project=member.project, system=system, revision=revision, by=user_of(request))
+    with show_errors(request, Conflict):
+        number = delete_outputs(
+            project=member.project, system=system, revision=revision, by=require_user(request)
+        )
         text = ngettext("Deleted %(number)d output.", "Deleted %(number)d outputs.", number)
         messages.success(request, text % {"number": number})
     return redirect("annotation:outputs", member.project.slug)

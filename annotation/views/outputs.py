@@ -17,27 +17,33 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from accounts.access import NOT_THERE, require_existing, user_of
+from accounts.access import NOT_THERE, require_existing, require_user
 from accounts.policy import Act
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
 from annotation.errors import AnnotationError
 from annotation.forms import ReaderForm
 from annotation.models import Membership, OutputRun, Project, SystemOutput
-from annotation.parsed_items import kind_of, task_of
+from annotation.parsed_items import get_kind, parse_task
 from annotation.policies import may
-from annotation.queries.node_outputs import steps
-from annotation.queries.outputs import Faithfulness, compare, faithfulness, outputs_in_use, systems
-from annotation.queries.runs import runs_with_progress
-from annotation.queries.suggestions import acceptance
-from annotation.suggestions import Fit, default_fit
+from annotation.queries.node_outputs import describe_steps
+from annotation.queries.outputs import (
+    Faithfulness,
+    compare,
+    list_outputs_in_use,
+    list_systems_with_outputs,
+    score_faithfulness,
+)
+from annotation.queries.runs import list_runs_with_progress
+from annotation.queries.suggestions import measure_acceptance
+from annotation.suggestions import Fit, choose_default_fit
 from annotation.tasks import enqueue_missing
 from annotation.views.access import members_only
 from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
-from foundation.translated_messages import errors_shown, translate_error
-from jobs.model_gateway import served_system
-from jobs.served_systems import served_systems, server_states
+from foundation.translated_messages import show_errors, translate_error
+from jobs.model_gateway import find_served_system
+from jobs.served_systems import list_served_systems, read_server_states
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import SystemInfo, SystemKind
 
@@ -59,7 +65,9 @@ class CompareForm(forms.Form):
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        choices = [(name := f"{row.system}@{row.revision}", name) for row in systems(project)]
+        choices = [
+            (name := f"{row.system}@{row.revision}", name) for row in list_systems_with_outputs(project)
+        ]
         for field in ("first", "second"):
             self.fields[field].choices = choices  # type: ignore[attr-defined]
 
@@ -70,7 +78,7 @@ def list_systems(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the systems; with ?first=…&second=…, compare two of them."""
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
     context = {"form": form, **_systems(request, member), **_runs(request, member)}
-    context["suggested"] = ACCEPTANCE.of(request.GET).rows(acceptance(member.project))
+    context["suggested"] = ACCEPTANCE.of(request.GET).rows(measure_acceptance(member.project))
     context["acceptance_table"] = ACCEPTANCE.of(request.GET)
     if may(member, Act.ANNOTATION_MANAGE):
         context |= _served(member.project)
@@ -99,13 +107,13 @@ def start(request: HttpRequest, member: Membership) -> HttpResponse:
     """
     if request.POST.get("kind") == "backend":
         return _start(
-            request, member, partial(start_backend_run, project=member.project, by=user_of(request))
+            request, member, partial(start_backend_run, project=member.project, by=require_user(request))
         )
     return _start(request, member, partial(_start_served, request, member))
 
 
 def _start(request: HttpRequest, member: Membership, begin: Callable[[], OutputRun]) -> HttpResponse:
-    with errors_shown(request, ModelServerError, RunFailed, NoBroker, AnnotationError):
+    with show_errors(request, ModelServerError, RunFailed, NoBroker, AnnotationError):
         run = begin()
         enqueue_missing(run)
         messages.success(request, _("Started %(system)s.") % {"system": run.system})
@@ -114,12 +122,16 @@ def _start(request: HttpRequest, member: Membership, begin: Callable[[], OutputR
 
 def _start_served(request: HttpRequest, member: Membership) -> OutputRun:
     kind: SystemKind = "reader" if request.POST.get("kind") == "reader" else "modular"
-    served = served_system(request.POST.get("system", ""), kind)
+    served = find_served_system(request.POST.get("system", ""), kind)
     fit = _fit(request, member.project) if kind == "reader" else None
     if kind == "modular":
         _require_fit(served, member.project)
     return start_run(
-        project=member.project, system=served.name, revision=served.revision, fit=fit, by=user_of(request)
+        project=member.project,
+        system=served.name,
+        revision=served.revision,
+        fit=fit,
+        by=require_user(request),
     )
 
 
@@ -128,7 +140,7 @@ def _start_served(request: HttpRequest, member: Membership) -> OutputRun:
 def set_ml_backend(request: HttpRequest, member: Membership) -> HttpResponse:
     """Set the address of the project's Label Studio ML backend."""
     try:
-        set_backend(project=member.project, url=request.POST.get("ml_backend", ""), by=user_of(request))
+        set_backend(project=member.project, url=request.POST.get("ml_backend", ""), by=require_user(request))
     except InvalidField as error:
         messages.error(request, " ".join(error.messages))
     else:
@@ -145,7 +157,7 @@ def _fit(request: HttpRequest, project: Project) -> Fit:
     try:
         fit = Fit.model_validate_json(request.POST.get("marks", ""))
     except ValidationError:
-        fit = default_fit(task_of(project))
+        fit = choose_default_fit(parse_task(project))
     check_fit(project, fit)
     return fit
 
@@ -169,7 +181,7 @@ def _require_fit(served: SystemInfo, project: Project) -> None:
 def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Cancel a run."""
     run = require_existing(OutputRun.objects.filter(project=member.project, pk=pk).first())
-    cancel_run(run_id=run.pk, by=user_of(request))
+    cancel_run(run_id=run.pk, by=require_user(request))
     return redirect("annotation:outputs", member.project.slug)
 
 
@@ -186,7 +198,7 @@ def nodes(request: HttpRequest, member: Membership, system: str, revision: str, 
         "project": member.project,
         "item": output.item,
         "output": output,
-        "steps": steps(output, output.item, member.project),
+        "steps": describe_steps(output, output.item, member.project),
         "before": rows.filter(item__position__lt=position).order_by("-item__position").first(),
         "after": rows.filter(item__position__gt=position).order_by("item__position").first(),
     }
@@ -197,13 +209,15 @@ def nodes(request: HttpRequest, member: Membership, system: str, revision: str, 
 @members_only(Act.ANNOTATION_SETTLE)
 def system(request: HttpRequest, member: Membership, system: str, revision: str) -> HttpResponse:
     """Show the faithfulness of one system by module, and its worst items."""
-    if (system, revision) not in [(each.system, each.revision) for each in systems(member.project)]:
+    if (system, revision) not in [
+        (each.system, each.revision) for each in list_systems_with_outputs(member.project)
+    ]:
         raise Http404(NOT_THERE)
     context: dict[str, object] = {"project": member.project, "system": system, "revision": revision}
     own = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
     context["first"] = own.order_by("item__position").first()
     try:
-        scores = faithfulness(member.project, system, revision, resamples=RESAMPLES)
+        scores = score_faithfulness(member.project, system, revision, resamples=RESAMPLES)
     except AnnotationError as error:
         context["problem"] = translate_error(error)
     else:
@@ -216,15 +230,15 @@ def system(request: HttpRequest, member: Membership, system: str, revision: str)
 def _systems(request: HttpRequest, member: Membership) -> dict[str, Any]:
     """Return the table of systems; managers delete outputs that nothing uses."""
     table = SYSTEMS.of(request.GET, without=() if may(member, Act.ANNOTATION_MANAGE) else ("action",))
-    used = outputs_in_use(member.project)
-    rows = table.rows(systems(member.project))
+    used = list_outputs_in_use(member.project)
+    rows = table.rows(list_systems_with_outputs(member.project))
     return {"table": table, "systems": [(row, f"{row.system}@{row.revision}" not in used) for row in rows]}
 
 
 def _runs(request: HttpRequest, member: Membership) -> dict[str, Any]:
     manages = may(member, Act.ANNOTATION_MANAGE)
     table = RUNS.of(request.GET, without=() if manages else ("action",))
-    runs = table.rows(runs_with_progress(member.project))
+    runs = table.rows(list_runs_with_progress(member.project))
     return {
         "project": member.project,
         "runs": runs,
@@ -236,10 +250,10 @@ def _runs(request: HttpRequest, member: Membership) -> dict[str, Any]:
 
 def _served(project: Project) -> dict[str, Any]:
     """Return the served systems that fit, and if any server answers."""
-    systems, programs = served_systems(), (None, kind_of(project))
+    systems, programs = list_served_systems(), (None, get_kind(project))
     readers = [each.name for each in systems if each.kind == "reader" and project.kind == "spans"]
     return {
-        "is_answered": any(server.answers for server in server_states()),
+        "is_answered": any(server.answers for server in read_server_states()),
         "served": [each.name for each in systems if each.kind == "modular" and each.programs in programs],
         "reader_form": ReaderForm(project=project, served=readers) if readers else None,
     }

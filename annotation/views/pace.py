@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.policy import Act
 from annotation.models import Membership
-from annotation.queries.pace import ENDS, Pace, PaceRow, pace
+from annotation.queries.pace import ENDS, Pace, PaceRow, compute_pace
 from annotation.views.access import members_only
 from foundation.pages import charts
-from foundation.pages.spreadsheet import csv_download
+from foundation.pages.spreadsheet import build_csv_download
 
 PERIODS = (7, 30, 90)  # days
 
@@ -24,9 +24,9 @@ def show_pace(request: HttpRequest, member: Membership) -> HttpResponseBase:
     """Show the pace of the last days, or with ?format=csv export it."""
     given = request.GET.get("days", "")
     days = int(given) if given in map(str, PERIODS) else 30
-    measured = pace(member.project, days)
+    measured = compute_pace(member.project, days)
     if request.GET.get("format") == "csv":
-        return csv_download(f"{member.project.slug}-pace", PaceRow._fields, measured.rows)
+        return build_csv_download(f"{member.project.slug}-pace", PaceRow._fields, measured.rows)
     context = {
         "project": member.project,
         "periods": PERIODS,
@@ -34,7 +34,7 @@ def show_pace(request: HttpRequest, member: Membership) -> HttpResponseBase:
         "first": measured.days[0],
         "last": measured.days[-1],
         "people": _build_people_rows(measured),
-        "seconds": charts.columns(list(zip(_labels(), measured.classes, strict=True))),
+        "seconds": charts.build_columns(list(zip(_labels(), measured.classes, strict=True))),
     }
     return render(request, "annotation/pace.html", context)
 
@@ -44,11 +44,11 @@ def _build_people_rows(measured: Pace) -> list[dict[str, Any]]:
     most = max((number for person in measured.people for number in person.by_day), default=0)
     labels = [day.isoformat() for day in measured.days]
     rows = [("", "", middle, low, high) for low, middle, high in (each.quartiles for each in measured.people)]
-    shapes, _zero = charts.intervals(rows)
+    shapes, _zero = charts.build_intervals(rows)
     return [
         {
             "person": person,
-            "days": charts.columns(list(zip(labels, person.by_day, strict=True)), most=most),
+            "days": charts.build_columns(list(zip(labels, person.by_day, strict=True)), most=most),
             "time": shape,
         }
         for person, shape in zip(measured.people, shapes, strict=True)

@@ -6,22 +6,26 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, user_of
+from accounts.access import require_existing, require_user
 from accounts.policy import Act
 from annotation.actions import review
 from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
 from annotation.models import Annotation, Item, Membership
-from annotation.parsed_items import kind_of, task_of
+from annotation.parsed_items import get_kind, parse_task
 from annotation.policies import may
-from annotation.queries.charts import agreement_by_week
-from annotation.queries.comparison import adjudication_draft, is_slow_to_compare, project_agreement
+from annotation.queries.charts import compute_agreement_by_week
+from annotation.queries.comparison import (
+    build_adjudication_draft,
+    compute_project_agreement,
+    is_slow_to_compare,
+)
 from annotation.queries.imports import is_in_use
-from annotation.queries.overview import agreement_rows, comparison_page
-from annotation.queries.review import find_next_to_settle, list_first_to_settle, review_counts
+from annotation.queries.overview import build_agreement_rows, build_comparison_page
+from annotation.queries.review import count_reviews, find_next_to_settle, list_first_to_settle
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
-from foundation.pages.spreadsheet import csv_download
+from foundation.pages.spreadsheet import build_csv_download
 from foundation.translated_messages import translate_error
 
 SHOWN = 200  # items that wait for a decision
@@ -31,7 +35,7 @@ SHOWN = 200  # items that wait for a decision
 @members_only(Act.ANNOTATION_SETTLE)
 def list_waiting(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the items and annotations that wait for a decision."""
-    counts = review_counts(member.project)
+    counts = count_reviews(member.project)
     context = {
         "project": member.project,
         "stats": [
@@ -59,11 +63,11 @@ def item(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Open an adjudication, starting from everybody's objects."""
     row = _item_or_404(member, pk)
-    start = adjudication_draft(row, kind_of(member.project))
+    start = build_adjudication_draft(row, get_kind(member.project))
     if start is None:
         messages.error(request, _("No annotation of this item is finished yet."))
         return redirect("annotation:item", member.project.slug, pk)
-    annotation = review.start_adjudication(item=row, document=start, by=user_of(request))
+    annotation = review.start_adjudication(item=row, document=start, by=require_user(request))
     return redirect("annotation:editor", annotation.pk)
 
 
@@ -75,7 +79,7 @@ def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     annotation = _find_decided_or_404(row, form)
     seen = {name: form.cleaned_data[name] for name in ("revision", "version")}
     try:
-        review.accept(annotation=annotation, by=user_of(request), **seen)
+        review.accept(annotation=annotation, by=require_user(request), **seen)
     except (ForbiddenTransition, StaleBase) as error:
         messages.error(request, translate_error(error))
         return redirect("annotation:item", member.project.slug, pk)
@@ -95,7 +99,7 @@ def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse
     if form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("revision", "text", "node")}
         try:
-            review.return_annotation(annotation=annotation, by=user_of(request), **given)
+            review.return_annotation(annotation=annotation, by=require_user(request), **given)
         except (ForbiddenTransition, StaleBase) as error:
             form.add_error(None, translate_error(error))
         else:
@@ -115,19 +119,21 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponseBase:
     wanted = {"format", "part", "figures"} & request.GET.keys()
     if not wanted and is_slow_to_compare(member.project):
         return render(request, "annotation/agreement.html", {"project": member.project, "later": True})
-    measured, items = project_agreement(member.project)
-    rows = agreement_rows(measured, task=task_of(member.project), names=may(member, Act.ANNOTATION_MANAGE))
+    measured, items = compute_project_agreement(member.project)
+    rows = build_agreement_rows(
+        measured, task=parse_task(member.project), names=may(member, Act.ANNOTATION_MANAGE)
+    )
     if request.GET.get("format") == "csv":
         columns = ["by", "name", "measure", "value", "low", "high", "n", "reason"]
         values = ([row[column] for column in columns] for row in rows)
-        return csv_download(f"{member.project.slug}-agreement", columns, values)
+        return build_csv_download(f"{member.project.slug}-agreement", columns, values)
     partings = measured.count_parting_modules()
     context = {
         "project": member.project,
         "items": items,
         "rows": rows,
         "partings": partings,
-        "weeks": agreement_by_week(member.project),
+        "weeks": compute_agreement_by_week(member.project),
     }
     is_part = request.GET.get("part") == "figures"
     template = "annotation/agreement_figures.html" if is_part else "annotation/agreement.html"
@@ -139,7 +145,7 @@ def _item_or_404(member: Membership, pk: int) -> Item:
 
 
 def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, object]:
-    return comparison_page(item, member.project) | {
+    return build_comparison_page(item, member.project) | {
         "project": member.project,
         "item": item,
         "form": form,

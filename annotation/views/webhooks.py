@@ -9,7 +9,7 @@ from accounts.policy import Act
 from annotation.actions.projects import add_webhook, end_webhook
 from annotation.event_labels import EVENT_LABELS
 from annotation.models import Delivery, Membership
-from annotation.queries.records import webhooks
+from annotation.queries.records import list_webhooks
 from annotation.views.access import members_only
 from jobs.views.webhooks import WebhookPages
 
@@ -27,7 +27,7 @@ PAGES = WebhookPages(
     frame="annotation/project_base.html",
     names="annotation:",
     guard=_project_page,
-    hooks=webhooks,
+    hooks=list_webhooks,
     kinds=EVENT_LABELS.kinds,
     deliveries=Delivery,
     add=add_webhook,

@@ -57,7 +57,7 @@ class ArchiveWriter:
     def add(self, name: str, source: IO[bytes], size: int) -> None:
         """Add so many bytes of a file. Raises OSError if it has fewer."""
         hashing = Hashing(source)
-        self._tar.addfile(_member(name, size), cast("IO[bytes]", hashing))
+        self._tar.addfile(_build_member(name, size), cast("IO[bytes]", hashing))
         self.files[name] = hashing.entry
 
     def add_path(self, name: str, path: Path) -> None:
@@ -72,10 +72,10 @@ class ArchiveWriter:
     def finish(self, manifest: Manifest) -> None:
         """Add the manifest, the last file."""
         content = manifest.model_dump_json(indent=1).encode()
-        self._tar.addfile(_member(MANIFEST, len(content)), io.BytesIO(content))
+        self._tar.addfile(_build_member(MANIFEST, len(content)), io.BytesIO(content))
 
 
-def _member(name: str, size: int) -> tarfile.TarInfo:
+def _build_member(name: str, size: int) -> tarfile.TarInfo:
     member = tarfile.TarInfo(name)
     member.size, member.mode = size, 0o600
     return member
@@ -129,14 +129,14 @@ def read_archive(path: Path, key: bytes | None) -> Iterator[Iterator[tuple[str, 
                 source.seek(0)
             plain: Any = io.BufferedReader(DecryptingReader(source, key, path)) if key else source
             with gzip.GzipFile(fileobj=plain) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
-                yield _files(tar, path)
+                yield _read_files(tar, path)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadFile(path, f"is damaged, or is not a backup of Touchstone: {error}") from error
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error}") from error
 
 
-def _files(tar: tarfile.TarFile, path: Path) -> Iterator[tuple[str, Hashing]]:
+def _read_files(tar: tarfile.TarFile, path: Path) -> Iterator[tuple[str, Hashing]]:
     for member in tar:
         content = tar.extractfile(member) if member.isfile() else None
         pieces = PurePosixPath(member.name).parts
@@ -156,7 +156,7 @@ def verify_archive(path: Path, key: bytes | None) -> Manifest:
     with read_archive(path, key) as files:
         for name, content in files:
             if name == MANIFEST:
-                manifest = _manifest(content.read(LARGEST_MANIFEST), path)
+                manifest = _parse_manifest(content.read(LARGEST_MANIFEST), path)
                 continue
             while content.read(1 << 20):
                 pass
@@ -170,7 +170,7 @@ def verify_archive(path: Path, key: bytes | None) -> Manifest:
     return manifest
 
 
-def _manifest(content: bytes, path: Path) -> Manifest:
+def _parse_manifest(content: bytes, path: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:

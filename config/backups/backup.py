@@ -19,7 +19,7 @@ from django.core.files.storage import Storage, storages
 from analysis import __version__
 from config.backups import databases
 from config.backups.archive import PART, ArchiveWriter, write_archive
-from config.backups.manifest import Manifest, secret_key_check
+from config.backups.manifest import Manifest, compute_secret_key_check
 from config.environment import SETTINGS_READ, SETTINGS_SECRET
 from foundation.errors import BadFile, RunFailed
 from modelserver.wire.redaction import redact_logins
@@ -50,7 +50,7 @@ def back_up(folder: Path, *, key: bytes | None = None, weights: Path | None = No
         raise BadFile(folder, f"cannot be made: {error.strerror}") from error
     # The copy of the database is not encrypted yet, so it stays where the database is.
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=settings.VAR_DIR) as stage:
-        copy = Path(stage) / databases.FILES[databases.engine()]
+        copy = Path(stage) / databases.FILES[databases.detect_engine()]
         # Before the copy: migrations that come in between make it an older backup, not an unreadable one.
         migrations, made_at = databases.list_applied_migrations(), datetime.now(tz=UTC)
         path = folder / NAME.replace("*", f"{made_at:%Y%m%dT%H%M%S.%f}Z")
@@ -63,8 +63,9 @@ def back_up(folder: Path, *, key: bytes | None = None, weights: Path | None = No
             if weights is not None:
                 _add_folder(archive, "weights", weights)
             manifest = Manifest(
-                version=__version__, made_at=made_at, database=databases.engine(), migrations=migrations,
-                secret_key_check=secret_key_check(), settings=_settings(), files=archive.files,
+                version=__version__, made_at=made_at, database=databases.detect_engine(),
+                migrations=migrations,
+                secret_key_check=compute_secret_key_check(), settings=_read_settings(), files=archive.files,
             )  # fmt: skip
             archive.finish(manifest)
     return path, manifest
@@ -94,7 +95,7 @@ def delete_older(folder: Path, keep: int) -> list[Path]:
 
 def _add_images(archive: ArchiveWriter) -> None:
     storage = storages["images"]
-    for name in _names(storage, ""):
+    for name in _list_image_names(storage, ""):
         try:
             file = storage.open(name)
         except FileNotFoundError:  # deleted meanwhile, by retention
@@ -103,7 +104,7 @@ def _add_images(archive: ArchiveWriter) -> None:
             archive.add(f"images/{name}", file, file.size)
 
 
-def _names(storage: Storage, folder: str) -> Iterator[str]:
+def _list_image_names(storage: Storage, folder: str) -> Iterator[str]:
     """Yield the names of all images, folder by folder."""
     try:
         folders, files = storage.listdir(folder)
@@ -114,7 +115,7 @@ def _names(storage: Storage, folder: str) -> Iterator[str]:
             yield f"{folder}/{name}" if folder else name
     for name in sorted(folders):
         if not name.startswith("."):  # an image that is being written
-            yield from _names(storage, f"{folder}/{name}" if folder else name)
+            yield from _list_image_names(storage, f"{folder}/{name}" if folder else name)
 
 
 def _add_folder(archive: ArchiveWriter, name: str, folder: Path) -> None:
@@ -126,7 +127,7 @@ def _add_folder(archive: ArchiveWriter, name: str, folder: Path) -> None:
                 archive.add_path(f"{name}/{path.relative_to(folder).as_posix()}", path)
 
 
-def _settings() -> dict[str, str]:
+def _read_settings() -> dict[str, str]:
     """Return the variables that are set and are not secrets."""
     names = SETTINGS_READ - SETTINGS_SECRET
     return {name: redact_logins(os.environ[name]) for name in sorted(names) if name in os.environ}

@@ -27,7 +27,7 @@ MADE_BY_MIGRATIONS = ("accounts.Workspace",)
 _CLEAR = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;"
 
 
-def engine() -> Engine:
+def detect_engine() -> Engine:
     """Return the kind of the site's database."""
     return "postgresql" if connection.vendor == "postgresql" else "sqlite"
 
@@ -60,10 +60,13 @@ def is_empty() -> bool:
 
 def dump(target: Path) -> None:
     """Copy the database into a file. Raises RunFailed."""
-    if engine() == "postgresql":
+    if detect_engine() == "postgresql":
         _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file", str(target))
         return
-    with closing(sqlite3.connect(_sqlite(), timeout=60)) as source, closing(sqlite3.connect(target)) as copy:
+    with (
+        closing(sqlite3.connect(_read_sqlite_path(), timeout=60)) as source,
+        closing(sqlite3.connect(target)) as copy,
+    ):
         source.backup(copy)
 
 
@@ -74,13 +77,13 @@ def load(source: Path) -> None:
         RunFailed: The copy is damaged, or the database is in use.
     """
     connection.close()
-    if engine() == "postgresql":
+    if detect_engine() == "postgresql":
         _load_postgres(source)
         return
     try:
         with (
             closing(sqlite3.connect(source)) as copy,
-            closing(sqlite3.connect(_sqlite(), timeout=20)) as target,
+            closing(sqlite3.connect(_read_sqlite_path(), timeout=20)) as target,
         ):
             (state,) = copy.execute("PRAGMA quick_check").fetchone()
             if state != "ok":
@@ -100,7 +103,7 @@ def _load_postgres(source: Path) -> None:
         )  # fmt: skip
 
 
-def _sqlite() -> str:
+def _read_sqlite_path() -> str:
     return str(settings.DATABASES["default"]["NAME"])
 
 

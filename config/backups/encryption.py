@@ -45,7 +45,7 @@ class EncryptingWriter(io.RawIOBase):
 
     def __init__(self, out: IO[bytes], key: bytes) -> None:
         salt = os.urandom(SALT)
-        self._out, self._cipher = out, _cipher(key, salt)
+        self._out, self._cipher = out, _build_cipher(key, salt)
         self._held, self._number = bytearray(), 0
         out.write(MAGIC + salt)
 
@@ -68,7 +68,7 @@ class EncryptingWriter(io.RawIOBase):
         super().close()
 
     def _seal(self, chunk: bytes, *, last: bool) -> None:
-        self._out.write(self._cipher.encrypt(_nonce(self._number, last=last), chunk, MAGIC))
+        self._out.write(self._cipher.encrypt(_build_nonce(self._number, last=last), chunk, MAGIC))
         self._number += 1
 
 
@@ -77,7 +77,7 @@ class DecryptingReader(io.RawIOBase):
 
     def __init__(self, source: IO[bytes], key: bytes, path: Path) -> None:
         self._source, self._path = source, path
-        self._cipher = _cipher(key, source.read(SALT))
+        self._cipher = _build_cipher(key, source.read(SALT))
         self._next = source.read(CHUNK + TAG)
         self._plain, self._number = b"", 0
 
@@ -90,7 +90,7 @@ class DecryptingReader(io.RawIOBase):
         while not self._plain and self._next:
             chunk, self._next = self._next, self._source.read(CHUNK + TAG)
             try:
-                nonce = _nonce(self._number, last=not self._next)
+                nonce = _build_nonce(self._number, last=not self._next)
                 self._plain = self._cipher.decrypt(nonce, chunk, MAGIC)
             except InvalidTag as error:
                 reason = "it was encrypted with another key" if self._number == 0 else "it is damaged"
@@ -101,9 +101,9 @@ class DecryptingReader(io.RawIOBase):
         return size
 
 
-def _cipher(key: bytes, salt: bytes) -> AESGCM:
+def _build_cipher(key: bytes, salt: bytes) -> AESGCM:
     return AESGCM(HKDF(algorithm=SHA256(), length=32, salt=salt, info=b"touchstone backup").derive(key))
 
 
-def _nonce(number: int, *, last: bool) -> bytes:
+def _build_nonce(number: int, *, last: bool) -> bytes:
     return number.to_bytes(11, "big") + bytes([last])

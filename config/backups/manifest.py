@@ -47,6 +47,6 @@ class Manifest(BaseModel):
     files: dict[str, FileEntry]
 
 
-def secret_key_check() -> str:
+def compute_secret_key_check() -> str:
     """Return the check of this site's SECRET_KEY."""
     return hmac.new(settings.SECRET_KEY.encode(), b"touchstone backup", "sha256").hexdigest()[:16]

@@ -17,7 +17,7 @@ from analysis import __version__
 from analysis.io.whole_files import replace_file
 from config.backups import databases
 from config.backups.archive import MANIFEST, Hashing, read_archive, verify_archive
-from config.backups.manifest import Manifest, secret_key_check
+from config.backups.manifest import Manifest, compute_secret_key_check
 from foundation.errors import BadFile, Conflict
 
 SETTINGS_FILE = "settings-of-backup.env"
@@ -54,13 +54,13 @@ def restore(path: Path, *, key: bytes | None, replace: bool = False, weights: Pa
     Path(settings.VAR_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.VAR_DIR) as folder:
         stage = Path(folder)
-        _stage(path, key, manifest, stage)
+        _extract_files(path, key, manifest, stage)
         databases.load(stage / databases.FILES[manifest.database])
         _swap(stage / "jobs", Path(settings.JOB_FOLDER))
         _swap(stage / "reports", Path(settings.REPORT_FOLDER))
-        remarks = _weights(stage / "weights", weights)
+        remarks = _restore_weights(stage / "weights", weights)
     call_command("migrate", verbosity=0, interactive=False)
-    return Restored(manifest, [*remarks, *_settings(manifest)])
+    return Restored(manifest, [*remarks, *_store_settings(manifest)])
 
 
 def _check_fits(path: Path, manifest: Manifest) -> None:
@@ -71,14 +71,14 @@ def _check_fits(path: Path, manifest: Manifest) -> None:
             f"is of version {manifest.version}, which is newer than this one, {__version__} "
             f"(its database has {unknown[0]}); install that version first",
         )
-    if manifest.database != databases.engine():
+    if manifest.database != databases.detect_engine():
         raise BadFile(
-            path, f"has a database of {manifest.database}, and this site uses {databases.engine()}: "
+            path, f"has a database of {manifest.database}, and this site uses {databases.detect_engine()}: "
             "set DATABASE_URL to a database of the same kind",
         )  # fmt: skip
 
 
-def _stage(path: Path, key: bytes | None, manifest: Manifest, stage: Path) -> None:
+def _extract_files(path: Path, key: bytes | None, manifest: Manifest, stage: Path) -> None:
     """Extract all files into a folder, and images into their storage."""
     with read_archive(path, key) as files:
         for name, content in files:
@@ -122,7 +122,7 @@ def _swap(staged: Path, target: Path) -> None:
         shutil.move(staged, target)
 
 
-def _weights(staged: Path, wanted: Path | None) -> list[str]:
+def _restore_weights(staged: Path, wanted: Path | None) -> list[str]:
     if not staged.exists():
         return ["The backup holds no weights."] if wanted else []
     if wanted is None:
@@ -131,12 +131,12 @@ def _weights(staged: Path, wanted: Path | None) -> list[str]:
     return []
 
 
-def _settings(manifest: Manifest) -> list[str]:
+def _store_settings(manifest: Manifest) -> list[str]:
     """Store the settings beside the data, and compare the secret key."""
     out = Path(settings.VAR_DIR) / SETTINGS_FILE
     replace_file(out, "".join(f"{name}={value}\n" for name, value in manifest.settings.items()))
     remarks = [f"The settings of the backup, without secrets, are in {out}."]
-    if manifest.secret_key_check != secret_key_check():
+    if manifest.secret_key_check != compute_secret_key_check():
         remarks.append(
             "SECRET_KEY differs from that of the backup: sessions, personal links and second factors of then "
             "do not work. Set the former key, or add it to SECRET_KEY_FALLBACKS."

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from sentry_sdk.types import Event, Hint
 
 from analysis import __version__
-from config.observability.routes import method_of, route_of
+from config.observability.routes import name_method, name_route
 from jobs import request_ids
 
 EVENT = ("event_id", "timestamp", "level", "platform", "release", "environment", "sdk", "tags")
@@ -55,11 +55,11 @@ def filter_event(event: Event, _hint: Hint) -> Event:
     """Return the parts of a report that may leave the site."""
     kept: dict[str, Any] = {name: value for name, value in event.items() if name in EVENT}
     raised = event.get("exception") or {}
-    kept["exception"] = {"values": [_exception(each) for each in raised.get("values", [])]}
+    kept["exception"] = {"values": [_filter_exception(each) for each in raised.get("values", [])]}
     return kept  # type: ignore[return-value]
 
 
-def _exception(value: dict[str, Any]) -> dict[str, Any]:
+def _filter_exception(value: dict[str, Any]) -> dict[str, Any]:
     frames = (value.get("stacktrace") or {}).get("frames", [])
     kept = {name: value[name] for name in EXCEPTION if name in value}
     return kept | {"stacktrace": {"frames": [_select_keys(frame, FRAME) for frame in frames]}}
@@ -70,7 +70,7 @@ def _select_keys(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, An
 
 
 def _report_request(request: HttpRequest | None = None, **_: object) -> None:
-    endpoint = f"{method_of(request)} {route_of(request)}" if request is not None else "none"
+    endpoint = f"{name_method(request)} {name_route(request)}" if request is not None else "none"
     _report(None, part="web", place=endpoint)
 
 
@@ -80,5 +80,5 @@ def _report_task(sender: Task[Any, Any], exception: BaseException, **_: object) 
 
 def _report(error: BaseException | None, **tags: str) -> None:
     with sentry_sdk.new_scope() as scope:
-        scope.set_tags({**tags, "request_id": request_ids.label()})
+        scope.set_tags({**tags, "request_id": request_ids.format_label()})
         sentry_sdk.capture_exception(error)

@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonR
 from django.utils.deprecation import MiddlewareMixin
 from redis.exceptions import RedisError
 
-from jobs.served_systems import server_states
+from jobs.served_systems import read_server_states
 
 if TYPE_CHECKING:
     from foundation.images.image_bucket import BucketStorage
@@ -56,7 +56,7 @@ def _answer_live() -> HttpResponse:
 
 def _answer_ready() -> HttpResponse:
     """Answer 200 if pages work, else 503; name the state of each part."""
-    checks = {name: "ok" if works else "failed" for name, works in part_states().items()}
+    checks = {name: "ok" if works else "failed" for name, works in check_parts().items()}
     failed = [name for name in NEEDED if checks[name] == "failed"]
     status = "failed" if failed else "ok" if set(checks.values()) == {"ok"} else "degraded"
     response = JsonResponse({"status": status, "checks": checks}, status=503 if failed else 200)
@@ -73,12 +73,12 @@ def _log_change(failed: list[str]) -> None:
     _logged[:] = failed
 
 
-def part_states() -> dict[str, bool]:
+def check_parts() -> dict[str, bool]:
     """Return for each part whether it works; each answers in bounded time."""
     return {name: check() for name, check in CHECKS.items()}
 
 
-def _database() -> bool:
+def _is_database_available() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -87,7 +87,7 @@ def _database() -> bool:
     return True
 
 
-def _migrations() -> bool:
+def _is_schema_current() -> bool:
     """Return True if no migration waits to be applied."""
     try:
         executor = MigrationExecutor(connection)
@@ -96,7 +96,7 @@ def _migrations() -> bool:
         return False
 
 
-def _broker() -> bool:
+def _is_broker_available() -> bool:
     try:
         cache.get("health")
     except RedisError:
@@ -104,7 +104,7 @@ def _broker() -> bool:
     return True
 
 
-def _storage() -> bool:
+def _is_storage_available() -> bool:
     """Return True if images can be stored and read."""
     pool = ThreadPoolExecutor(max_workers=1)
     try:
@@ -117,14 +117,14 @@ def _storage() -> bool:
         pool.shutdown(wait=False)
 
 
-def _model_servers() -> bool:
-    return all(state.answers for state in server_states())
+def _can_reach_model_servers() -> bool:
+    return all(state.answers for state in read_server_states())
 
 
 CHECKS: dict[str, Callable[[], bool]] = {
-    "database": _database,
-    "migrations": _migrations,
-    "storage": _storage,
-    "broker": _broker,
-    "model_servers": _model_servers,
+    "database": _is_database_available,
+    "migrations": _is_schema_current,
+    "storage": _is_storage_available,
+    "broker": _is_broker_available,
+    "model_servers": _can_reach_model_servers,
 }

@@ -50,7 +50,7 @@ class SharedRotatingFile(RotatingFileHandler):
             self.stream = None  # opened again by `emit`
 
 
-def logging_settings(level: str, file: str, *, form: str, megabytes: int, kept: int) -> dict[str, Any]:
+def build_logging_settings(level: str, file: str, *, form: str, megabytes: int, kept: int) -> dict[str, Any]:
     """Return Django's LOGGING: lines on stderr, and in a file if one is named."""
     shown = {"formatter": "line", "filters": ["request_id", "database"]}
     handlers: dict[str, dict[str, Any]] = {"stderr": {"class": "logging.StreamHandler", **shown}}

@@ -24,7 +24,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from config.observability.process_numbers import ProcessNumber
-from config.observability.routes import method_of, route_of
+from config.observability.routes import name_method, name_route
 from config.observability.site_state import SiteState
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -97,8 +97,8 @@ class Metrics:
             return self._metrics(request)
         begun = time.perf_counter()
         response = self.get_response(request)
-        route = route_of(request)
-        self._counts.requests.labels(route, method_of(request), str(response.status_code)).inc()
+        route = name_route(request)
+        self._counts.requests.labels(route, name_method(request), str(response.status_code)).inc()
         self._counts.seconds.labels(route).observe(time.perf_counter() - begun)
         return response
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
-from config.observability.routes import method_of, route_of
+from config.observability.routes import name_method, name_route
 
 logger = logging.getLogger("touchstone.requests")
 
@@ -26,8 +26,8 @@ class RequestLog:
         begun = time.perf_counter()
         response = self.get_response(request)
         fields = {
-            "method": method_of(request),
-            "route": route_of(request),
+            "method": name_method(request),
+            "route": name_route(request),
             "status": response.status_code,
             "ms": round(1000 * (time.perf_counter() - begun), 1),
         }

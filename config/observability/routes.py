@@ -8,11 +8,11 @@ from django.http import HttpRequest
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
-def route_of(request: HttpRequest) -> str:
+def name_route(request: HttpRequest) -> str:
     """Return the name of the route, "none" for files and missing pages."""
     return (request.resolver_match.view_name if request.resolver_match else "") or "none"
 
 
-def method_of(request: HttpRequest) -> str:
+def name_method(request: HttpRequest) -> str:
     """Return the method if it is a usual one, else "other"."""
     return request.method if request.method in METHODS else "other"

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from analysis import __version__
 from annotation.models import OutputRun
-from config.observability.health import part_states
+from config.observability.health import check_parts
 from jobs.models import Job
 from jobs.queue import count_queued
 from predictions.models import PredictionRun
@@ -34,25 +34,25 @@ class SiteState(Collector):
         info = GaugeMetricFamily("touchstone_info", "Version of the site", labels=["version"])
         info.add_metric([__version__], 1)
         yield info
-        works = part_states()
+        works = check_parts()
         parts = GaugeMetricFamily("touchstone_part_works", "1 if the part answers", labels=["part"])
         for name, is_working in works.items():
             parts.add_metric([name], is_working)
         yield parts
         if works["broker"]:
-            yield _queues()
+            yield _measure_queues()
         if works["database"] and works["migrations"]:
-            yield from _rows()
+            yield from _measure_rows()
 
 
-def _queues() -> GaugeMetricFamily:
+def _measure_queues() -> GaugeMetricFamily:
     family = GaugeMetricFamily("touchstone_queue_messages", "Messages that wait", labels=["queue"])
     for queue in settings.CELERY_TASK_QUEUES:
         family.add_metric([queue.name], count_queued(queue.name))
     return family
 
 
-def _rows() -> Iterator[GaugeMetricFamily]:
+def _measure_rows() -> Iterator[GaugeMetricFamily]:
     runs = GaugeMetricFamily("touchstone_runs", "Runs of systems", labels=["kind", "status"])
     for kind, model in RUNS.items():
         _count(runs, model, kind)

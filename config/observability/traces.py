@@ -23,7 +23,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from analysis import __version__
-from config.observability.routes import method_of, route_of
+from config.observability.routes import name_method, name_route
 from jobs import request_ids
 
 REQUEST_ID = "touchstone.request_id"
@@ -55,13 +55,13 @@ class Traces:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer within a span."""
-        method, caller = method_of(request), extract(request.headers)
+        method, caller = name_method(request), extract(request.headers)
         with _tracer.start_as_current_span(
             method, caller, SpanKind.SERVER, record_exception=False, set_status_on_exception=False
         ) as span:
-            span.set_attribute(REQUEST_ID, request_ids.label())
+            span.set_attribute(REQUEST_ID, request_ids.format_label())
             response = self.get_response(request)
-            route = route_of(request)
+            route = name_route(request)
             span.update_name(f"{method} {route}")
             span.set_attributes(
                 {
@@ -83,7 +83,7 @@ def _pass_on(headers: dict[str, Any], **_: object) -> None:
 def _begin_task(task: Task[Any, Any], **_: object) -> None:
     caller = extract(task.request.headers or {})
     span = _tracer.start_span(task.name, caller, SpanKind.CONSUMER)
-    span.set_attribute(REQUEST_ID, request_ids.label())
+    span.set_attribute(REQUEST_ID, request_ids.format_label())
     _task.set((span, context.attach(trace.set_span_in_context(span))))
 
 

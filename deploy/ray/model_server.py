@@ -50,7 +50,7 @@ class Replica:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def application(systems: str, device: str, replicas: int, token: str | None) -> serve.Application:
+def build_application(systems: str, device: str, replicas: int, token: str | None) -> serve.Application:
     """Return the application, whose requests go to the replicas in turn."""
 
     def build() -> ASGIApp:
@@ -75,7 +75,7 @@ def main() -> None:
     options = parser.parse_args()
     serve.start(http_options={"host": options.host, "port": options.port})
     token = os.environ.get("MODELSERVER_TOKEN") or None
-    app = application(options.systems, options.device, options.replicas, token)
+    app = build_application(options.systems, options.device, options.replicas, token)
     serve.run(app, name="modelserver", route_prefix="/", blocking=True)
 
 

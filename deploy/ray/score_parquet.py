@@ -31,9 +31,9 @@ class PredictAndScore:
         """Return the columns of `SCHEMA` and of `KEYS`."""
         table = pa.table(self.predict(rows), schema=SCHEMA)
         predicted = table.select(["answer", "facts"]).to_pylist()
-        gold = zip(rows["answer"], map(_facts, rows["supporting_facts"]), strict=True)
+        gold = zip(rows["answer"], map(_list_parquet_facts, rows["supporting_facts"]), strict=True)
         scores = [
-            score_question(answer, facts, row["answer"], row["facts"] and _pairs(row["facts"]))
+            score_question(answer, facts, row["answer"], row["facts"] and _list_fact_pairs(row["facts"]))
             for (answer, facts), row in zip(gold, predicted, strict=True)
         ]
         for key in KEYS:
@@ -41,11 +41,11 @@ class PredictAndScore:
         return table
 
 
-def _facts(facts: Mapping[str, Sequence[Any]]) -> list[tuple[str, int]]:
+def _list_parquet_facts(facts: Mapping[str, Sequence[Any]]) -> list[tuple[str, int]]:
     return [(str(title), int(at)) for title, at in zip(facts["title"], facts["sent_id"], strict=True)]
 
 
-def _pairs(facts: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+def _list_fact_pairs(facts: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     return [(fact["title"], fact["index"]) for fact in facts]
 
 

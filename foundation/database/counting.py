@@ -6,7 +6,7 @@ from django.db.models import Count, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 
-def number_of(rows: QuerySet[Any]) -> Coalesce:
+def build_count_column(rows: QuerySet[Any]) -> Coalesce:
     """Return the number of rows, which refer to the outer query, as a column.
 
     A join would read every row of both tables where an index counts these. No column is counted, because

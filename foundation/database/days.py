@@ -7,17 +7,17 @@ from django.db.models import Func, IntegerField
 from django.utils import timezone
 
 
-def day_start(day: date) -> datetime:
+def compute_day_start(day: date) -> datetime:
     """Return the first moment of a day in the site's time zone."""
     return timezone.make_aware(datetime.combine(day, time.min))
 
 
-def day_end(day: date) -> datetime:
+def compute_day_end(day: date) -> datetime:
     """Return the last moment of a day in the site's time zone."""
     return timezone.make_aware(datetime.combine(day, time.max))
 
 
-def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+def measure_seconds(start: datetime | None, end: datetime | None) -> float | None:
     """Return the seconds from a time to another; None if unknown.
 
     A clock that was set back in between does not tell them.

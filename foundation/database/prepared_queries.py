@@ -37,7 +37,7 @@ class Slot(Expression):
         return "%s", [self]  # replaced by the value when the query runs
 
 
-def slot(name: str, model: type[models.Model], field: str = "id") -> Slot:
+def make_slot(name: str, model: type[models.Model], field: str = "id") -> Slot:
     """Return a slot for a value of a model's field, which is never None."""
     column = model._meta.get_field(field)
     assert isinstance(column, models.Field)
@@ -118,7 +118,7 @@ class Prepared(Generic[Row]):
     def _run(self, values: dict[str, Any]) -> tuple[_Statement | None, Sequence[Any]]:
         if _is_out_of_range(values):
             return None, ()
-        here = _connection()
+        here = _get_connection()
         statement, params = self._kept.bound(here, values)
         cursor = here.prepared_cursor()
         cursor.execute(statement.sql, params)
@@ -135,14 +135,14 @@ class PreparedUpdate:
         """Update the rows and return their number."""
         if _is_out_of_range(values):
             return 0
-        here = _connection()
+        here = _get_connection()
         statement, params = self._kept.bound(here, values)
         cursor = here.prepared_cursor()
         cursor.execute(statement.sql, params)
         return int(cursor.rowcount)
 
 
-def _connection() -> Any:
+def _get_connection() -> Any:
     """Return the connection itself: its proxy looks it up again at every use."""
     return connections[DEFAULT_DB_ALIAS]
 
@@ -159,8 +159,8 @@ def insert(*rows: models.Model) -> None:
     One statement inserts as many rows as the database takes at once. Call it in a transaction if there may be
     more rows than that.
     """
-    sql, row_sql, returning, fields = _insertion(type(rows[0]))
-    here = _connection()
+    sql, row_sql, returning, fields = _build_insertion(type(rows[0]))
+    here = _get_connection()
     size = here.ops.bulk_batch_size(fields, rows) if len(rows) > 1 else 1
     # A statement of many rows is not worth keeping, and may have more values than go apart from its text.
     cursor = here.prepared_cursor() if len(rows) == 1 else here.cursor()
@@ -178,10 +178,10 @@ def insert(*rows: models.Model) -> None:
 def _select(queryset: models.QuerySet[Any]) -> _Statement:
     compiler = queryset.query.get_compiler(connection=connection)
     sql, params = compiler.as_sql()
-    return _Statement(sql, params, _reader(compiler))
+    return _Statement(sql, params, _build_reader(compiler))
 
 
-def _reader(compiler: SQLCompiler) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _build_reader(compiler: SQLCompiler) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Return a function from rows to objects, like Django's ``ModelIterable``.
 
     Everything that is the same for each run is computed beforehand.
@@ -214,7 +214,7 @@ def _update(queryset: models.QuerySet[Any], values: dict[str, Any]) -> _Statemen
 
 
 @cache
-def _insertion(model: type[models.Model]) -> tuple[str, str, str, list[models.Field[Any, Any]]]:
+def _build_insertion(model: type[models.Model]) -> tuple[str, str, str, list[models.Field[Any, Any]]]:
     """Return the SQL before, of and after a row, and the columns."""
     quote = connection.ops.quote_name
     fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]

@@ -16,7 +16,7 @@ import PIL.ImageOps
 import PIL.JpegImagePlugin
 
 from foundation.errors import BadFile
-from foundation.messages import message_of, say, value_error
+from foundation.messages import extract_message, say, value_error
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
 MOST_PIXELS = 80_000_000  # larger images need gigabytes in a browser
@@ -35,7 +35,7 @@ _GIF_CONTROL, _GIF_APPLICATION = 0xF9, 0xFF
 _GIF_LOOPS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
-def orientation(image: PIL.Image.Image) -> int:
+def read_orientation(image: PIL.Image.Image) -> int:
     """Return the EXIF orientation of the header, 1 without one.
 
     `Image.getexif` would decode a PNG to its end.
@@ -62,13 +62,15 @@ def clean_image(path: Path) -> tuple[bytes, str]:
             if image.width * image.height > MOST_PIXELS:
                 raise _build_size_error(path)
             content = (
-                path.read_bytes() if orientation(image) not in range(2, 9) else _turn_upright(image, kind)
+                path.read_bytes()
+                if read_orientation(image) not in range(2, 9)
+                else _turn_upright(image, kind)
             )
         return _PARTS[kind](content), _SUFFIXES[kind]
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
         raise _build_size_error(path) from error
     except (OSError, IndexError, SyntaxError, ValueError, struct.error) as error:
-        raise BadFile(path, say("is a broken image: %(problem)s", problem=message_of(error))) from error
+        raise BadFile(path, say("is a broken image: %(problem)s", problem=extract_message(error))) from error
 
 
 def _turn_upright(image: PIL.Image.Image, kind: str) -> bytes:
@@ -133,15 +135,15 @@ def _clean_webp(data: bytes) -> bytes:
 
 
 def _clean_gif(data: bytes) -> bytes:
-    at = 13 + _colours(data[10])
-    return b"".join([data[:at], *_gif_blocks(data, at), b";"])
+    at = 13 + _measure_colour_table(data[10])
+    return b"".join([data[:at], *_read_gif_blocks(data, at), b";"])
 
 
-def _gif_blocks(data: bytes, at: int) -> Iterator[bytes]:
+def _read_gif_blocks(data: bytes, at: int) -> Iterator[bytes]:
     while at < len(data) and data[at] != 0x3B:
         start = at
         if data[at] == 0x2C:  # an image, with its own colours
-            at = _skip_sub_blocks(data, at + 11 + _colours(data[at + 9]))
+            at = _skip_sub_blocks(data, at + 11 + _measure_colour_table(data[at + 9]))
             yield data[start:at]
         elif data[at] == 0x21:
             label = data[at + 1]
@@ -153,7 +155,7 @@ def _gif_blocks(data: bytes, at: int) -> Iterator[bytes]:
             raise value_error("there is no block at byte %(at)s", at=at)
 
 
-def _colours(flags: int) -> int:
+def _measure_colour_table(flags: int) -> int:
     """Return the length of a table of colours."""
     return 3 << ((flags & 7) + 1) if flags & 0x80 else 0
 

@@ -51,7 +51,7 @@ def read_image(path: str) -> bytes:
     return content
 
 
-def image_response(path: str) -> HttpResponseBase:
+def build_image_response(path: str) -> HttpResponseBase:
     """Return an image by its path, as nothing but an image.
 
     With USER_CONTENT_URL set, the response leads to that origin, by an address that works for a while.
@@ -60,7 +60,7 @@ def image_response(path: str) -> HttpResponseBase:
         Http404: There is no such file, or it is not an image.
     """
     if not settings.USER_CONTENT_URL:
-        return _image(path)
+        return _serve_image(path)
     if not has_image(path):
         raise Http404("There is no such image.")
     response = HttpResponseRedirect(f"{settings.USER_CONTENT_URL}/content/{_LINK.sign(path)}")
@@ -78,17 +78,17 @@ def serve_signed_image(token: str) -> HttpResponseBase:
         path = _LINK.unsign(token, max_age=LINK_SECONDS)
     except BadSignature as error:
         raise Http404("This address has expired.") from error
-    response = _image(path)
+    response = _serve_image(path)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response
 
 
-def content_host() -> str:
+def get_content_host() -> str:
     """Return the host of user content; empty without an origin of its own."""
     return urlsplit(settings.USER_CONTENT_URL).netloc
 
 
-def _image(path: str) -> HttpResponseBase:
+def _serve_image(path: str) -> HttpResponseBase:
     """Return a file as the image that it is by its bytes.
 
     Its name could claim to be a page, and its bytes may be a script as well: so it has a type that browsers

@@ -10,7 +10,7 @@ from django.core.files.storage import FileSystemStorage
 from analysis.io.whole_files import replace_file
 
 
-def image_folder() -> Path:
+def get_image_folder() -> Path:
     """Return the folder of all images."""
     return Path(settings.VAR_DIR) / "images"
 
@@ -21,7 +21,7 @@ class FolderStorage(FileSystemStorage):
     @property
     def location(self) -> str:
         """The folder as an absolute path."""
-        return os.path.abspath(image_folder())
+        return os.path.abspath(get_image_folder())
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """Return the name itself."""

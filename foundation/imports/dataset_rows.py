@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from foundation.errors import BadFile
 from foundation.imports.json_elements import Element
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"  # the first bytes
 SUFFIXES = {".parquet", ".arrow"}
@@ -28,14 +28,14 @@ OnProgress = Callable[[int], None]
 def has_rows(path: Path) -> bool:
     """Return True for Parquet or Arrow by content, or a folder of a dataset."""
     if path.is_dir():
-        return bool(_files_of(path))
+        return bool(_list_row_files(path))
     if not path.is_file():
         return False
     with path.open("rb") as file:
         return file.read(6).startswith((PARQUET, ARROW_FILE, ARROW_STREAM))
 
 
-def dataset_folder(files: Sequence[Path]) -> Path | None:
+def find_dataset_folder(files: Sequence[Path]) -> Path | None:
     """Return the folder of the saved dataset among these files, if any.
 
     Raises:
@@ -49,9 +49,11 @@ def dataset_folder(files: Sequence[Path]) -> Path | None:
     return folders[0] if len(folders) == 1 else None
 
 
-def size_of(path: Path) -> int:
+def measure_size(path: Path) -> int:
     """Return the bytes of a file, or of the files of a folder with rows."""
-    return sum(file.stat().st_size for file in _files_of(path)) if path.is_dir() else path.stat().st_size
+    return (
+        sum(file.stat().st_size for file in _list_row_files(path)) if path.is_dir() else path.stat().st_size
+    )
 
 
 def read_rows(path: Path, *, on_progress: OnProgress | None = None) -> Iterator[Element]:
@@ -65,9 +67,9 @@ def read_rows(path: Path, *, on_progress: OnProgress | None = None) -> Iterator[
         BadFile: The file is damaged.
     """
     done = number = 0
-    for file in _files_of(path) if path.is_dir() else [path]:
+    for file in _list_row_files(path) if path.is_dir() else [path]:
         size = file.stat().st_size
-        for share, rows in _batches(file):
+        for share, rows in _read_batches(file):
             for row in rows:
                 number += 1
                 yield Element(number, row, json.dumps(row, default=str))
@@ -76,7 +78,7 @@ def read_rows(path: Path, *, on_progress: OnProgress | None = None) -> Iterator[
         done += size
 
 
-def _files_of(folder: Path) -> list[Path]:
+def _list_row_files(folder: Path) -> list[Path]:
     """Return the files of rows in a folder: those of its state, or all."""
     try:
         names = [each["filename"] for each in json.loads((folder / STATE).read_bytes())["_data_files"]]
@@ -90,7 +92,7 @@ def _files_of(folder: Path) -> list[Path]:
     return files
 
 
-def _batches(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
+def _read_batches(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
     """Yield rows, and the share of the file that was read with them."""
     with _convert_arrow_errors(path), path.open("rb") as file:
         is_parquet = file.read(4) == PARQUET
@@ -102,16 +104,16 @@ def _convert_arrow_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        reason = say("is a broken Parquet or Arrow file: %(problem)s", problem=message_of(error))
+        reason = say("is a broken Parquet or Arrow file: %(problem)s", problem=extract_message(error))
         raise BadFile(path, reason) from error
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
     with pq.ParquetFile(path) as file:
-        total, number, names = file.metadata.num_rows, 0, _class_names(file.schema_arrow)
+        total, number, names = file.metadata.num_rows, 0, _read_class_names(file.schema_arrow)
         for batch in file.iter_batches(batch_size=BATCH):
             number += batch.num_rows
-            yield number / max(total, 1), _rows(batch, names)
+            yield number / max(total, 1), _build_rows(batch, names)
 
 
 def _read_arrow(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
@@ -119,14 +121,14 @@ def _read_arrow(path: Path) -> Iterator[tuple[float, list[dict[str, Any]]]]:
     with pa.OSFile(str(path)) as source:
         is_file = source.read(len(ARROW_FILE)) == ARROW_FILE
         source.seek(0)
-        for batch in _arrow_batches(source, is_file=is_file):
+        for batch in _read_arrow_batches(source, is_file=is_file):
             batch.validate(full=True)  # a file may name places outside of itself
-            names = _class_names(batch.schema)
+            names = _read_class_names(batch.schema)
             for start in range(0, batch.num_rows, BATCH):
-                yield min(source.tell() / max(size, 1), 1.0), _rows(batch.slice(start, BATCH), names)
+                yield min(source.tell() / max(size, 1), 1.0), _build_rows(batch.slice(start, BATCH), names)
 
 
-def _arrow_batches(source: Any, *, is_file: bool) -> Iterator[pa.RecordBatch]:
+def _read_arrow_batches(source: Any, *, is_file: bool) -> Iterator[pa.RecordBatch]:
     if not is_file:
         yield from pa.ipc.open_stream(source)
         return
@@ -134,13 +136,13 @@ def _arrow_batches(source: Any, *, is_file: bool) -> Iterator[pa.RecordBatch]:
     yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
 
 
-def _rows(batch: pa.RecordBatch, names: dict[str, list[str]]) -> list[dict[str, Any]]:
+def _build_rows(batch: pa.RecordBatch, names: dict[str, list[str]]) -> list[dict[str, Any]]:
     return [
         {key: _name_class(each, names.get(key)) for key, each in row.items()} for row in batch.to_pylist()
     ]
 
 
-def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
+def _read_class_names(schema: pa.Schema) -> dict[str, list[str]]:
     """Return the names of the classes of each column that has some."""
     try:
         written = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))

@@ -12,7 +12,15 @@ from pydantic import BaseModel, ValidationError
 from foundation.errors import BadFile, TouchstoneError
 from foundation.imports.import_fields import list_errors
 from foundation.imports.json_elements import Element
-from foundation.messages import Message, map_message, message_json, message_of, prefix_field, say, split_field
+from foundation.messages import (
+    Message,
+    dump_message,
+    extract_message,
+    map_message,
+    prefix_field,
+    say,
+    split_field,
+)
 
 MOST_EXAMPLES = 5  # of each kind of mending
 MOST_REFUSALS = 100  # listed; the rest is only counted
@@ -73,7 +81,7 @@ class Refused(TouchstoneError):
     @property
     def members(self) -> dict[str, Any]:
         """The findings."""
-        return public_result(self._result)
+        return build_public_result(self._result)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -141,7 +149,7 @@ class Findings:
 
     def _line_of(self, external_id: str) -> int | None:
         location = self._locations.get(external_id)
-        return location[0].line_of(_path(location[1])) if isinstance(location, tuple) else location
+        return location[0].line_of(_parse_path(location[1])) if isinstance(location, tuple) else location
 
     def refuse(
         self,
@@ -170,7 +178,7 @@ class Findings:
             # Only counted: to find the lines of thousands of mistakes would take minutes.
             self.refused_count += error.error_count() if isinstance(error, ValidationError) else 1
             return
-        for each in _refusals(error, path, line, element, entry, within):
+        for each in _list_refusals(error, path, line, element, entry, within):
             if not self.collect:
                 raise error if isinstance(error, TouchstoneError) else each from error
             self.refused_count += 1
@@ -203,7 +211,11 @@ class Findings:
         """List or raise an error of an entry whose place was noted."""
         if not self.collect:
             raise error
-        own = error if isinstance(error, BadFile) else ValueError(_remove_id(message_of(error), external_id))
+        own = (
+            error
+            if isinstance(error, BadFile)
+            else ValueError(_remove_id(extract_message(error), external_id))
+        )
         # No `within`: what contradicts stored data is a column of ours, and perhaps no field of the file.
         self.refuse(own, self._entries or Path(), line=self._line_of(external_id), entry=external_id)
 
@@ -242,7 +254,7 @@ class Findings:
             "mended": [asdict(each) for each in self.mended.values()],
             "refused": [asdict(each) for each in self.refused],
             "refused_count": self.refused_count,
-            MESSAGES: [message_json(each.reason) for each in self.refused],
+            MESSAGES: [dump_message(each.reason) for each in self.refused],
         }
 
     def __str__(self) -> str:
@@ -254,7 +266,7 @@ class Findings:
         return min(inside, key=len, default=str(path))
 
 
-def public_result(result: Mapping[str, Any]) -> dict[str, Any]:
+def build_public_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result as programs read it, in English."""
     return {name: value for name, value in result.items() if name != MESSAGES}
 
@@ -277,7 +289,7 @@ def _remove_id(message: str, external_id: str) -> str:
     return message.removeprefix(f"{external_id}: ")
 
 
-def _refusals(
+def _list_refusals(
     error: Exception, path: Path, line: int | None, element: Element | None, entry: str, within: str
 ) -> Iterator[BadFile]:
     """Yield each mistake that an error names, with its place."""
@@ -288,17 +300,17 @@ def _refusals(
     if isinstance(error, ValidationError):
         problems = list_errors(error)
     else:
-        field, reason = _field_and_reason(message_of(error))
-        problems = [(_path(field), field, reason)]
+        field, reason = _split_message(extract_message(error))
+        problems = [(_parse_path(field), field, reason)]
     for location, field, reason in problems:
         # A value of the wrong kind has no field: what holds it is wrong.
         full = f"{within}{field}" if field.startswith("[") or not field else f"{within}.{field}"
-        at = line if element is None else element.line_of([*_path(within), *location])
+        at = line if element is None else element.line_of([*_parse_path(within), *location])
         name = ": ".join(part for part in (entry, full.removeprefix(".")) if part)
         yield BadFile(path, reason, line=at, field=name)
 
 
-def _field_and_reason(message: str) -> tuple[str, str]:
+def _split_message(message: str) -> tuple[str, str]:
     """Return the field that a message begins with, if any, and its reason."""
     if isinstance(message, Message):
         field, reason = split_field(message)
@@ -307,7 +319,7 @@ def _field_and_reason(message: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", message)
 
 
-def _path(field: str) -> list[str | int]:
+def _parse_path(field: str) -> list[str | int]:
     """Return the path that a field names, such as ``qas[0].id``."""
     return [int(number) if number else name for number, name in _PART.findall(field)]
 

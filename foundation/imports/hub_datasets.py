@@ -15,7 +15,7 @@ from pydantic import Field, RootModel, ValidationError
 from foundation.errors import Conflict, NotFound
 from foundation.frozen_model import FrozenModel
 from foundation.imports.import_fields import Text
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 
 PARTIAL = "partial-"  # before a split of which the hub has converted only a part
 MOST_BYTES = 8 * 2**30
@@ -77,7 +77,7 @@ def fetch_dataset(
                 done = _download(client, part, folder / f"{number:05}.parquet", done, on_progress)
     except (httpx.HTTPError, ValidationError) as error:
         text = "the hub gives no dataset %(name)s: %(problem)s"
-        raise NotFound(say(text, name=wanted.name, problem=message_of(error).splitlines()[0])) from error
+        raise NotFound(say(text, name=wanted.name, problem=extract_message(error).splitlines()[0])) from error
     return folder
 
 

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from foundation.blank_texts import is_blank
 from foundation.messages import prefix_field, say
-from foundation.validation_messages import FORMS, sentence
+from foundation.validation_messages import FORMS, describe_error
 
 KINDS = {"bool", "int", "float", "str", "constrained-str"}  # that pydantic adds to the place of an error
 SHOWN = 40  # characters of a value in a message
@@ -57,7 +57,7 @@ def list_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str
             "".join(
                 f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"]
             ).removeprefix("."),
-            _message(each),
+            _describe_problem(each),
         )
         for each in _merge_union_errors(error.errors(include_url=False))
     ]
@@ -79,13 +79,13 @@ def _drop_kind(error: Any) -> tuple[str | int, ...]:
     return location[:-1] if location and location[-1] in KINDS else location
 
 
-def _message(error: Any) -> str:
+def _describe_problem(error: Any) -> str:
     if error["type"] == "missing":
         return say("is missing; add it")
     if error["type"] == "extra_forbidden":
-        return sentence(error)
+        return describe_error(error)
     # Definitions are YAML, which needs quotes around a number that is text; files of data are seldom YAML.
-    problem = say(FORMS["string_type"]) if error["type"] == "string_type" else sentence(error)
+    problem = say(FORMS["string_type"]) if error["type"] == "string_type" else describe_error(error)
     return say("%(problem)s; found %(value)s", problem=problem, value=describe_value(error["input"]))
 
 

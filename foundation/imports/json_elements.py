@@ -42,7 +42,7 @@ class Element:
         They are kept, so that a hundred findings in one list read it once.
         """
         if at not in self._parts:
-            self._parts[at] = dict(_parts(self.text, at))
+            self._parts[at] = dict(_read_parts(self.text, at))
         return self._parts[at]
 
 
@@ -59,7 +59,7 @@ def reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _parts(text: str, at: int) -> Iterator[tuple[str | int, int]]:
+def _read_parts(text: str, at: int) -> Iterator[tuple[str | int, int]]:
     """Yield key and position of each part of a list or an object."""
     opening = text[at]
     if opening not in "[{":

@@ -12,7 +12,7 @@ from analysis.io.json_window import JsonWindow
 from foundation.errors import BadFile
 from foundation.imports.json_elements import Element, reject_repeated_keys
 from foundation.imports.text_files import open_text
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 
 # Called with the number of bytes read so far.
 OnProgress = Callable[[int], None]
@@ -34,7 +34,7 @@ def read_values(
             were well formed.
     """
     with open_text(path) as file:
-        yield from _values(_Window(path, file, on_progress), on_error)
+        yield from _parse_values(_Window(path, file, on_progress), on_error)
 
 
 def read_members(path: Path, *, on_progress: OnProgress | None = None) -> Iterator[tuple[str, Element]]:
@@ -44,7 +44,7 @@ def read_members(path: Path, *, on_progress: OnProgress | None = None) -> Iterat
     the last one silently.
     """
     with open_text(path) as file:
-        yield from _members(_Window(path, file, on_progress))
+        yield from _parse_members(_Window(path, file, on_progress))
 
 
 def read_document(path: Path) -> Element:
@@ -62,10 +62,10 @@ def read_document(path: Path) -> Element:
         return element
 
 
-def _values(window: "_Window", on_error: OnError | None) -> Iterator[Element]:
+def _parse_values(window: "_Window", on_error: OnError | None) -> Iterator[Element]:
     if window.peek() == "[":
         window.take()
-        yield from _array(window)
+        yield from _parse_array(window)
         return
     while window.peek():
         try:
@@ -78,7 +78,7 @@ def _values(window: "_Window", on_error: OnError | None) -> Iterator[Element]:
             yield element
 
 
-def _array(window: "_Window") -> Iterator[Element]:
+def _parse_array(window: "_Window") -> Iterator[Element]:
     if window.peek() != "]":
         while True:
             yield window.element()
@@ -91,7 +91,7 @@ def _array(window: "_Window") -> Iterator[Element]:
     window.require_end(say("the list"))
 
 
-def _members(window: "_Window") -> Iterator[tuple[str, Element]]:
+def _parse_members(window: "_Window") -> Iterator[tuple[str, Element]]:
     if window.peek() != "{":
         raise window.error(say("expected an object"))
     window.take()
@@ -139,7 +139,7 @@ class _Window(JsonWindow):
             raise self.error(say("is nested too deeply")) from error
         except ValueError as error:
             raise self.error(
-                say("not JSON that can be read: %(problem)s", problem=message_of(error))
+                say("not JSON that can be read: %(problem)s", problem=extract_message(error))
             ) from error
 
     def error(self, message: str, *, at: int | None = None) -> BadFile:

@@ -12,8 +12,8 @@ from typing import IO, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from foundation.errors import BadFile
-from foundation.imports.dataset_rows import dataset_folder
-from foundation.messages import message_of, say
+from foundation.imports.dataset_rows import find_dataset_folder
+from foundation.messages import extract_message, say
 
 MOST_FILES = 250_000
 MOST_BYTES = 8 * 2**30  # of all files together, unpacked
@@ -49,7 +49,7 @@ def unpack_file(path: Path, folder: Path) -> Path:
     if not _start(path).startswith((GZIP, *ZIP)):
         return path
     files = unpack(path, folder) if is_zip(path) else _unpack_gzip(path, folder)
-    if (saved := dataset_folder(files)) is not None:
+    if (saved := find_dataset_folder(files)) is not None:
         return saved
     if len(files) != 1:
         raise BadFile(path, say("must hold exactly one file, and holds %(number)s", number=len(files)))
@@ -111,11 +111,11 @@ def unpack(
             total = sum(entry.file_size for entry, _name in entries)
             for entry, name in entries:
                 with _forward_errors(on_error):
-                    done = _copy(path, archive, entry, folder / name, done, total, on_progress)
+                    done = _unpack_entry(path, archive, entry, folder / name, done, total, on_progress)
                     files.append(folder / name)
     except BROKEN as error:
         raise BadFile(
-            path, say("is a broken zip file: %(problem)s; make it again", problem=message_of(error))
+            path, say("is a broken zip file: %(problem)s; make it again", problem=extract_message(error))
         ) from error
     return files
 
@@ -155,7 +155,7 @@ def _unpack_gzip(path: Path, folder: Path) -> list[Path]:
                 file.write(block)
     except BROKEN as error:
         raise BadFile(
-            path, say("is a broken gzip file: %(problem)s; make it again", problem=message_of(error))
+            path, say("is a broken gzip file: %(problem)s; make it again", problem=extract_message(error))
         ) from error
     return [target]
 
@@ -214,7 +214,7 @@ def _check_sizes(path: Path, entries: Sequence[ZipInfo]) -> None:
         raise BadFile(path, problem)
 
 
-def _copy(
+def _unpack_entry(
     path: Path, archive: ZipFile, entry: ZipInfo, target: Path, done: int, total: int, note: OnBytes | None
 ) -> int:
     """Unpack one file; return the number of bytes so far."""
@@ -232,6 +232,8 @@ def _copy(
             path, say("the name comes twice; rename one of the files"), field=repr(entry.filename)
         ) from error
     except BROKEN as error:
-        reason = say("cannot be unpacked: %(problem)s; make the zip file again", problem=message_of(error))
+        reason = say(
+            "cannot be unpacked: %(problem)s; make the zip file again", problem=extract_message(error)
+        )
         raise BadFile(path, reason, field=repr(entry.filename)) from error
     return done

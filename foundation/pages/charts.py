@@ -63,7 +63,7 @@ class Interval:
     end: str
 
 
-def columns(rows: Sequence[tuple[str, float]], *, most: float | None = None) -> Columns | None:
+def build_columns(rows: Sequence[tuple[str, float]], *, most: float | None = None) -> Columns | None:
     """Return columns from labels and values; None without any.
 
     Args:
@@ -78,11 +78,11 @@ def columns(rows: Sequence[tuple[str, float]], *, most: float | None = None) -> 
     for index, (label, value) in enumerate(rows):
         height = (100 - HEADROOM) * value / top
         box = (index * step, step, (index + GAP / 2) * step, 100 - height, (1 - GAP) * step, height)
-        shapes.append(Column(label, value, *map(percent, box)))
+        shapes.append(Column(label, value, *map(format_percent, box)))
     return Columns(shapes, top)
 
 
-def parts(rows: Sequence[tuple[str, str, int]], *, length: int | None = None) -> list[Part]:
+def build_bar_parts(rows: Sequence[tuple[str, str, int]], *, length: int | None = None) -> list[Part]:
     """Return the parts of a bar, without empty ones.
 
     Args:
@@ -94,12 +94,12 @@ def parts(rows: Sequence[tuple[str, str, int]], *, length: int | None = None) ->
     for css, label, number in rows:
         if number:
             box = (100 * start / whole, 100 * number / whole)
-            shapes.append(Part(css, label, number, *map(percent, box)))
+            shapes.append(Part(css, label, number, *map(format_percent, box)))
         start += number
     return shapes
 
 
-def intervals(
+def build_intervals(
     rows: Sequence[tuple[str, str, float, float | None, float | None]],
 ) -> tuple[list[Interval], str]:
     """Return values with intervals on one axis, and the place of zero.
@@ -117,7 +117,7 @@ def intervals(
     low, high = low - margin, high + margin
 
     def position(value: float | None) -> str:
-        return "" if value is None else percent(100 * (value - low) / (high - low))
+        return "" if value is None else format_percent(100 * (value - low) / (high - low))
 
     shapes = [
         Interval(label, look, value, start, end, position(value), position(start), position(end))
@@ -126,6 +126,6 @@ def intervals(
     return shapes, position(0.0) if low <= 0 <= high else ""
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """Return a length for an attribute of SVG."""
     return f"{value:.2f}%"

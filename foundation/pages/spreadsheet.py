@@ -24,7 +24,7 @@ class _Line:
         return text
 
 
-def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def format_csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield the lines of a CSV file; None becomes an empty cell."""
     writer = csv.writer(_Line(), lineterminator="\n")
     yield writer.writerow(map(escape_formula, header))
@@ -35,14 +35,16 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[
 def write_csv(file: Writable, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
     """Write a CSV file for people; return its number of rows."""
     number = -1
-    for line in csv_lines(header, rows):
+    for line in format_csv_lines(header, rows):
         file.write(line)
         number += 1
     return number
 
 
-def csv_download(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
+def build_csv_download(
+    name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> StreamingHttpResponse:
     """Return a CSV file as a download, which is written while it is sent."""
-    response = StreamingHttpResponse(csv_lines(header, rows), content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(format_csv_lines(header, rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response

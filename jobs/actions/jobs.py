@@ -20,7 +20,7 @@ from django.utils.text import get_valid_filename
 
 from accounts.models import User, Workspace
 from foundation.errors import Conflict, TouchstoneError
-from foundation.messages import map_message, message_json, message_of, say
+from foundation.messages import dump_message, extract_message, map_message, say
 from jobs import leases
 from jobs.job_progress import ask_to_cancel, is_asked_to_cancel, note_progress
 from jobs.models import Job
@@ -90,17 +90,17 @@ def create_job(
     Raises:
         KeyError: There is no such kind.
     """
-    work_of(kind)
+    load_job_function(kind)
     stored = ""
     if isinstance(upload, Path):
-        path = new_file(upload.name)
+        path = allocate_file(upload.name)
         path.hardlink_to(upload)  # so that each job deletes its own, and nothing is copied
-        stored = str(path.relative_to(folder()))
+        stored = str(path.relative_to(get_job_folder()))
     elif upload is not None:
-        path = new_file(get_valid_filename(upload_name) or "upload")
+        path = allocate_file(get_valid_filename(upload_name) or "upload")
         with path.open("wb") as file:
             file.writelines(upload)
-        stored = str(path.relative_to(folder()))
+        stored = str(path.relative_to(get_job_folder()))
     return Job.objects.create(
         kind=kind,
         workspace=workspace,
@@ -139,7 +139,7 @@ def _attempt(job: Job, own_folders: set[Path]) -> bool:
     assert job.lease is not None
     try:
         with leases.hold_lease(job.lease):
-            result = work_of(job.kind)(job, _progress_of(job))
+            result = load_job_function(job.kind)(job, _build_reporter(job))
     except JobCancelled:
         return False
     except JobContinues:
@@ -150,13 +150,13 @@ def _attempt(job: Job, own_folders: set[Path]) -> bool:
     except TouchstoneError as error:
         # The sentence names the file as the person does, without the folder on this machine.
         folder_name = f"{upload_of(job).parent}/"
-        message = map_message(message_of(error), lambda text: text.replace(folder_name, ""))
+        message = map_message(extract_message(error), lambda text: text.replace(folder_name, ""))
         _fail(_select_leased_row(job), message or type(error).__name__, result=error.result or None)
     except Exception:
         _fail(_select_leased_row(job), UNEXPECTED)
         raise
     else:
-        relative = "" if result.file is None else str(result.file.relative_to(folder()))
+        relative = "" if result.file is None else str(result.file.relative_to(get_job_folder()))
         ended = _end(
             _select_leased_row(job),
             Job.Status.DONE,
@@ -195,7 +195,7 @@ def release_lost(*, is_active: Callable[[int], bool] = lambda _job_id: False) ->
     lost = []
     recent = leases.compute_recent_range(timezone.now())
     for job in Job.objects.filter(status=Job.Status.RUNNING).exclude(started_at__range=recent):
-        if leases.age(job.lease) is not None or is_active(job.pk):
+        if leases.read_age(job.lease) is not None or is_active(job.pk):
             continue
         if job.attempts >= ATTEMPTS:
             _fail(
@@ -217,7 +217,7 @@ def purge_files() -> int:
     number = 0
     for job in old.select_for_update():
         for path in {Path(job.upload), Path(job.file)} - {Path()}:
-            shutil.rmtree((folder() / path).parent, ignore_errors=True)
+            shutil.rmtree((get_job_folder() / path).parent, ignore_errors=True)
         job.upload = job.file = ""
         job.save(update_fields=["upload", "file"])
         number += 1
@@ -229,7 +229,7 @@ def _purge_unnamed() -> int:
     oldest = time.time() - KEPT.total_seconds()
     # A file that a worker or an upload writes now is young. It is listed before the jobs are read, which name
     # it sooner than it gets old.
-    entries = folder().iterdir() if folder().is_dir() else ()
+    entries = get_job_folder().iterdir() if get_job_folder().is_dir() else ()
     old = [entry for entry in entries if _find_last_change(entry) < oldest]
     rows = Job.objects.exclude(upload="", file="").values_list("upload", "file")
     named = {Path(name).parts[0] for row in rows for name in row if name}
@@ -253,7 +253,7 @@ def _find_last_change(entry: Path) -> float:
         return time.time()
 
 
-def folder() -> Path:
+def get_job_folder() -> Path:
     """Return the folder of the files of all jobs."""
     return Path(settings.JOB_FOLDER)
 
@@ -265,7 +265,7 @@ def store_upload(blocks: Iterable[bytes], name: str) -> Iterator[Path]:
     `create_job` keeps it. It is stored outside a transaction, which could hold up everybody else for as long
     as the upload takes.
     """
-    path = new_file(get_valid_filename(name) or "upload")
+    path = allocate_file(get_valid_filename(name) or "upload")
     try:
         with path.open("wb") as file:
             file.writelines(blocks)
@@ -276,22 +276,22 @@ def store_upload(blocks: Iterable[bytes], name: str) -> Iterator[Path]:
 
 def upload_of(job: Job) -> Path:
     """Return the path of the uploaded file of a job."""
-    return folder() / job.upload
+    return get_job_folder() / job.upload
 
 
-def new_file(name: str) -> Path:
+def allocate_file(name: str) -> Path:
     """Return the path of a new file, in a folder of its own.
 
     If a job makes it, it is deleted at the end of the attempt unless it is the file of the result.
     """
-    path = folder() / uuid4().hex / name
+    path = get_job_folder() / uuid4().hex / name
     path.parent.mkdir(parents=True, mode=0o700)
     if (own_folders := _own_folders.get()) is not None:
         own_folders.add(path.parent)
     return path
 
 
-def work_of(kind: str) -> Work:
+def load_job_function(kind: str) -> Work:
     """Return the function that does the work of a kind."""
     module, _dot, name = settings.JOBS[kind].rpartition(".")
     return getattr(import_module(module), name)
@@ -325,7 +325,7 @@ def _select_leased_row(job: Job) -> QuerySet[Job]:
     return Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING, lease=job.lease)
 
 
-def _progress_of(job: Job) -> Report:
+def _build_reporter(job: Job) -> Report:
     noted = 0.0
 
     def report(done: int, total: int | None) -> None:
@@ -342,7 +342,7 @@ def _progress_of(job: Job) -> Report:
 
 
 def _fail(rows: QuerySet[Job], error: str, **columns: Any) -> None:
-    _end(rows, Job.Status.FAILED, error=error, error_message=message_json(error), **columns)
+    _end(rows, Job.Status.FAILED, error=error, error_message=dump_message(error), **columns)
 
 
 def _end(rows: QuerySet[Job], status: Job.Status, **columns: Any) -> bool:

@@ -61,7 +61,7 @@ def take_over_lost() -> int:
     """
     recent = leases.compute_recent_range(timezone.now())
     rows = SliceLease.objects.exclude(begun_at__range=recent).order_by("pk")
-    silent = [row for row in rows if leases.age(row.lease) is None]
+    silent = [row for row in rows if leases.read_age(row.lease) is None]
     if not silent:
         return 0
     active = list_active_calls()

@@ -24,8 +24,8 @@ from foundation.errors import Conflict
 from foundation.messages import say
 from jobs.webhooks.addresses import Refused, build_pinned_request, check_new_address
 from jobs.webhooks.models import TEST, DeliveryBase, WebhookBase
-from jobs.webhooks.queries import rows_of
-from jobs.webhooks.signatures import signature
+from jobs.webhooks.queries import select_rows
+from jobs.webhooks.signatures import compute_signature
 
 Hook = TypeVar("Hook", bound=WebhookBase)
 
@@ -71,7 +71,7 @@ def deactivate(hook: WebhookBase, deliveries: type[DeliveryBase]) -> bool:
     """
     ended = type(hook)._default_manager.filter(pk=hook.pk, active=True).update(active=False)
     hook.active = False
-    rows_of(deliveries).filter(webhook=hook.pk, next_at__isnull=False).update(next_at=None)
+    select_rows(deliveries).filter(webhook=hook.pk, next_at__isnull=False).update(next_at=None)
     return bool(ended)
 
 
@@ -144,17 +144,17 @@ def deliver(table: type[DeliveryBase], *, delivery: int, post: Post) -> bool:
     Errors are stored with the delivery.
     """
     now = timezone.now()
-    due = rows_of(table).filter(pk=delivery, next_at__lte=now)
+    due = select_rows(table).filter(pk=delivery, next_at__lte=now)
     if not due.update(next_at=now + CLAIM, attempts=F("attempts") + 1):
         return True
-    held = rows_of(table).select_related("webhook").filter(pk=delivery).first()
+    held = select_rows(table).select_related("webhook").filter(pk=delivery).first()
     if held is None:  # deleted since, with its participant
         return True
     if not held.webhook.active:
-        rows_of(table).filter(pk=delivery).update(next_at=None, last_error="the webhook was ended")
+        select_rows(table).filter(pk=delivery).update(next_at=None, last_error="the webhook was ended")
         return True
     error = _send(held, post)
-    _record(held, error)
+    _record_attempt(held, error)
     return not error
 
 
@@ -167,7 +167,7 @@ def _send(held: Any, post: Post) -> str:
             held.webhook.url,
             allow_private=settings.WEBHOOK_ALLOW_PRIVATE,
             timeout=TIMEOUT,
-            headers=_headers(held, body),
+            headers=_build_headers(held, body),
             content=body,
         )
         response = post(request)
@@ -182,16 +182,16 @@ def _send(held: Any, post: Post) -> str:
     return f"answered {response.status_code}"
 
 
-def _headers(held: Any, body: bytes) -> dict[str, str]:
+def _build_headers(held: Any, body: bytes) -> dict[str, str]:
     moment = int(timezone.now().timestamp())
     return {
         "Content-Type": "application/json",
         "Touchstone-Event": held.kind,
-        "Touchstone-Signature": f"t={moment},v1={signature(held.webhook.secret, moment, body)}",
+        "Touchstone-Signature": f"t={moment},v1={compute_signature(held.webhook.secret, moment, body)}",
     }
 
 
-def _record(held: DeliveryBase, error: str) -> None:
+def _record_attempt(held: DeliveryBase, error: str) -> None:
     now = timezone.now()
     row = type(held)._default_manager.filter(pk=held.pk)
     if not error:

@@ -7,13 +7,13 @@ from rest_framework.request import Request
 from accounts.access import NOT_THERE, require_existing
 from accounts.rest.bodies import FILE, read_query
 from accounts.rest.describe import describe_method
-from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
-from foundation.imports.findings import public_result
-from jobs.actions.jobs import cancel_job, folder
+from foundation.imports.findings import build_public_result
+from jobs.actions.jobs import cancel_job, get_job_folder
 from jobs.job_progress import read_progress
 from jobs.models import Job
-from jobs.queries import job_of, jobs_of
+from jobs.queries import find_user_job, list_user_jobs
 from touchstone.client.rows import JobRow, JobStatus
 
 
@@ -32,8 +32,10 @@ class Jobs(RestView):
         """List my jobs."""
         query = read_query(request, JobQuery)
         wanted = {"kind": query.kind, "status": query.status}
-        rows = jobs_of(self.user, **{name: value for name, value in wanted.items() if value is not None})
-        return page_of(request, query, rows, lambda part: (job_row(request, job) for job in part))
+        rows = list_user_jobs(
+            self.user, **{name: value for name, value in wanted.items() if value is not None}
+        )
+        return answer_page(request, query, rows, lambda part: (build_job_row(request, job) for job in part))
 
 
 class JobView(RestView):
@@ -41,7 +43,7 @@ class JobView(RestView):
 
     def job(self, pk: int) -> Job:
         """Return a job of the user, or raise Http404."""
-        return require_existing(job_of(self.user, pk))
+        return require_existing(find_user_job(self.user, pk))
 
 
 class OneJob(JobView):
@@ -50,7 +52,7 @@ class OneJob(JobView):
     @describe_method(answers=JobRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One job with its progress."""
-        return answer(job_row(request, self.job(pk)))
+        return answer(build_job_row(request, self.job(pk)))
 
 
 class Cancel(JobView):
@@ -60,7 +62,7 @@ class Cancel(JobView):
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Cancel a job."""
         cancel_job(job=self.job(pk), by=self.user)
-        return answer(job_row(request, self.job(pk)))
+        return answer(build_job_row(request, self.job(pk)))
 
 
 class File(JobView):
@@ -70,17 +72,17 @@ class File(JobView):
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """The file of a job."""
         job = self.job(pk)
-        path = folder() / job.file
+        path = get_job_folder() / job.file
         if not job.file or not path.is_file():
             raise Http404(NOT_THERE)
         file = path.open("rb")
         return FileResponse(file, as_attachment=True, filename=job.file_name, content_type=FILE)
 
 
-def job_row(request: Request, job: Job) -> JobRow:
+def build_job_row(request: Request, job: Job) -> JobRow:
     """Return a job as the API shows it."""
     done, total = read_progress(job.pk)
     file = request.build_absolute_uri(reverse("jobs_rest:file", args=[job.pk])) if job.file else None
-    result = None if job.result is None else public_result(job.result)
+    result = None if job.result is None else build_public_result(job.result)
     workspace = job.workspace.slug
-    return row_of(JobRow, job, workspace=workspace, done=done, total=total, result=result, file=file)
+    return build_row(JobRow, job, workspace=workspace, done=done, total=total, result=result, file=file)

@@ -8,11 +8,11 @@ from rest_framework.request import Request
 
 from accounts.models import Workspace
 from accounts.rest.bodies import check_length, read_blocks
-from accounts.rest.idempotency import answer_once, digest_of, hash_blocks, key_of
+from accounts.rest.idempotency import answer_once, hash_blocks, read_key, start_digest
 from accounts.rest.pages import answer
 from accounts.rest.views import RestView
 from jobs.actions.jobs import store_upload
-from jobs.rest.endpoints import job_row
+from jobs.rest.endpoints import build_job_row
 from jobs.tasks import start_job
 
 MOST_FILE_BYTES = 2 << 30
@@ -32,15 +32,15 @@ def answer_upload(
 
     The same file with the same ``Idempotency-Key`` makes one job.
     """
-    key_of(request)  # a wrong one is refused before the upload
+    read_key(request)  # a wrong one is refused before the upload
     check_length(request, MOST_FILE_BYTES)
-    digest = digest_of(request)
+    digest = start_digest(request)
     with store_upload(hash_blocks(read_blocks(request), digest), file_name) as upload:
 
         def create() -> HttpResponse:
             job = start_job(
                 kind=kind, workspace=workspace, by=view.user, subject=subject, options=options, upload=upload
             )
-            return answer(job_row(request, job), status=202)
+            return answer(build_job_row(request, job), status=202)
 
         return answer_once(view, request, digest.hexdigest(), create)

@@ -11,7 +11,7 @@ from accounts.access import require_existing
 from accounts.rest.bodies import Payload, read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
 from jobs.webhooks.models import DeliveryBase, WebhookBase
 from touchstone.client.rows import DeliveryRow, NewWebhookRow, WebhookRow
@@ -19,7 +19,7 @@ from touchstone.client.rows import DeliveryRow, NewWebhookRow, WebhookRow
 WebhookPage, DeliveryPage = PageOf[WebhookRow], PageOf[DeliveryRow]
 
 
-def webhook_endpoints(
+def build_webhook_endpoints(
     view: type[RestView],
     *,
     of: str,
@@ -42,27 +42,27 @@ def webhook_endpoints(
     """
 
     def get_all(self: RestView, request: Request, slug: str) -> HttpResponseBase:
-        return page_of(request, read_query(request, Page), hooks(owner(self, slug)), _rows)
+        return answer_page(request, read_query(request, Page), hooks(owner(self, slug)), _build_rows)
 
     def post(self: RestView, request: Request, slug: str) -> HttpResponse:
         subject = owner(self, slug)
         hook = add(**{of: subject}, **dict(read_body(request, takes)), by=self.user)
         # It has no deliveries yet.
-        return answer(row_of(NewWebhookRow, hook, waiting=0, failed=0), status=201)
+        return answer(build_row(NewWebhookRow, hook, waiting=0, failed=0), status=201)
 
     def hook_of(self: RestView, slug: str, pk: int) -> Any:
         return require_existing(hooks(owner(self, slug)).filter(pk=pk).first())
 
     def get(self: RestView, request: Request, slug: str, pk: int) -> HttpResponse:
-        return answer(row_of(WebhookRow, hook_of(self, slug, pk)))
+        return answer(build_row(WebhookRow, hook_of(self, slug, pk)))
 
     def delete(self: RestView, request: Request, slug: str, pk: int) -> HttpResponse:
         end(webhook=hook_of(self, slug, pk), by=self.user)
         return HttpResponse(status=204)
 
     def get_deliveries(self: RestView, request: Request, slug: str, pk: int) -> HttpResponseBase:
-        return page_of(
-            request, read_query(request, Page), hook_of(self, slug, pk).deliveries.all(), _deliveries
+        return answer_page(
+            request, read_query(request, Page), hook_of(self, slug, pk).deliveries.all(), _build_delivery_rows
         )
 
     get_all.__doc__ = f"List the webhooks of a {of}."
@@ -88,9 +88,9 @@ def webhook_endpoints(
     )
 
 
-def _rows(hooks: Sequence[WebhookBase]) -> Iterable[WebhookRow]:
-    return (row_of(WebhookRow, hook) for hook in hooks)
+def _build_rows(hooks: Sequence[WebhookBase]) -> Iterable[WebhookRow]:
+    return (build_row(WebhookRow, hook) for hook in hooks)
 
 
-def _deliveries(deliveries: Sequence[DeliveryBase]) -> Iterable[DeliveryRow]:
-    return (row_of(DeliveryRow, delivery) for delivery in deliveries)
+def _build_delivery_rows(deliveries: Sequence[DeliveryBase]) -> Iterable[DeliveryRow]:
+    return (build_row(DeliveryRow, delivery) for delivery in deliveries)

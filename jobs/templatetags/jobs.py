@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
 from foundation.imports.findings import MESSAGES
-from foundation.messages import message_of_json
+from foundation.messages import load_message
 from foundation.translated_messages import translate_text
 from jobs import leases
 from jobs.job_progress import read_progress
 from jobs.models import Job
-from jobs.run_states import RunState, job_state
+from jobs.run_states import RunState, compute_job_state
 
 register = template.Library()
 
@@ -63,7 +63,7 @@ def kind_of(job: Job) -> str:
 @register.simple_tag
 def state_of(job: Job) -> RunState:
     """Return the state of a job; a job with failures is not done."""
-    return job_state(job)
+    return compute_job_state(job)
 
 
 @register.simple_tag
@@ -81,7 +81,7 @@ def restart_of(job: Job) -> int | None:
     if job.status == Job.Status.PENDING:
         return settings.JOB_SWEEP_SECONDS if job.attempts else None
     try:
-        silence = leases.age(job.lease)
+        silence = leases.read_age(job.lease)
     except RedisError:
         return None
     if silence is not None and silence < SILENT_SHARE * settings.JOB_LEASE_SECONDS:
@@ -101,7 +101,7 @@ def not_listed(result: Mapping[str, Any]) -> int:
 @register.simple_tag
 def error_of(job: Job) -> str:
     """Return why a job failed, in the language of the page."""
-    return translate_text(message_of_json(job.error_message, job.error))
+    return translate_text(load_message(job.error_message, job.error))
 
 
 @register.simple_tag
@@ -112,12 +112,12 @@ def refusals_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             **each,
-            "field": _ENTRY.sub(_entry, each["field"] or ""),
-            "reason": translate_text(message_of_json(message, each["reason"])),
+            "field": _ENTRY.sub(_translate_entry, each["field"] or ""),
+            "reason": translate_text(load_message(message, each["reason"])),
         }
         for each, message in zip(refused, messages, strict=True)
     ]
 
 
-def _entry(match: re.Match[str]) -> str:
+def _translate_entry(match: re.Match[str]) -> str:
     return gettext("entry %(number)s") % {"number": match[1]}

@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, require_existing, user_of
+from accounts.access import NOT_THERE, require_existing, require_user
 from foundation.errors import Conflict
 from foundation.pages.tables import Column, Table
-from foundation.translated_messages import errors_shown
-from jobs.actions.jobs import cancel_job, folder
+from foundation.translated_messages import show_errors
+from jobs.actions.jobs import cancel_job, get_job_folder
 from jobs.models import Job
-from jobs.queries import job_of, jobs_of
+from jobs.queries import find_user_job, list_user_jobs
 
 SHOWN = 100
 # The entry of the menu to which the jobs of a kind belong.
@@ -50,7 +50,7 @@ JOBS = Table(
 def list_jobs(request: HttpRequest) -> HttpResponse:
     """List the newest jobs of the person."""
     table = JOBS.of(request.GET)
-    jobs = table.rows(jobs_of(user_of(request))[:SHOWN])
+    jobs = table.rows(list_user_jobs(require_user(request))[:SHOWN])
     return render(request, "jobs/list.html", {"jobs": jobs, "table": table})
 
 
@@ -76,8 +76,8 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancel a job."""
     job = _job_or_404(request, pk)
-    with errors_shown(request, Conflict):
-        cancel_job(job=job, by=user_of(request))
+    with show_errors(request, Conflict):
+        cancel_job(job=job, by=require_user(request))
         messages.success(request, _("Cancelled; nothing was stored."))
     return redirect("jobs:job", pk)
 
@@ -87,11 +87,11 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def file(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Return the file that a job made."""
     job = _job_or_404(request, pk)
-    path = folder() / job.file
+    path = get_job_folder() / job.file
     if not job.file or not path.is_file():
         raise Http404(NOT_THERE)
     return FileResponse(path.open("rb"), as_attachment=True, filename=job.file_name)
 
 
 def _job_or_404(request: HttpRequest, pk: int) -> Job:
-    return require_existing(job_of(user_of(request), pk))
+    return require_existing(find_user_job(require_user(request), pk))

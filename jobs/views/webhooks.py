@@ -14,11 +14,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, user_of
+from accounts.access import require_existing, require_user
 from foundation.errors import Conflict
 from foundation.pages.event_labels import Labels
 from foundation.pages.tables import Column, Table
-from foundation.translated_messages import errors_shown
+from foundation.translated_messages import show_errors
 from jobs.actions.webhooks import queue_test
 from jobs.webhooks.forms import WebhookForm
 from jobs.webhooks.models import TEST, DeliveryBase, WebhookBase
@@ -94,7 +94,7 @@ class WebhookPages:
         form = WebhookForm(self.kinds, request.POST)
         if form.is_valid():
             try:
-                hook = self.add(**{self.of: subject}, by=user_of(request), **form.cleaned_data)
+                hook = self.add(**{self.of: subject}, by=require_user(request), **form.cleaned_data)
             except ValidationError as error:
                 form.add_error(None, error)
             else:
@@ -127,7 +127,7 @@ class WebhookPages:
         return self._render(request, "jobs/webhook.html", subject, context)
 
     def _test(self, request: HttpRequest, subject: Any, pk: int) -> HttpResponse:
-        with errors_shown(request, Conflict):
+        with show_errors(request, Conflict):
             queue_test(self.deliveries, self._webhook(subject, pk), about={self.of: subject.slug})
             messages.success(
                 request, gettext("The test is sent within some seconds. Reload the page for its result.")
@@ -135,7 +135,7 @@ class WebhookPages:
         return redirect(f"{self.names}webhook", subject.slug, pk)
 
     def _end(self, request: HttpRequest, subject: Any, pk: int) -> HttpResponse:
-        self.end(webhook=self._webhook(subject, pk), by=user_of(request))
+        self.end(webhook=self._webhook(subject, pk), by=require_user(request))
         messages.success(request, gettext("The webhook has ended. Nothing more is sent to its address."))
         return redirect(f"{self.names}webhooks", subject.slug)
 

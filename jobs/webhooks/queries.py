@@ -14,7 +14,7 @@ Delivery = TypeVar("Delivery", bound=DeliveryBase)
 SHOWN = 100  # the last deliveries of a webhook
 
 
-def delivery_tables() -> list[type[DeliveryBase]]:
+def list_delivery_tables() -> list[type[DeliveryBase]]:
     """Return the tables of deliveries of all apps.
 
     They are discovered, not listed, so that the sweep cannot forget one.
@@ -22,7 +22,7 @@ def delivery_tables() -> list[type[DeliveryBase]]:
     return [model for model in apps.get_models() if issubclass(model, DeliveryBase)]
 
 
-def rows_of(table: type[DeliveryBase]) -> Any:
+def select_rows(table: type[DeliveryBase]) -> Any:
     """Return the rows of a table of deliveries.
 
     They have no type, because only the app's own model declares the key to its webhooks.
@@ -47,7 +47,7 @@ def select_last_deliveries(deliveries: QuerySet[Delivery]) -> QuerySet[Delivery]
 
 def list_due_webhooks(table: type[DeliveryBase]) -> list[int]:
     """Return the webhooks with due deliveries, longest waiting first."""
-    due = rows_of(table).filter(next_at__lte=timezone.now())
+    due = select_rows(table).filter(next_at__lte=timezone.now())
     return list(
         due.values("webhook")
         .annotate(first=Min("next_at"))
@@ -58,5 +58,5 @@ def list_due_webhooks(table: type[DeliveryBase]) -> list[int]:
 
 def list_due_deliveries(table: type[DeliveryBase], webhook: int, most: int) -> list[int]:
     """Return the due deliveries of one webhook, oldest first."""
-    due = rows_of(table).filter(webhook=webhook, next_at__lte=timezone.now())
+    due = select_rows(table).filter(webhook=webhook, next_at__lte=timezone.now())
     return list(due.order_by("pk").values_list("pk", flat=True)[:most])

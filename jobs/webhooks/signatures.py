@@ -4,6 +4,6 @@ import hashlib
 import hmac
 
 
-def signature(secret: str, moment: int, body: bytes) -> str:
+def compute_signature(secret: str, moment: int, body: bytes) -> str:
     """Return the HMAC-SHA256 of "TIME.BODY" in hexadecimal digits."""
     return hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()

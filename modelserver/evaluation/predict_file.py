@@ -23,11 +23,11 @@ from analysis.io.whole_files import write_whole
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.devices import Device
-from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
+from modelserver.inputs.packing import BatchLimits, choose_batch_tokens, plan_batches
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData
-from modelserver.wire.schema import ItemError, QAItem, QAPrediction, format_first_problem, text_problem
+from modelserver.wire.schema import ItemError, QAItem, QAPrediction, find_text_problem, format_first_problem
 from modelserver.wire.system_protocol import Predictor
 
 
@@ -82,12 +82,12 @@ def read_items(path: Path) -> list[QAItem]:
     entries = read_json(path)
     if not isinstance(entries, list):
         raise UnreadableData(f"{path}: expected a list of questions, found {type(entries).__name__}")
-    items = [_item(path, number, entry) for number, entry in enumerate(entries, start=1)]
+    items = [_parse_item(path, number, entry) for number, entry in enumerate(entries, start=1)]
     require_unique_ids(path, (item.id for item in items))
     return items
 
 
-def _item(path: Path, number: int, entry: object) -> QAItem:
+def _parse_item(path: Path, number: int, entry: object) -> QAItem:
     if not isinstance(entry, dict):
         raise UnreadableData(f"{path}: entry {number}: expected an object, found {type(entry).__name__}")
     fields = {name.removeprefix("_"): entry[name] for name in ("_id", "question", "context") if name in entry}
@@ -97,7 +97,7 @@ def _item(path: Path, number: int, entry: object) -> QAItem:
         problem = format_first_problem(error)
         where = f"_{problem}" if problem.startswith("id") else problem
         raise UnreadableData(f"{path}: entry {number}: {where}") from error
-    if reason := text_problem(item):
+    if reason := find_text_problem(item):
         raise UnreadableData(f"{path}: entry {number}: {reason}")
     return item
 
@@ -128,9 +128,11 @@ def predict_all(
         PredictionFailed: An item cannot be predicted; names it.
     """
     usable = [item for item in items if _is_valid_item(system, item, keep_going)]
-    batches = plan([system.cost(item) for item in usable], BatchLimits(tokens=tokens or batch_tokens(device)))
+    batches = plan_batches(
+        [system.cost(item) for item in usable], BatchLimits(tokens=tokens or choose_batch_tokens(device))
+    )
     done: dict[str, QAPrediction] = {}
-    with _threads(device) as pool:
+    with _start_threads(device) as pool:
         chosen = [[usable[position] for position in positions] for positions in batches]
         for outcomes in pool.map(partial(predict_each, system), chosen):
             for outcome in outcomes:
@@ -145,7 +147,7 @@ def predict_all(
 
 
 @contextmanager
-def _threads(device: str) -> Iterator[ThreadPoolExecutor]:
+def _start_threads(device: str) -> Iterator[ThreadPoolExecutor]:
     """Yield threads to predict in; each has one of torch's own."""
     count = torch.get_num_threads() if device.startswith("cpu") else 1
     before = torch.get_num_threads()
@@ -170,7 +172,7 @@ def _is_valid_item(system: Predictor, item: QAItem, keep_going: bool) -> bool:
 _AS_THEY_ARE = ("rationale", "answer_logprob")  # keys of the file that are fields of a prediction
 
 
-def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str, Any]]:
+def build_predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str, Any]]:
     """Return a predictions file's content without empty optional keys."""
     content: dict[str, dict[str, Any]] = {
         key: {} for key in ("answer", "sp", "type", "fact_probability", "answer_location", *_AS_THEY_ARE)
@@ -199,7 +201,7 @@ def write_predictions(path: Path, predictions: Iterable[QAPrediction]) -> None:
     Raises:
         UnreadableData: It cannot be written.
     """
-    content = predictions_file(predictions)
+    content = build_predictions_file(predictions)
     try:
         with write_whole(path) as part, part.open("w", encoding="utf-8") as file:
             json.dump(content, file, ensure_ascii=False)

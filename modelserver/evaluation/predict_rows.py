@@ -22,7 +22,7 @@ from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.devices import Device
 from modelserver.registry import load_system
 from modelserver.wire.errors import InvalidRequest, UnreadableData
-from modelserver.wire.schema import QAItem, QAPrediction, format_first_problem, text_problem
+from modelserver.wire.schema import QAItem, QAPrediction, find_text_problem, format_first_problem
 from modelserver.wire.system_protocol import Predictor
 
 BATCH = 1024  # rows held at once
@@ -79,7 +79,7 @@ class RowPredictor:
         items: dict[int, QAItem] = {}
         for at, (question, context) in enumerate(zip(rows["question"], rows["context"], strict=True)):
             try:
-                items[at] = _item(ids[at], question, context)
+                items[at] = _build_item(ids[at], question, context)
                 self.loaded.check(items[at])
             except (InvalidRequest, UnreadableData) as error:
                 items.pop(at, None)
@@ -89,7 +89,9 @@ class RowPredictor:
         predictions = predict_all(self.loaded, unique, device=self.device, keep_going=True)
         done = {int(prediction.id): prediction for prediction in predictions}
         outcomes = [
-            _row(done[at]) if at in done else {"error": errors.get(at, "the system failed on this question")}
+            _build_row(done[at])
+            if at in done
+            else {"error": errors.get(at, "the system failed on this question")}
             for at in range(len(ids))
         ]
         columns = {name: [outcome.get(name) for outcome in outcomes] for name in SCHEMA.names}
@@ -128,7 +130,7 @@ def predict_parquet(
         raise UnreadableData(f"part {part} of {parts} does not exist")
     if threads:
         torch.set_num_threads(threads)
-    files = _files(data)[part - 1 :: parts]
+    files = _list_files(data)[part - 1 :: parts]
     predictor = RowPredictor(system, weights=str(weights) if weights else None, device=device)
     out.mkdir(parents=True, exist_ok=True)
     for path in files:
@@ -140,7 +142,7 @@ def predict_parquet(
         sys.stderr.write(f"{target}: {answered} predictions, {failed} errors\n")
 
 
-def _files(data: Path) -> list[Path]:
+def _list_files(data: Path) -> list[Path]:
     files = sorted(data.glob("*.parquet")) if data.is_dir() else [data]
     if not files or not all(path.is_file() for path in files):
         raise UnreadableData(f"{data}: no Parquet file is there")
@@ -158,7 +160,7 @@ def _predict_one(predictor: RowPredictor, path: Path, target: Path) -> tuple[int
             pq.ParquetWriter(unfinished, SCHEMA.with_metadata(about)) as writer,
             progress_bar(f"{path.name}: predicting", file.metadata.num_rows) as advance,
         ):
-            for rows in _batches(path, file):
+            for rows in _read_batches(path, file):
                 columns = predictor(rows)
                 writer.write_table(pa.table(columns, schema=writer.schema))
                 failed += sum(error is not None for error in columns["error"])
@@ -169,7 +171,7 @@ def _predict_one(predictor: RowPredictor, path: Path, target: Path) -> tuple[int
     return total - failed, failed
 
 
-def _batches(path: Path, file: pq.ParquetFile) -> Iterator[dict[str, list[Any]]]:
+def _read_batches(path: Path, file: pq.ParquetFile) -> Iterator[dict[str, list[Any]]]:
     has = set(file.schema_arrow.names)
     name = next((name for name in ("id", "_id") if name in has), "id")
     if missing := {name, "question", "context"} - has:
@@ -178,7 +180,7 @@ def _batches(path: Path, file: pq.ParquetFile) -> Iterator[dict[str, list[Any]]]
         yield batch.to_pydict()
 
 
-def _item(name: str, question: Any, context: Any) -> QAItem:
+def _build_item(name: str, question: Any, context: Any) -> QAItem:
     if isinstance(context, Mapping):
         context = list(zip(context["title"], context["sentences"], strict=True))
     elif len(context) and isinstance(context[0], Mapping):
@@ -189,7 +191,7 @@ def _item(name: str, question: Any, context: Any) -> QAItem:
         )
     except ValidationError as error:
         raise UnreadableData(format_first_problem(error)) from error
-    if reason := text_problem(item):
+    if reason := find_text_problem(item):
         raise UnreadableData(reason)
     return item
 
@@ -201,7 +203,7 @@ def _convert_to_lists(value: Any) -> Any:
     return [_convert_to_lists(each) for each in value]
 
 
-def _row(prediction: QAPrediction) -> dict[str, Any]:
+def _build_row(prediction: QAPrediction) -> dict[str, Any]:
     probabilities = prediction.fact_probabilities
     return {
         "answer": prediction.answer,

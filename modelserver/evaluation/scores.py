@@ -12,7 +12,7 @@ import torch
 from analysis.scores import farm_loca
 from analysis.scores.farm_loca import REMOVALS, loca, reduce_context, removal_order
 from analysis.scores.hotpotqa import score
-from modelserver.evaluation.predict_file import predict_all, predictions_file
+from modelserver.evaluation.predict_file import build_predictions_file, predict_all
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.devices import Device
 from modelserver.inputs.hotpot import GoldExample, read_gold
@@ -35,17 +35,17 @@ def predict_gold(
     return predict_all(system, [example.item for example in gold], device=device)
 
 
-def scores(gold: Sequence[GoldExample], predictions: Sequence[QAPrediction]) -> Scores:
+def compute_scores(gold: Sequence[GoldExample], predictions: Sequence[QAPrediction]) -> Scores:
     """Return the twelve official scores, and LocA with its two shares.
 
     All are in [0, 1]; the last three are None if no answer is a span.
     """
-    official = score([example.official for example in gold], predictions_file(predictions))
-    where = loca(_location(prediction) for prediction in predictions)
+    official = score([example.official for example in gold], build_predictions_file(predictions))
+    where = loca(_locate_answer(prediction) for prediction in predictions)
     return {**official, "loca": where.loca, "loca_inside": where.inside, "loca_outside": where.outside}
 
 
-def farm_scores(
+def compute_farm_scores(
     system: Predictor,
     items: Sequence[QAItem],
     predictions: Sequence[QAPrediction],
@@ -86,7 +86,7 @@ def farm_scores(
     return {f"{name}_{k}": values[k] for k in REMOVALS for name, values in named}
 
 
-def _location(prediction: QAPrediction) -> tuple[str, object, object, list[tuple[str, int]]]:
+def _locate_answer(prediction: QAPrediction) -> tuple[str, object, object, list[tuple[str, int]]]:
     where = prediction.location
     first, last = (None, None) if where is None else (where.first, where.last)
     return prediction.type or "span", first, last, prediction.facts
@@ -124,11 +124,11 @@ def evaluate(
     loaded = load_system(system, weights=weights, device=device)
     result: dict[str, object] = {"system": loaded.name, "revision": loaded.revision, "questions": len(gold)}
     predictions = predict_gold(loaded, gold, device=device)
-    result |= scores(gold, predictions)
+    result |= compute_scores(gold, predictions)
     if farm:
         items = [example.item for example in gold]
         with progress_bar(f"{loaded.name}: reduced contexts", None) as advance:
-            result |= farm_scores(loaded, items, predictions, device=device, advance=advance)
+            result |= compute_farm_scores(loaded, items, predictions, device=device, advance=advance)
     text = dumps(result, indent=2) + "\n"
     if out:
         out.write_text(text, encoding="utf-8")

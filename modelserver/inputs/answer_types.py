@@ -75,7 +75,7 @@ class EncoderTypes(nn.Module):
         return (states * mask).sum(1) / mask.sum(1)
 
 
-def type_logprobs(model: WordCNN | EncoderTypes, questions: Sequence[str]) -> Floats:
+def compute_type_logprobs(model: WordCNN | EncoderTypes, questions: Sequence[str]) -> Floats:
     """Return the log-probabilities of answer types, ordered as `TYPES`.
 
     The model must be in eval mode.

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from modelserver.inputs.encoders import READ, WEIGHTS, find_folder, name_source_in_errors, parts_of
+from modelserver.inputs.encoders import READ, WEIGHTS, find_folder, name_source_in_errors, stage_files
 from modelserver.wire.errors import UnreadableWeights
 
 PICKLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
@@ -41,8 +41,8 @@ def convert(source: str, /, *, out: Path, allow_hub: bool = False) -> None:
     if (out / WEIGHTS).exists():
         raise UnreadableWeights(f"{out}: holds {WEIGHTS} already; name a new folder with --out")
     folder = find_folder(source, allow_hub=allow_hub, further=(PICKLE, INDEX, SHARDS))
-    tensors = {name: tensor for path in _files(folder) for name, tensor in _tensors(path).items()}
-    with name_source_in_errors(out), parts_of(out, last=WEIGHTS) as part:
+    tensors = {name: tensor for path in _find_pickles(folder) for name, tensor in _read_tensors(path).items()}
+    with name_source_in_errors(out), stage_files(out, last=WEIGHTS) as part:
         for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):
             if "safetensors" not in path.name:
                 shutil.copyfile(path, part / path.name)
@@ -51,7 +51,7 @@ def convert(source: str, /, *, out: Path, allow_hub: bool = False) -> None:
     sys.stderr.write(f"{out / WEIGHTS}: {len(tensors)} tensors of {folder}\n")
 
 
-def _files(folder: Path) -> list[Path]:
+def _find_pickles(folder: Path) -> list[Path]:
     """Return the pickles of a folder's model."""
     if (folder / WEIGHTS).exists():
         raise UnreadableWeights(f"{folder}: holds {WEIGHTS}, so there is nothing to convert")
@@ -69,7 +69,7 @@ def _files(folder: Path) -> list[Path]:
     return [folder / Path(name).name for name in names]
 
 
-def _tensors(path: Path) -> Mapping[str, Tensor]:
+def _read_tensors(path: Path) -> Mapping[str, Tensor]:
     """Return the tensors of a pickle by name; nothing else is built."""
     with name_source_in_errors(path):
         try:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from modelserver.inputs.features import IN_TITLE, NO_FACT, Located, text_between
+from modelserver.inputs.features import IN_TITLE, NO_FACT, Located, extract_text
 from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import (
     LEAST_LOGPROB,
@@ -37,11 +37,13 @@ def find_best_span(start: Floats, end: Floats, seen: Bools, located: Located) ->
 
 
 def score_allowed_spans(start: Floats, end: Floats, seen: Bools, located: Located) -> Floats:
-    """Return `span_scores` with -inf for spans that are not allowed."""
-    return np.where(find_allowed_spans(seen, located, LONGEST), span_scores(start, end, LONGEST), -np.inf)
+    """Return `compute_span_scores` with -inf for spans that are not allowed."""
+    return np.where(
+        find_allowed_spans(seen, located, LONGEST), compute_span_scores(start, end, LONGEST), -np.inf
+    )
 
 
-def text_logprob(item: QAItem, located: Located, scores: Floats, text: str) -> float:
+def compute_text_logprob(item: QAItem, located: Located, scores: Floats, text: str) -> float:
     """Return the log of the probability of all spans that read as a text.
 
     ``scores`` [K, widths] are logits of spans, -inf for one that is not allowed; all allowed ones together
@@ -50,7 +52,7 @@ def text_logprob(item: QAItem, located: Located, scores: Floats, text: str) -> f
     total, wanted = _log_sum(scores), -np.inf
     if not text or not np.isfinite(total):
         return LEAST_LOGPROB
-    for article, sentence, begin in _occurrences(item, text):
+    for article, sentence, begin in _find_occurrences(item, text):
         inside = (located.places[:, 0] == article) & (located.places[:, 1] == sentence)
         first = np.flatnonzero(inside & (located.places[:, 2] == begin))
         last = np.flatnonzero(inside & (located.places[:, 3] == begin + len(text)))
@@ -64,7 +66,7 @@ def _log_sum(scores: Floats) -> float:
     return float(best + np.log(np.exp(scores - best).sum())) if np.isfinite(best) else -np.inf
 
 
-def _occurrences(item: QAItem, text: str) -> Iterator[tuple[int, int, int]]:
+def _find_occurrences(item: QAItem, text: str) -> Iterator[tuple[int, int, int]]:
     """Yield article, sentence (IN_TITLE in a title) and offset of a text."""
     for article, (title, sentences) in enumerate(item.context):
         for sentence, within in ((IN_TITLE, title), *enumerate(sentences)):
@@ -80,7 +82,7 @@ def require_finite_logits(*logits: Floats) -> None:
         raise PredictionFailed("the system's logits are not finite numbers: its weights are damaged")
 
 
-def span_scores(start: Floats, end: Floats, longest: int) -> Floats:
+def compute_span_scores(start: Floats, end: Floats, longest: int) -> Floats:
     """Return start + end logit of each span, [K, longest + 1].
 
     The axes are first token and width: last token less first. A span that would pass the end has -inf.
@@ -92,7 +94,7 @@ def span_scores(start: Floats, end: Floats, longest: int) -> Floats:
 
 
 def find_allowed_spans(seen: Bools, located: Located, longest: int) -> Bools:
-    """Return the spans of `span_scores` that `find_best_span` allows."""
+    """Return the spans of `compute_span_scores` that `find_best_span` allows."""
     if not len(seen):
         return np.zeros((0, longest + 1), dtype=bool)
     in_title = located.fact == NO_FACT
@@ -112,7 +114,7 @@ def find_top_span(scores: Floats) -> Span:
     return first, first + width
 
 
-def prediction(
+def build_prediction(
     item: QAItem,
     located: Located,
     *,
@@ -131,7 +133,7 @@ def prediction(
     probability = [p if words else 0.0 for p, words in zip(relevance, has_words, strict=True)]
     chosen = [number for number, p in enumerate(probability) if p > threshold]
     chosen.sort(key=lambda number: (-probability[number], -number))  # of equals, the later listed first
-    answer, location = (kind, None) if kind != "span" else _answer(item, located, span)
+    answer, location = (kind, None) if kind != "span" else _build_answer(item, located, span)
     return QAPrediction(
         id=item.id,
         answer=answer,
@@ -146,17 +148,17 @@ def prediction(
     )
 
 
-def _answer(item: QAItem, located: Located, span: Span | None) -> tuple[str, AnswerLocation | None]:
+def _build_answer(item: QAItem, located: Located, span: Span | None) -> tuple[str, AnswerLocation | None]:
     if span is None:
         return "", None
     first, last = (located.place(token) for token in span)
-    facts = [_fact(located, token) for token in span]
-    text = text_between(item, first, last)
+    facts = [_find_fact(located, token) for token in span]
+    text = extract_text(item, first, last)
     if facts[0] is None or facts[0] != facts[1]:
         return text, AnswerLocation(first=facts[0], last=facts[1])
     return text, AnswerLocation(first=facts[0], last=facts[1], start=first.start, end=last.end)
 
 
-def _fact(located: Located, token: int) -> Fact | None:
+def _find_fact(located: Located, token: int) -> Fact | None:
     number = int(located.fact[token])
     return None if number == NO_FACT else located.facts[number]

@@ -170,7 +170,7 @@ def extract_encoder(model: transformers.PreTrainedModel, source: object) -> tran
     return cast(transformers.PreTrainedModel, inside)
 
 
-def new_encoder(
+def create_encoder(
     texts: Iterable[str],
     device: torch.device,
     *,
@@ -188,7 +188,7 @@ def new_encoder(
     the same texts give the same tokenizer in every process. Raises UnreadableWeights for a hidden size
     that the heads do not divide.
     """
-    tokenizer = new_tokenizer(texts, pieces, numbers=rotary)
+    tokenizer = create_tokenizer(texts, pieces, numbers=rotary)
     sizes: dict[str, Any] = {
         "vocab_size": len(tokenizer), "hidden_size": hidden, "num_hidden_layers": layers,
         "num_attention_heads": heads, "intermediate_size": 4 * hidden, "max_position_embeddings": POSITIONS,
@@ -202,7 +202,7 @@ def new_encoder(
         return transformers.RoFormerForQuestionAnswering(config), tokenizer
 
 
-def new_tokenizer(
+def create_tokenizer(
     texts: Iterable[str], pieces: int, *, numbers: bool = False
 ) -> transformers.PreTrainedTokenizerBase:
     """Return a tokenizer of at most ``pieces``, deterministic in the texts.
@@ -240,7 +240,7 @@ def _learn_pieces(texts: Sequence[str], most: int, whole: Sequence[str]) -> list
 
 
 @contextmanager
-def parts_of(folder: Path, *, last: str = "") -> Iterator[Path]:
+def stage_files(folder: Path, *, last: str = "") -> Iterator[Path]:
     """Give a folder to write in; its files move to ``folder`` at the end.
 
     Each appears whole or not at all, and the one called ``last`` after all others.
@@ -264,7 +264,7 @@ def save(
 
     Each file appears whole or not at all, and the weights last, so that a folder that has them has all.
     """
-    with parts_of(folder, last=WEIGHTS) as part, silence_transformers():
+    with stage_files(folder, last=WEIGHTS) as part, silence_transformers():
         tokenizer.save_pretrained(part)
         model.save_pretrained(part, max_shard_size="1TB")  # one file, which one step replaces
         for name, text in beside.items():
@@ -283,7 +283,7 @@ def find_longest_window(model: nn.Module, tokenizer: transformers.PreTrainedToke
     return int(min(*limits, UNBOUNDED))
 
 
-def digest(folder: Path) -> str:
+def hash_files(folder: Path) -> str:
     """Return 12 hex digits that change with any file of model or tokenizer."""
     total = hashlib.sha256()
     for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):

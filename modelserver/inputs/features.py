@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float32]
 
 CHARACTERS = 256  # ASCII as itself, everything else folded into the upper half
 FORM_LENGTH = 12  # characters of a word that are looked at: the first 8 and the last 4 of a longer one
-NUMBER_FEATURES = 4  # of each token, see `number_features`
+NUMBER_FEATURES = 4  # of each token, see `compute_number_features`
 UNKNOWN = 1  # id of a word without an embedding
 NO_FACT = -1  # fact number of a title's token
 IN_TITLE = -1  # sentence number of a title's token
@@ -80,7 +80,7 @@ class WordLimit:
 
     def cost(self, item: QAItem) -> int:
         """Return the words of question and context."""
-        return count_tokens("\n".join(texts_of(item.question, item.context)))  # no token goes across lines
+        return count_tokens("\n".join(list_texts(item.question, item.context)))  # no token goes across lines
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for an item that the system cannot read.
@@ -88,7 +88,7 @@ class WordLimit:
         That is a question without words or with labels, no article, or too many words.
         """
         # Every word has a character: most items need no counting here, and `cost` is asked for next.
-        short = sum(map(len, texts_of(item.question, item.context))) <= self.most
+        short = sum(map(len, list_texts(item.question, item.context))) <= self.most
         self.require(item, count_tokens(item.question), 0 if short else self.cost(item))
 
     def require(self, item: QAItem, asked: int, words: int) -> None:
@@ -106,7 +106,7 @@ class WordLimit:
             raise InvalidRequest(message, field="context")
 
 
-def texts_of(question: str, context: Context) -> Iterator[str]:
+def list_texts(question: str, context: Context) -> Iterator[str]:
     """Yield the question, then every title and sentence of the context."""
     yield question
     for title, sentences in context:
@@ -231,13 +231,13 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
                 spans.extend(match.span())
             of_text.append((article, index - 1 if index else IN_TITLE, number, len(texts) - before))
     forms: dict[str, int] = {}
-    question_form = _ints([forms.setdefault(text, len(forms)) for text in _TOKEN.findall(item.question)])
-    form = _ints([forms.setdefault(text, len(forms)) for text in texts])
+    question_form = _to_ints([forms.setdefault(text, len(forms)) for text in _TOKEN.findall(item.question)])
+    form = _to_ints([forms.setdefault(text, len(forms)) for text in texts])
     # Features that the spelling alone decides are computed once for each.
-    word = _ints([vocabulary.id(text.lower()) for text in forms])
-    keys, numbers_of, characters = zip(*map(_spelling, forms), strict=True) if forms else ((), (), ())
-    key, number_of = _ints(keys), np.array(numbers_of, np.float32).reshape(-1, NUMBER_FEATURES)
-    of_token = _ints(of_text).reshape(-1, 4)
+    word = _to_ints([vocabulary.id(text.lower()) for text in forms])
+    keys, numbers_of, characters = zip(*map(_encode_spelling, forms), strict=True) if forms else ((), (), ())
+    key, number_of = _to_ints(keys), np.array(numbers_of, np.float32).reshape(-1, NUMBER_FEATURES)
+    of_token = _to_ints(of_text).reshape(-1, 4)
     of_token = of_token.repeat(of_token[:, 3], axis=0)  # [K, 4]
     return Features(
         question_word=word[question_form],
@@ -250,11 +250,11 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
         fact=of_token[:, 2],
         forms=np.frombuffer(b"".join(characters), np.uint8).astype(np.int64).reshape(-1, FORM_LENGTH),
         facts=tuple(numbers),
-        places=np.hstack((of_token[:, :2], _ints(spans).reshape(-1, 2))),
+        places=np.hstack((of_token[:, :2], _to_ints(spans).reshape(-1, 2))),
     )
 
 
-def number_features(text: str) -> tuple[float, float, float, float]:
+def compute_number_features(text: str) -> tuple[float, float, float, float]:
     """Return whether a token is a number, its magnitude and its year scales.
 
     The last two place it among old and recent years. All lie between -2 and 3, and are 0 for a word.
@@ -267,7 +267,7 @@ def number_features(text: str) -> tuple[float, float, float, float]:
     return 1.0, math.log10(1 + value) / 6, old, recent
 
 
-def text_between(item: QAItem, first: Place, last: Place) -> str:
+def extract_text(item: QAItem, first: Place, last: Place) -> str:
     """Return the context text from one token to another of the same article."""
     title, sentences = item.context[first.article]
     if first.sentence == IN_TITLE or last.sentence == IN_TITLE:
@@ -283,7 +283,7 @@ def find_answer(features: Features, answer: str, facts: set[Fact]) -> tuple[int,
 
     Only whole tokens match. Searches the given facts first, then the other facts, then titles.
     """
-    wanted = [_key(token.text) for token in tokenise(answer)]
+    wanted = [_compute_key(token.text) for token in tokenise(answer)]
     keys = features.key.tolist()
     fact, article = features.fact.tolist(), features.article.tolist()
     starts: dict[int, int] = {}
@@ -299,18 +299,18 @@ def find_answer(features: Features, answer: str, facts: set[Fact]) -> tuple[int,
     return start, start + len(wanted) - 1
 
 
-def _key(text: str) -> int:
+def _compute_key(text: str) -> int:
     return zlib.crc32(text.lower().encode("utf-8", "surrogatepass"))
 
 
 @lru_cache(2**14)  # the words of one text are mostly those of another
-def _spelling(text: str) -> tuple[int, tuple[float, ...], bytes]:
-    """Return the key, `number_features` and characters of a token."""
+def _encode_spelling(text: str) -> tuple[int, tuple[float, ...], bytes]:
+    """Return the key, `compute_number_features` and characters of a token."""
     short = text if len(text) <= FORM_LENGTH else text[: FORM_LENGTH - 4] + text[-4:]
     half = CHARACTERS // 2
     codes = bytes(code if code < half else half + code % half for code in map(ord, short))
-    return _key(text), number_features(text), codes.ljust(FORM_LENGTH, b"\0")
+    return _compute_key(text), compute_number_features(text), codes.ljust(FORM_LENGTH, b"\0")
 
 
-def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
+def _to_ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
     return np.asarray(values, dtype=np.int64)

@@ -21,14 +21,14 @@ def read_entries(path: Path) -> Iterator[tuple[str, Any]]:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            yield from _entries(_Window(file))
+            yield from _read_entries(_Window(file))
     except OSError as error:
         raise UnreadableData(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
 
 
-def _entries(window: _Window) -> Iterator[tuple[str, Any]]:
+def _read_entries(window: _Window) -> Iterator[tuple[str, Any]]:
     end = {"{": "}", "[": "]"}.get(window.take())
     if end is None:
         raise ValueError("expected an object or a list")

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from modelserver.world.names import word_list
+from modelserver.world.names import split_words
 
 MentionType = Literal["person", "place", "organisation", "date", "number"]
 TYPES: tuple[MentionType, ...] = get_args(MentionType)
@@ -26,7 +26,7 @@ _MENTION = re.compile(
     rf"|(?P<name>\b{_CAPITAL}(?: (?:(?:of|de|van|von|la) (?:the )?)?{_CAPITAL})*)"
 )
 _OPENERS = frozenset(
-    word_list(
+    split_words(
         """
         the a an in at on of for from to by with and but or if when while after before as since until his
         her he she they it its their there this that these those who which what where born
@@ -49,10 +49,10 @@ class Mention:
     type: MentionType
 
 
-def mentions(text: str) -> list[Mention]:
+def find_mentions(text: str) -> list[Mention]:
     """Return the mentions in the order of the text.
 
-    >>> [text.type for text in mentions("Ann Lee, born in Oslo on 3 May 1950, has two sons.")]
+    >>> [text.type for text in find_mentions("Ann Lee, born in Oslo on 3 May 1950, has two sons.")]
     ['person', 'place', 'date', 'number']
     """
     mentioned = []
@@ -65,17 +65,17 @@ def mentions(text: str) -> list[Mention]:
         else:
             start = _skip_openers(text, start, end)
             if start < end:
-                mentioned.append(Mention(start, end, _type(text, start, end)))
+                mentioned.append(Mention(start, end, _classify_mention(text, start, end)))
     return mentioned
 
 
-def type_of(text: str, answer: str) -> MentionType | None:
+def find_mention_type(text: str, answer: str) -> MentionType | None:
     """Return the type of the first mention that the answer names, or None."""
     start = text.find(answer)
     if start < 0 or not answer:
         return None
     last = start + len(answer)
-    touching = (one for one in mentions(text) if one.start < last and start < one.end)
+    touching = (one for one in find_mentions(text) if one.start < last and start < one.end)
     return next((one.type for one in touching), None)
 
 
@@ -89,7 +89,7 @@ def _skip_openers(text: str, start: int, end: int) -> int:
     return start
 
 
-def _type(text: str, start: int, end: int) -> MentionType:
+def _classify_mention(text: str, start: int, end: int) -> MentionType:
     if _GROUP.search(text, start, end):
         return "organisation"
     return "place" if _WHERE.search(text[:start]) else "person"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 CPU_TOKENS, GPU_TOKENS = 5_120, 16_384
 
 
-def batch_tokens(device: str) -> int:
+def choose_batch_tokens(device: str) -> int:
     """Return how many tokens make a good batch on a device."""
     return CPU_TOKENS if device.startswith("cpu") else GPU_TOKENS
 
@@ -47,7 +47,7 @@ class BatchLimits:
 OF_WINDOWS = BatchLimits(tokens=GPU_TOKENS, items=GPU_TOKENS, fill=0.0)
 
 
-def companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:
+def find_companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:
     """Return positions of a batch: the first item and those of like cost."""
     chosen: list[int] = []
     longest = total = 0
@@ -59,7 +59,7 @@ def companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:
     return chosen
 
 
-def plan(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
+def plan_batches(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
     """Divide all positions into batches.
 
     The costliest come first, so that the largest batch fails soonest.

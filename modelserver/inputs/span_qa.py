@@ -20,7 +20,7 @@ from modelserver.inputs.features import IN_TITLE, list_lower_words, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.inputs.selection import Selection
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import QAItem, Text, format_first_problem, text_problem
+from modelserver.wire.schema import QAItem, Text, find_text_problem, format_first_problem
 
 ALL = Selection()
 
@@ -137,14 +137,14 @@ FORMATS: dict[str, Callable[[Path], ReadingSet]] = {
 def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
     notes: Counter[str] = Counter()
     examples, seen, left_out = [], set(), 0
-    for where, title, paragraph, question in _questions(path):
+    for where, title, paragraph, question in _read_questions(path):
         if question.id in seen:
             raise UnreadableData(f"{path}: {where}.id: {question.id!r} occurs a second time")
         seen.add(question.id)
         if not question.answers:
             left_out += 1
             continue
-        spans = [_span(paragraph.context, answer, notes) for answer in question.answers]
+        spans = [_locate_span(paragraph.context, answer, notes) for answer in question.answers]
         examples.append(
             ReadingExample(
                 QAItem(id=question.id, question=question.question, context=[(title, [paragraph.context])]),
@@ -156,7 +156,7 @@ def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
     return ReadingSet(examples, [f"{count} {text}" for text, count in notes.items()], left_out)
 
 
-def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
+def _read_questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
     """Yield each question with its path in the file, its title and paragraph."""
     try:
         file = _File.model_validate(read_json(path))
@@ -168,7 +168,7 @@ def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
                 yield f"data.{a}.paragraphs.{p}.qas.{q}", article.title, paragraph, question
 
 
-def _span(context: str, answer: _Answer, notes: Counter[str]) -> GoldSpan | None:
+def _locate_span(context: str, answer: _Answer, notes: Counter[str]) -> GoldSpan | None:
     text, start = answer.text, answer.answer_start
     if context[start : start + len(text)] != text:
         starts = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]
@@ -185,7 +185,7 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
         item = gold.item
     except ValidationError as error:
         raise UnreadableData(f"{path}: entry {number}: {format_first_problem(error)}") from error
-    if problem := text_problem(item):
+    if problem := find_text_problem(item):
         raise UnreadableData(f"{path}: entry {number}: {problem}")
     span = None if gold.answer in {"yes", "no"} else _find(item, gold)
     return ReadingExample(item, (gold.answer,), () if span is None else (span,))

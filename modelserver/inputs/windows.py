@@ -131,7 +131,7 @@ class WindowReader:
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         self.mask = mask
         self.reading, self._pad, self._names = reading, pad, frozenset(names)
-        self._before, self._between, self._after = _segments(self._tokenizer)
+        self._before, self._between, self._after = _find_segments(self._tokenizer)
         specials = len(self._before.ids) + len(self._between.ids) + len(self._after.ids)
         self._room = reading.window - specials
         self._encode = lru_cache(maxsize=KEPT)(self._encode_text)
@@ -217,7 +217,7 @@ class WindowReader:
         for part, (article, sentence, number), encoding in zip(texts, wheres, parts, strict=True):
             ids += encoding.ids
             fact += [number] * len(encoding.ids)
-            rows += [(article, sentence, *offsets) for offsets in _offsets(part, encoding)]
+            rows += [(article, sentence, *offsets) for offsets in _compute_offsets(part, encoding)]
         return Encoded(
             question=np.asarray(first.ids, dtype=np.int64),
             ids=np.asarray(ids, dtype=np.int64),
@@ -228,7 +228,7 @@ class WindowReader:
         )
 
 
-def _segments(tokenizer: Tokenizer) -> tuple[Segment, Segment, Segment]:
+def _find_segments(tokenizer: Tokenizer) -> tuple[Segment, Segment, Segment]:
     """Return the special tokens before, between and after two texts.
 
     They are read off a sample. Raises ValueError for a tokenizer that reorders or drops a text.
@@ -256,7 +256,7 @@ def _prefix_space(text: str) -> str:
     return text if not text or text[0].isspace() else f" {text}"
 
 
-def _offsets(text: str, encoding: Encoding) -> list[tuple[int, int]]:
+def _compute_offsets(text: str, encoding: Encoding) -> list[tuple[int, int]]:
     """Return the code points of each token in ``text``, stripped of spaces."""
     shift = 0 if text[:1].isspace() else 1
     offsets = []

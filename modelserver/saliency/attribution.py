@@ -91,10 +91,10 @@ def explain(
     is not a finite number.
     """
     subjects = list(system.explainable(items, options)) if items else []
-    units = [_units(subject, options.level) for subject in subjects]
+    units = [_assign_units(subject, options.level) for subject in subjects]
     attributions = METHODS[options.method](system, subjects, units, options)
     return [
-        _explanation(revision, subject, of, attribution, options)
+        _build_explanation(revision, subject, of, attribution, options)
         for subject, of, attribution in zip(subjects, units, attributions, strict=True)
     ]
 
@@ -160,7 +160,7 @@ def integrated_gradients(
     ]
     mean = [torch.zeros_like(subject.rows, dtype=torch.float64) for subject in subjects]
     left = [iter(weights / 2) for _ in subjects]
-    for job, gradient, _ in _gradients(system, jobs):
+    for job, gradient, _ in _compute_gradients(system, jobs):
         mean[job.number] += next(left[job.number]) * gradient
     ends = _score_ends(system, subjects)
     attributions = []
@@ -192,7 +192,7 @@ def gradient_x_input(
         Attribution(
             summarise_by_unit(job.subject.rows.double() * gradient, units[job.number], options.summary), value
         )
-        for job, gradient, value in _gradients(system, jobs)
+        for job, gradient, value in _compute_gradients(system, jobs)
     ]
 
 
@@ -230,7 +230,7 @@ def _score_rows(system: Explainable, part: Sequence[Job], rows: Sequence[Tensor]
     return scored
 
 
-def _gradients(system: Explainable, jobs: Sequence[Job]) -> Iterator[tuple[Job, Tensor, float]]:
+def _compute_gradients(system: Explainable, jobs: Sequence[Job]) -> Iterator[tuple[Job, Tensor, float]]:
     """Yield each job with its gradient, [n, d] in 64 bits, and its score."""
     for part in split_into_passes(jobs):
         rows = [job.rows().detach().requires_grad_() for job in part]
@@ -252,7 +252,7 @@ def summarise_by_unit(attributed: Tensor, units: Ints, summary: str) -> np.ndarr
     return np.sqrt(sums) if summary == "l2" else sums
 
 
-def _units(subject: Subject, level: str) -> Ints:
+def _assign_units(subject: Subject, level: str) -> Ints:
     """Return the unit of each row, [n], counted from 0.
 
     That is the row itself, or the word in which its text begins. A token outside any word, such as white
@@ -266,7 +266,7 @@ def _units(subject: Subject, level: str) -> Ints:
     for row, (article, sentence, start, _) in enumerate(subject.places.tolist()):
         where = (article, sentence)
         if where not in starts:
-            words = tokenise(text_at(subject.item, article, sentence))
+            words = tokenise(select_text(subject.item, article, sentence))
             starts[where] = np.array([word.start for word in words], dtype=np.int64)
             ends[where] = np.array([word.end for word in words], dtype=np.int64)
         word = int(np.searchsorted(starts[where], start, side="right")) - 1
@@ -276,7 +276,7 @@ def _units(subject: Subject, level: str) -> Ints:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
-def text_at(item: QAItem, article: int, sentence: int) -> str:
+def select_text(item: QAItem, article: int, sentence: int) -> str:
     """Return the question, a title or a sentence of an item."""
     if article == IN_QUESTION:
         return item.question
@@ -284,7 +284,7 @@ def text_at(item: QAItem, article: int, sentence: int) -> str:
     return title if sentence == IN_TITLE else sentences[sentence]
 
 
-def _explanation(
+def _build_explanation(
     revision: str, subject: Subject, units: Ints, attribution: Attribution, options: SaliencyOptions
 ) -> Explanation:
     if not np.isfinite(attribution.scores).all() or not np.isfinite(attribution.value):
@@ -300,7 +300,7 @@ def _explanation(
         revision=revision,
         options=options,
         scores=[
-            _score(subject, int(r), (int(a), int(b)), float(s))
+            _build_score(subject, int(r), (int(a), int(b)), float(s))
             for r, a, b, s in zip(row, start, end, attribution.scores, strict=True)
         ],
         first=int(units[subject.first]),
@@ -311,7 +311,7 @@ def _explanation(
     )
 
 
-def _score(subject: Subject, row: int, span: tuple[int, int], score: float) -> SaliencyScore:
+def _build_score(subject: Subject, row: int, span: tuple[int, int], score: float) -> SaliencyScore:
     article, sentence = subject.places[row, :2].tolist()
     asked = article == IN_QUESTION
     return SaliencyScore(

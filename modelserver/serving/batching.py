@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from modelserver.inputs.packing import BatchLimits, companions
+from modelserver.inputs.packing import BatchLimits, find_companions
 from modelserver.systems.base import describe_error
-from modelserver.systems.predict_each import item_error, log_failure, predict_each
+from modelserver.systems.predict_each import log_failure, predict_each, report_item_error
 from modelserver.wire.errors import (
     BudgetSpent,
     InvalidRequest,
@@ -30,7 +30,7 @@ from modelserver.wire.errors import (
     TooLarge,
     Unavailable,
 )
-from modelserver.wire.schema import ItemError, ModuleItem, text_problem
+from modelserver.wire.schema import ItemError, ModuleItem, find_text_problem
 from modelserver.wire.system_protocol import Asked, BatchTask, Outcome, Served, queue_key_of
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def check_each(
 
 
 def _check_item(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
-    if problem := text_problem(item):
+    if problem := find_text_problem(item):
         return ItemError(id=item.id, error="invalid_item", message=problem), 0
     try:
         system.check(item)
@@ -69,7 +69,7 @@ def _check_item(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError |
 _thread = threading.local()
 
 
-def thread_number() -> int:
+def get_thread_number() -> int:
     """Return the number of this model thread, from 0; 0 in any other thread."""
     return getattr(_thread, "number", 0)
 
@@ -303,7 +303,7 @@ class Batcher:
         free = len(self._threads) - len(self._running)
         share = max(self._limits.spread_from, math.ceil(len(queued) / free))
         limits = replace(self._limits, items=min(self._limits.items, share))
-        batch = [queued[position] for position in companions([job.cost for job in queued], limits)]
+        batch = [queued[position] for position in find_companions([job.cost for job in queued], limits)]
         for job in batch:
             del job_queue[job]
         return batch
@@ -320,7 +320,7 @@ class Batcher:
                 self.withdraw(request)
                 request.fail(error)
         except Exception as error:  # the edge of the server: no batch may end the work on all others
-            outcomes = [item_error(system, item, error) for item in items]
+            outcomes = [report_item_error(system, item, error) for item in items]
         seconds = time.monotonic() - started
         for job, outcome in zip(batch, outcomes, strict=False):  # none, when the system was away
             job.request.settle(job.position, outcome)

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from analysis.io.command_line import BAD_USAGE
-from modelserver.inputs.packing import BatchLimits, batch_tokens
+from modelserver.inputs.packing import BatchLimits, choose_batch_tokens
 from modelserver.serving.devices import Hardware
 from modelserver.serving.lifecycle import bind, run
 from modelserver.serving.logs import log_to_stderr
@@ -137,7 +137,7 @@ class LimitOptions:
             items=self.max_items,
             timeout=self.timeout,
             batch=BatchLimits(
-                tokens=self.max_batch_tokens or batch_tokens(device),
+                tokens=self.max_batch_tokens or choose_batch_tokens(device),
                 item_tokens=self.max_item_tokens,
                 items=self.max_batch_items,
                 queue=self.queue,
@@ -179,7 +179,7 @@ def serve(
         sys.stderr.write(f"error: {message}\n")
         return BAD_USAGE
     log_to_stderr(log_level)
-    token = _token(token_file)
+    token = _read_token(token_file)
     listener = bind(host, port)
     # Torch reads it when a process imports it. One thread a batch and a batch a core: threads that share a
     # batch wait for each other, so that one of them on a busy core holds up all.
@@ -203,7 +203,7 @@ def serve(
         return run(service, listener, drain_seconds=bounds.drain_seconds, at_end=processes.end)
 
 
-def _token(path: Path | None) -> str | None:
+def _read_token(path: Path | None) -> str | None:
     if path is None:
         return os.environ.get("MODELSERVER_TOKEN") or None
     try:

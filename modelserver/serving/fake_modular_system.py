@@ -55,14 +55,14 @@ class FakeModularSystem:
 
     def check(self, item: ModuleItem) -> None:
         """Raise InvalidRequest for an item without a usable program."""
-        _program(item)
+        _parse_program(item)
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
         """Execute each item's program."""
         return [_Run(item).execution() for item in items]
 
 
-def _program(item: ModuleItem) -> Program:
+def _parse_program(item: ModuleItem) -> Program:
     if item.program is None:
         raise InvalidRequest("the item has none, and this system parses none itself", field="program")
     if bool(item.images) == bool(item.passage):
@@ -79,7 +79,7 @@ class _Run:
     def __init__(self, item: ModuleItem) -> None:
         if FAILS in item.text:
             raise PredictionFailed(f"the text holds {FAILS}")
-        self.item, self.program = item, _program(item)
+        self.item, self.program = item, _parse_program(item)
         self.proposals = [_PROPOSALS for _image in item.images]
         self.weights: dict[int, list[float]] = {}
         for node in (self.program.nodes[index] for index in self.program.walk):
@@ -111,7 +111,7 @@ class _Run:
         A module that takes boxes is never surer of a box than its input is.
         """
         own = [
-            round(_share(image.name, node.argument or self.program.text(node.index), index), 3)
+            round(_compute_share(image.name, node.argument or self.program.text(node.index), index), 3)
             for image in self.item.images
             for index in range(len(_PROPOSALS))
         ]
@@ -172,7 +172,7 @@ class _Run:
         return {"truth": False, "number": 0, "boxes": 0}.get(self.program.type, "")
 
 
-def _share(*parts: object) -> float:
+def _compute_share(*parts: object) -> float:
     """A number in [0, 1) that the parts decide."""
     digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:4]) / 2**32

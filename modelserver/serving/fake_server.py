@@ -18,7 +18,7 @@ from functools import partial
 from typing import Self
 
 from modelserver.serving.fake_modular_system import FakeModularSystem
-from modelserver.serving.lifecycle import bind, run, serve, url_of
+from modelserver.serving.lifecycle import bind, format_url, run, serve
 from modelserver.serving.logs import log_to_stderr
 from modelserver.serving.model_cache import AvailableSystem, Loader, Source
 from modelserver.serving.service import ServerLimits, Service
@@ -87,16 +87,16 @@ class FakeSystem:
     def _predict_one(self, item: QAItem) -> QAPrediction:
         if FAILS in item.question:
             raise PredictionFailed(f"the question holds {FAILS}")
-        wanted = _content(item.question)
+        wanted = _find_content_words(item.question)
         texts = {
             (title, index): sentence
             for title, sentences in item.context
             for index, sentence in enumerate(sentences)
         }
-        probabilities = {fact: _share(wanted, f"{fact[0]} {text}") for fact, text in texts.items()}
+        probabilities = {fact: _compute_share(wanted, f"{fact[0]} {text}") for fact, text in texts.items()}
         ranked = sorted(probabilities, key=lambda fact: -probabilities[fact])
         relevant = [fact for fact in ranked if probabilities[fact] > self.threshold]
-        answer, kind, location = _answer(item.question, ranked, relevant, texts)
+        answer, kind, location = _choose_answer(item.question, ranked, relevant, texts)
         return QAPrediction(
             id=item.id,
             answer=answer,
@@ -112,15 +112,15 @@ class FakeSystem:
         )
 
 
-def _content(text: str) -> set[str]:
+def _find_content_words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(text)} - _COMMON
 
 
-def _share(wanted: set[str], text: str) -> float:
-    return len(wanted & _content(text)) / len(wanted) if wanted else 0.0
+def _compute_share(wanted: set[str], text: str) -> float:
+    return len(wanted & _find_content_words(text)) / len(wanted) if wanted else 0.0
 
 
-def _answer(
+def _choose_answer(
     question: str, ranked: Sequence[Fact], relevant: Sequence[Fact], texts: dict[Fact, str]
 ) -> tuple[str, AnswerType, AnswerLocation | None]:
     opening = _WORD.match(question)
@@ -168,7 +168,7 @@ class FakeModelServer:
         self._token = token
         self.service = Service(loaders, limits=limits, token=token, preload=preload, memory=memory)
         self._listener = bind("127.0.0.1", 0)
-        self.url = url_of(self._listener)
+        self.url = format_url(self._listener)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="fake", daemon=True)

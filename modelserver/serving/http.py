@@ -105,7 +105,7 @@ def _answer_callers(app: FastAPI, service: Service) -> None:
     async def load(body: LoadRequest, request: Request, x_timeout_seconds: Seconds = None) -> SystemInfo:
         edge: _Exchange = request.scope["exchange"]
         edge.fields |= {"system": service.require(body.system)}
-        deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
+        deadline = edge.started + _parse_timeout(x_timeout_seconds, service.limits)
         return await _await_until_deadline(service.load_and_describe(body.system), request.receive, deadline)
 
     @app.post("/v1/predict", response_model=PredictResponse)
@@ -121,7 +121,7 @@ def _answer_callers(app: FastAPI, service: Service) -> None:
         return await _answer_items(service, body, x_timeout_seconds, request)
 
 
-def _timeout(header: str | None, limits: ServerLimits) -> float:
+def _parse_timeout(header: str | None, limits: ServerLimits) -> float:
     if header is None:
         return limits.timeout
     try:
@@ -143,7 +143,7 @@ async def _answer_items(
     """
     exchange: _Exchange = request.scope["exchange"]
     exchange.fields |= {"system": service.require(body.system), "items": len(body.items)}
-    deadline = exchange.started + _timeout(timeout, service.limits)
+    deadline = exchange.started + _parse_timeout(timeout, service.limits)
     answer = await _await_until_deadline(service.answer(body, exchange.request_id), request.receive, deadline)
     return Response(answer.model_dump_json(), media_type="application/json")
 
@@ -208,25 +208,27 @@ class _CallerGoneError(ModelServerError, code="caller_gone", status=499):
 def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(ModelServerError)
     async def answer_own_error(request: Request, error: ModelServerError) -> Response:
-        return error_response(error)
+        return build_error_response(error)
 
     @app.exception_handler(RequestValidationError)
     async def schema(request: Request, error: RequestValidationError) -> Response:
-        return _schema_error(error.errors())
+        return _answer_schema_error(error.errors())
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        return _http_error(error)
+        return _answer_http_error(error)
 
 
-def _http_error(error: HTTPException) -> Response:
+def _answer_http_error(error: HTTPException) -> Response:
     code = HTTP_CODES.get(error.status_code, "http_error")
     # FastAPI answers 400 to bytes that are not UTF-8 and to brackets a hundred thousand deep.
     text = "the body is not JSON that can be read" if error.status_code == 400 else str(error.detail)
-    return _json(ErrorBody(error=code, message=text), error.status_code, dict(error.headers or {}))
+    return _build_json_response(
+        ErrorBody(error=code, message=text), error.status_code, dict(error.headers or {})
+    )
 
 
-def error_response(error: ModelServerError, *, status: int | None = None) -> Response:
+def build_error_response(error: ModelServerError, *, status: int | None = None) -> Response:
     """Return the HTTP response for an error."""
     headers = {}
     if error.retry_after is not None or error.status == Unavailable.status:
@@ -234,27 +236,29 @@ def error_response(error: ModelServerError, *, status: int | None = None) -> Res
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
     body = ErrorBody(error=error.code, message=str(error), field=error.field)
-    return _json(body, status or error.status, headers)
+    return _build_json_response(body, status or error.status, headers)
 
 
-def _json(body: ErrorBody, status: int, headers: dict[str, str]) -> Response:
+def _build_json_response(body: ErrorBody, status: int, headers: dict[str, str]) -> Response:
     return Response(body.model_dump_json(), status, headers, media_type="application/json")
 
 
-def _schema_error(errors: Sequence[Any]) -> Response:
+def _answer_schema_error(errors: Sequence[Any]) -> Response:
     """Answer with the first error, or the version mismatch behind it."""
     first = next((error for error in errors if error["type"] == "schema_mismatch"), errors[0])
     where = ".".join(str(part) for part in first["loc"] if part != "body") or None
     if first["type"] == "schema_mismatch":
-        return error_response(SchemaMismatch(first["msg"], field=where))
+        return build_error_response(SchemaMismatch(first["msg"], field=where))
     if first["type"] == "json_invalid":
         reason = first.get("ctx", {}).get("error", "syntax error")
-        return error_response(
+        return build_error_response(
             InvalidRequest(f"the body is not JSON: {reason} at character {where}"), status=400
         )
     if first["loc"] == ("body",):
-        return error_response(InvalidRequest("the body must be a JSON object, sent as application/json"))
-    return error_response(InvalidRequest(format_problem_message(first), field=where))
+        return build_error_response(
+            InvalidRequest("the body must be a JSON object, sent as application/json")
+        )
+    return build_error_response(InvalidRequest(format_problem_message(first), field=where))
 
 
 @dataclass
@@ -299,7 +303,7 @@ class Edge:
     ) -> None:
         refusal = self._refusal(scope["path"], headers)
         if refusal is not None:
-            await error_response(refusal)(scope, receive, send)
+            await build_error_response(refusal)(scope, receive, send)
             return
         bounded = _limit_body(receive, self._service.limits)
         try:
@@ -310,7 +314,7 @@ class Edge:
         except Exception as error:  # the edge of the process
             log_failure("request_failed", error, request_id=scope["exchange"].request_id)
             message = "an internal error; the server's log has its type and place under this request id"
-            await error_response(ModelServerError(message))(scope, receive, send)
+            await build_error_response(ModelServerError(message))(scope, receive, send)
 
     async def _predict(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
@@ -335,9 +339,9 @@ class Edge:
             asked = Request(scope, receive)
             response = await _answer_items(self._service, body, given, asked)
         except HTTPException as error:
-            response = _http_error(error)
+            response = _answer_http_error(error)
         except ModelServerError as error:
-            response = error_response(error)
+            response = build_error_response(error)
         await response(scope, receive, send)
 
     def _refusal(self, path: str, headers: Mapping[bytes, bytes]) -> ModelServerError | None:

@@ -46,7 +46,7 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def url_of(listener: socket.socket) -> str:
+def format_url(listener: socket.socket) -> str:
     """Return the URL under which a listening socket is reached."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -115,7 +115,7 @@ def run(
     it ends what threads may still wait for.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
-    logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
+    logger.info("listening", extra={"fields": {"url": format_url(listener), "pid": os.getpid()}})
     if service.token is None and not ip_address(listener.getsockname()[0]).is_loopback:
         logger.warning("this address answers all callers; require a token with --token-file")
     finished = asyncio.run(_run(service, listener, drain_seconds, at_end))

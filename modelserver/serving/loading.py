@@ -21,7 +21,7 @@ from modelserver.serving.devices import Hardware
 from modelserver.serving.model_cache import AvailableSystem, Source
 from modelserver.serving.system_spec import ClassSpec, LocalSpec, ShippedSpec
 from modelserver.systems import own
-from modelserver.systems.base import weight_bytes
+from modelserver.systems.base import count_weight_bytes
 from modelserver.wire.errors import LoadFailed, UnknownSystem, UnreadableWeights
 from modelserver.wire.schema import Explanation, LanguageModel, ModuleItem, QAItem, SaliencyOptions
 from modelserver.wire.system_protocol import (
@@ -30,8 +30,8 @@ from modelserver.wire.system_protocol import (
     Outcome,
     Predictor,
     Served,
-    explainer,
-    kind_of,
+    find_explainer,
+    find_kind,
 )
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class _Served(Generic[S]):
     def __init__(self, name: str, inner: S, hardware: Hardware) -> None:
         self.name, self.description = name, inner.description
         self.revision = f"{inner.revision}-bf16" if hardware.half else inner.revision
-        self.weight_bytes = weight_bytes(inner)
+        self.weight_bytes = count_weight_bytes(inner)
         self.examiner: object = getattr(inner, "examiner", None)
         self.language_model: LanguageModel | None = getattr(inner, "language_model", None)
         self._inner: S = inner
@@ -69,10 +69,10 @@ class ServedReader(_Served[Predictor]):
     @property
     def explain(self) -> Explainer | None:
         """Return the function that gives saliency, or None if there is none."""
-        return None if explainer(self._inner) is None else self._explain
+        return None if find_explainer(self._inner) is None else self._explain
 
     def _explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
-        explain = explainer(self._inner)
+        explain = find_explainer(self._inner)
         assert explain is not None  # `explain` gives this method only then
         with self._precision():
             return [one.model_copy(update={"revision": self.revision}) for one in explain(items, options)]
@@ -99,7 +99,7 @@ def use_half_precision(device: str) -> torch.autocast:
     return torch.autocast(torch.device(device).type, dtype=torch.bfloat16)
 
 
-def sources(chosen: Sequence[LocalSpec] | None, hardware: Hardware) -> dict[str, Source]:
+def list_sources(chosen: Sequence[LocalSpec] | None, hardware: Hardware) -> dict[str, Source]:
     """Return how to load each chosen system; None chooses all shipped ones.
 
     Raises UnknownSystem for an unknown name, UnreadableWeights if nothing is left to serve, and
@@ -110,7 +110,7 @@ def sources(chosen: Sequence[LocalSpec] | None, hardware: Hardware) -> dict[str,
         if not chosen:
             raise UnreadableWeights("nothing to serve: train a system, or name one: --systems NAME=FOLDER")
     _require_device(hardware.device)
-    return {choice.name: _source(choice, hardware) for choice in chosen}
+    return {choice.name: _make_source(choice, hardware) for choice in chosen}
 
 
 def _require_device(device: str) -> None:
@@ -120,10 +120,10 @@ def _require_device(device: str) -> None:
         raise LoadFailed(f"the device {device!r} {error}") from error
 
 
-def _source(choice: LocalSpec, hardware: Hardware) -> Source:
+def _make_source(choice: LocalSpec, hardware: Hardware) -> Source:
     if isinstance(choice, ClassSpec):
         make = partial(own.load, choice.file, choice.class_name, hardware.device, name=choice.name)
-        return Source(partial(_served, choice.name, make, hardware))
+        return Source(partial(_load_served, choice.name, make, hardware))
     return _make_shipped_source(choice.name, choice.system, choice.folder, hardware)
 
 
@@ -136,14 +136,14 @@ def _make_shipped_source(name: str, system: str, folder: Path | None, hardware: 
     make = partial(spec.load, folder, torch.device(hardware.device))
     expected = estimate_bytes(folder or WEIGHTS / system)
     about = AvailableSystem(spec.description, expected, spec.kind, spec.programs, spec.spans_only)
-    return Source(partial(_served, name, make, hardware), about)
+    return Source(partial(_load_served, name, make, hardware), about)
 
 
-def _served(name: str, make: Callable[[], Served], hardware: Hardware) -> Served:
+def _load_served(name: str, make: Callable[[], Served], hardware: Hardware) -> Served:
     system = make()
     if hardware.compiled:
         _compile(name, system)
-    if kind_of(system) == "modular":
+    if find_kind(system) == "modular":
         return ServedNetwork(name, cast(Executor, system), hardware)
     return ServedReader(name, cast(Predictor, system), hardware)
 
@@ -170,10 +170,10 @@ def estimate_bytes(folder: Path) -> int:
     The number comes from the header of each file, which lists the shapes. A file without one counts 0,
     because loading it reports the problem.
     """
-    return sum(map(_float_bytes, folder.glob("*.safetensors")))
+    return sum(map(_count_float_bytes, folder.glob("*.safetensors")))
 
 
-def _float_bytes(file: Path) -> int:
+def _count_float_bytes(file: Path) -> int:
     try:
         with file.open("rb") as stream:
             (length,) = struct.unpack("<Q", stream.read(8))

@@ -17,11 +17,11 @@ from functools import partial
 from typing import Any, Literal
 
 from modelserver.serving.batching import ModelThreads
-from modelserver.systems.base import WARM_UP, describe_error, is_out_of_memory, weight_bytes
+from modelserver.systems.base import WARM_UP, count_weight_bytes, describe_error, is_out_of_memory
 from modelserver.systems.predict_each import free_memory
 from modelserver.wire.errors import LoadFailed, ModelServerError, Unavailable
 from modelserver.wire.schema import ProgramKind, SystemInfo, SystemKind
-from modelserver.wire.system_protocol import Served, kind_of
+from modelserver.wire.system_protocol import Served, find_kind
 
 Loader = Callable[[], Served]
 
@@ -291,7 +291,7 @@ class ModelCache:
             if stays:
                 self._insert(entry, system)
             else:
-                await self._queue_of(entry).thread.call(_unloader(system))
+                await self._queue_of(entry).thread.call(_choose_unloader(system))
                 self._report(Change("unloaded", entry.name, size=entry.size or 0, revision=entry.revision))
 
     async def _make_room(self, entry: _Entry, size: int, *, even_if_unused: bool = False) -> bool:
@@ -346,7 +346,7 @@ class ModelCache:
             await self._queue_of(entry).thread.call(free_memory)
             raise
         entry.size, entry.revision = size, system.revision
-        entry.description, entry.kind = system.description, kind_of(system)
+        entry.description, entry.kind = system.description, find_kind(system)
         seconds = time.monotonic() - started
         self._report(Change("loaded", entry.name, seconds, size, entry.revision))
         return system
@@ -355,7 +355,7 @@ class ModelCache:
         entry.system, entry.used_at, entry.failure = system, time.monotonic(), None
 
     async def _evict(self, entry: _Entry) -> None:
-        unload, entry.system = _unloader(entry.system), None
+        unload, entry.system = _choose_unloader(entry.system), None
         await self._queue_of(entry).thread.call(unload)
         self._report(Change("unloaded", entry.name, size=entry.size or 0, revision=entry.revision))
 
@@ -368,7 +368,7 @@ def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
     doing = "be loaded"
     try:
         system = loader()
-        size = weight_bytes(system)
+        size = count_weight_bytes(system)
         doing = "answer a first question"
         if not getattr(system, "warm", False):
             _warm(system)
@@ -380,7 +380,7 @@ def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
     return system, size
 
 
-def _unloader(system: object) -> Callable[[], None]:
+def _choose_unloader(system: object) -> Callable[[], None]:
     """Return the function that frees a system's memory.
 
     Call it once nothing here refers to the system any more.

@@ -208,12 +208,12 @@ class Service:
             system = await self.cache.acquire(request.system)
         try:
             revision = system.revision
-            outcomes = await self._outcomes(system, _task(system, request), request, request_id)
+            outcomes = await self._outcomes(system, _make_task(system, request), request, request_id)
             if system.revision != revision:  # a remote server may be updated
                 raise Unavailable(f"{request.system} changed from revision {revision} to {system.revision}")
         finally:
             self.cache.release(request.system)
-        _count(self.metrics, request.system, outcomes)
+        _count_outcomes(self.metrics, request.system, outcomes)
         response, field = RESPONSES[type(request)]
         return response.model_validate({"system": request.system, "revision": revision, field: outcomes})
 
@@ -266,7 +266,7 @@ class Service:
         if check_remotely is not None:
             return await asyncio.to_thread(check_remotely, items, most)
         check = partial(_time_check, partial(check_each, system, items, most))
-        characters = sum(map(_characters, items))
+        characters = sum(map(_count_characters, items))
         pace = self._check_pace.get(system.name, math.inf)
         quick = characters * pace <= QUICK_SECONDS
         checked, seconds = check() if quick else await asyncio.to_thread(check)
@@ -282,7 +282,7 @@ class Service:
         self.cache.notify()
 
 
-def _task(system: Served, request: ItemsRequest) -> BatchTask:
+def _make_task(system: Served, request: ItemsRequest) -> BatchTask:
     if isinstance(request, ExecuteRequest):
         return ExecuteTask(system)
     return ExplainTask(system, request.options) if isinstance(request, ExplainRequest) else as_reader(system)
@@ -292,7 +292,7 @@ def _make_shutdown_error() -> Unavailable:
     return Unavailable("the server is shutting down", retry_after=5)
 
 
-def _characters(item: Asked) -> int:
+def _count_characters(item: Asked) -> int:
     """Return how much there is to check: characters, and bytes of images."""
     if isinstance(item, ModuleItem):
         return len(item.text) + len(item.passage) + sum(len(image.data or b"") for image in item.images)
@@ -308,7 +308,7 @@ def _time_check(check: Callable[[], T]) -> tuple[T, float]:
     return check(), time.thread_time() - started
 
 
-def _count(metrics: Metrics, system: str, outcomes: Sequence[Outcome]) -> None:
+def _count_outcomes(metrics: Metrics, system: str, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         label = outcome.error if isinstance(outcome, ItemError) else DONE[type(outcome)]
         metrics.items.labels(system, label).inc()

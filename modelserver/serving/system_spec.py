@@ -77,7 +77,7 @@ def parse(text: str) -> list[ServedSpec]:
 
     Raises ValueError, which names the part that is wrong.
     """
-    choices = [_choice(part.strip()) for part in text.split(",") if part.strip()]
+    choices = [_parse_choice(part.strip()) for part in text.split(",") if part.strip()]
     names = [choice.name for choice in choices]
     for name in names:
         if names.count(name) > 1:
@@ -96,7 +96,7 @@ def _parse_remote(name: str, where: str) -> RemoteSpec:
     return RemoteSpec(name, url, revision or None)
 
 
-def _choice(part: str) -> ServedSpec:
+def _parse_choice(part: str) -> ServedSpec:
     name, given, where = part.partition("=")
     if not _NAME.fullmatch(name):
         raise ValueError(

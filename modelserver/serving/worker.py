@@ -36,7 +36,7 @@ from modelserver.wire.system_protocol import (
     Predictor,
     Served,
     as_reader,
-    explainer,
+    find_explainer,
 )
 
 CHANNELS = ("compute", "load", "check")  # the connections, in the order of the command's arguments
@@ -76,12 +76,14 @@ class Worker:
 
     def __init__(self, setup: Setup) -> None:
         gc.disable()  # among modules there is none: looking for it takes a sixth of the start
-        from modelserver.serving.loading import sources  # imports torch, when the process has its settings
+        from modelserver.serving.loading import (
+            list_sources,  # imports torch, when the process has its settings
+        )
 
         gc.freeze()
         gc.enable()
 
-        self._sources: dict[str, Source] = sources(setup.chosen, setup.hardware)
+        self._sources: dict[str, Source] = list_sources(setup.chosen, setup.hardware)
         self._systems: dict[str, Served] = {}
 
     def list_available(self) -> dict[str, AvailableSystem]:
@@ -97,7 +99,7 @@ class Worker:
             raise
         self._systems[name] = system
         tasks = {task for task in ("predict", "execute") if hasattr(system, task)}
-        if hasattr(system, "predict") and explainer(cast(Predictor, system)) is not None:
+        if hasattr(system, "predict") and find_explainer(cast(Predictor, system)) is not None:
             tasks.add("explain")
         return LoadedSystem(
             system.description,

@@ -23,7 +23,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Self, cast
 
-from modelserver.serving.batching import thread_number
+from modelserver.serving.batching import get_thread_number
 from modelserver.serving.devices import Hardware
 from modelserver.serving.model_cache import AvailableSystem, Source
 from modelserver.serving.system_spec import ChatSpec, RemoteSpec, ServedSpec, select_local_specs
@@ -266,7 +266,7 @@ class PooledSystem:
         Raises WorkerDied for a batch, and PredictionFailed for a single item that ended the worker
         twice.
         """
-        process = self._processes[thread_number() % len(self._processes)]
+        process = self._processes[get_thread_number() % len(self._processes)]
         compute = partial(process.ask, "compute", what, self.name, self.revision, items, *options)
         try:
             return cast(list[Outcome], compute())

@@ -44,7 +44,7 @@ class Identified:
         self.name, self.description, self.revision = name, description, revision
 
 
-def words(item: QAItem) -> int:
+def count_words(item: QAItem) -> int:
     """Return the number of words in question and context.
 
     It is the cost of an item if the system does not define its own.
@@ -116,7 +116,7 @@ def require_revision(revision: object, whose: str) -> str:
     return revision
 
 
-def weight_bytes(system: object) -> int:
+def count_weight_bytes(system: object) -> int:
     """Return the bytes of a system's weights, which ``--max-memory`` bounds.
 
     That is its ``weight_bytes`` if it has such a number, else the parameters and buffers of the torch
@@ -132,11 +132,11 @@ def weight_bytes(system: object) -> int:
         for one in attributes
         if all(isinstance(getattr(one, kind, None), MethodType) for kind in ("parameters", "buffers"))
     ]
-    tensors = {id(tensor): tensor for module in modules for tensor in _tensors(module)}
+    tensors = {id(tensor): tensor for module in modules for tensor in _list_tensors(module)}
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
 
 
-def _tensors(module: Any) -> Iterator[Any]:
+def _list_tensors(module: Any) -> Iterator[Any]:
     yield from module.parameters()
     yield from module.buffers()
 

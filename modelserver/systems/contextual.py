@@ -21,12 +21,12 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from modelserver.inputs.decoding import Bools
-from modelserver.inputs.encoders import find_longest_window, open_tokenizer, open_untrained, parts_of
+from modelserver.inputs.encoders import find_longest_window, open_tokenizer, open_untrained, stage_files
 from modelserver.inputs.features import Features, Ints, tokenise
-from modelserver.inputs.packing import OF_WINDOWS, plan
+from modelserver.inputs.packing import OF_WINDOWS, plan_batches
 from modelserver.inputs.windows import Encoded, Window, WindowSettings
 from modelserver.systems.batches import Batch
-from modelserver.systems.extractive import window_reader
+from modelserver.systems.extractive import make_window_reader
 from modelserver.systems.recurrent import Config, Embedder
 from modelserver.wire.schema import QAItem
 
@@ -70,7 +70,7 @@ class Contextual(Embedder):
         """
         super().__init__()
         self.encoder, self.tokenizer = encoder, tokenizer
-        self.reader = window_reader(tokenizer, WindowSettings.of_at_most(config.window))
+        self.reader = make_window_reader(tokenizer, WindowSettings.of_at_most(config.window))
         self.dropout = nn.Dropout(config.dropout)
         self.size += int(encoder.config.hidden_size)
 
@@ -89,14 +89,14 @@ class Contextual(Embedder):
     def cost(self, item: QAItem) -> int:
         """Return the pieces that the encoder reads, over all windows."""
         encoded = self.reader.encode(item)
-        taken = [_question(encoded), *self._articles(encoded, np.ones(len(encoded), dtype=bool))]
+        taken = [_select_question(encoded), *self._articles(encoded, np.ones(len(encoded), dtype=bool))]
         return sum(self.reader.length(one.window) for one in taken)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return vectors of the question [N, M, size] and the context [K, size]."""
         asked, marks = super().forward(batch)
-        features = _pieces(batch)
-        vectors = self._encode([_question(f.encoded) for f in features])
+        features = _list_pieces(batch)
+        vectors = self._encode([_select_question(f.encoded) for f in features])
         first, total = [], 0
         for numbers in features:
             row_of = np.append(total + np.arange(len(numbers.encoded.question)), NO_PIECE)
@@ -110,7 +110,7 @@ class Contextual(Embedder):
 
     def forget(self, batch: Batch, rows: Tensor, seen: Tensor) -> Tensor:
         """Read the context again without facts and titles that hold no seen word."""
-        features = _pieces(batch)
+        features = _list_pieces(batch)
         ends = np.cumsum([len(f.first) for f in features])[:-1]
         words = self._context(features, np.split(seen.cpu().numpy(), ends))
         marks = super().forward(batch)[1][seen]
@@ -155,7 +155,7 @@ class Contextual(Embedder):
         ends = np.cumsum([0] + [one.end - one.start for one in taken])
         vectors = [torch.zeros(0, self.encoder.config.hidden_size, device=device)]
         order = [np.zeros(0, dtype=np.int64)]
-        for positions in plan([self.reader.length(one.window) for one in taken], OF_WINDOWS):
+        for positions in plan_batches([self.reader.length(one.window) for one in taken], OF_WINDOWS):
             inputs = self.reader.inputs([taken[position].window for position in positions], device)
             states = self.encoder(**inputs.tensors).last_hidden_state.float()  # [W, T, hidden]
             rows = []
@@ -193,12 +193,12 @@ def look_up(vectors: Tensor, rows: Ints) -> Tensor:
     return torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])[index]
 
 
-def _question(encoded: Encoded) -> Taken:
+def _select_question(encoded: Encoded) -> Taken:
     """Return the question of an item alone."""
     return Taken(Window(encoded, 0, 0), 0, len(encoded.question))
 
 
-def _pieces(batch: Batch) -> list[PieceFeatures]:
+def _list_pieces(batch: Batch) -> list[PieceFeatures]:
     features = [numbers for numbers in batch.features if isinstance(numbers, PieceFeatures)]
     assert len(features) == len(batch.features), "features that an encoder reads come from its `prepare`"
     return features
@@ -234,7 +234,7 @@ def save(folder: Path, encoder: Encoder) -> None:
 
     Each file appears whole or not at all.
     """
-    with parts_of(folder) as part:
+    with stage_files(folder) as part:
         encoder.tokenizer.save_pretrained(part)
         encoder.model.config.save_pretrained(part)
 

@@ -16,15 +16,15 @@ from pydantic import TypeAdapter, ValidationError
 from modelserver.inputs.decoding import (
     Bools,
     Floats,
+    build_prediction,
+    compute_span_scores,
+    compute_text_logprob,
     find_top_span,
-    prediction,
     require_finite_logits,
-    span_scores,
-    text_logprob,
 )
-from modelserver.inputs.encoders import digest, find_folder, find_longest_window, open_encoder
+from modelserver.inputs.encoders import find_folder, find_longest_window, hash_files, open_encoder
 from modelserver.inputs.features import NO_FACT
-from modelserver.inputs.packing import OF_WINDOWS, plan
+from modelserver.inputs.packing import OF_WINDOWS, plan_batches
 from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import Identified, Identity, Labels
@@ -81,7 +81,7 @@ class ExtractiveSystem(Identified):
         results = []
         for item, tokens, of_item in zip(items, encoded, windows, strict=True):
             scores = merge(of_item, [next(logits) for _ in of_item], tokens, self.reader.reading.longest)
-            results.append(answer(item, tokens, scores, self.reader.reading.threshold))
+            results.append(answer_item(item, tokens, scores, self.reader.reading.threshold))
         return results
 
     def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
@@ -94,7 +94,7 @@ class ExtractiveSystem(Identified):
     def logits(self, windows: Sequence[Window]) -> list[Floats]:
         """Return start and end logits of each window, [2, end - start]."""
         logits: list[Floats] = [np.empty((2, 0))] * len(windows)
-        for batch in plan([self.reader.length(window) for window in windows], OF_WINDOWS):
+        for batch in plan_batches([self.reader.length(window) for window in windows], OF_WINDOWS):
             chosen = [windows[position] for position in batch]
             inputs = self.reader.inputs(chosen, self.model.device)
             with torch.inference_mode():
@@ -109,7 +109,8 @@ class ExtractiveSystem(Identified):
 def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded, longest: int) -> Floats:
     """Return the score of each span of an item, [K, longest + 1].
 
-    The axes are first token and width, as in `span_scores`. A score is the highest of the windows that
+    The axes are first token and width, as in `compute_span_scores`. A score is the highest of the windows
+    that
     hold the span, and -inf for a span that is not allowed.
     """
     scores = np.full((len(encoded), longest + 1), -np.inf)
@@ -117,24 +118,24 @@ def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded,
         return scores
     for (_, first, end), (start_logits, end_logits) in zip(windows, logits, strict=True):
         part = scores[first:end]
-        np.maximum(part, span_scores(start_logits, end_logits, longest), out=part)
+        np.maximum(part, compute_span_scores(start_logits, end_logits, longest), out=part)
     scores[~find_answer_spans(encoded, longest)] = -np.inf
     return scores
 
 
-def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> QAPrediction:
+def answer_item(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> QAPrediction:
     """Return the prediction that a table of span scores makes."""
     best = float(scores.max()) if scores.size else -np.inf
     span, chances = None, [0.0] * len(encoded.facts)
     if np.isfinite(best):
-        span, chances = find_top_span(scores), relevance(scores - best, encoded).tolist()
-    answered = prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
-    target = None if item.target is None else text_logprob(item, encoded, scores, item.target)
-    logprob = text_logprob(item, encoded, scores, answered.answer)
+        span, chances = find_top_span(scores), compute_relevance(scores - best, encoded).tolist()
+    answered = build_prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
+    target = None if item.target is None else compute_text_logprob(item, encoded, scores, item.target)
+    logprob = compute_text_logprob(item, encoded, scores, answered.answer)
     return answered.model_copy(update={"answer_logprob": logprob, "target_logprob": target})
 
 
-def relevance(scores: Floats, encoded: Encoded) -> Floats:
+def compute_relevance(scores: Floats, encoded: Encoded) -> Floats:
     """Return exp of the best score of the spans that touch each sentence, [F].
 
     The best of all must be 0.
@@ -163,16 +164,18 @@ def load(
             f"{name}: no weights are shipped; name a folder: --weights FOLDER, or {name}=FOLDER in --systems"
         )
     folder = find_folder(source, allow_hub=allow_hub)
-    revision = digest(folder)
+    revision = hash_files(folder)
     model, tokenizer = open_encoder(folder, device)
     try:
-        reader = window_reader(tokenizer, read_reading(folder, find_longest_window(model, tokenizer)))
+        reader = make_window_reader(tokenizer, read_reading(folder, find_longest_window(model, tokenizer)))
     except ValueError as error:
         raise UnreadableWeights(f"{folder}: {error}") from error
     return ExtractiveSystem(model, reader, revision=revision, **labels)
 
 
-def window_reader(tokenizer: transformers.PreTrainedTokenizerBase, reading: WindowSettings) -> WindowReader:
+def make_window_reader(
+    tokenizer: transformers.PreTrainedTokenizerBase, reading: WindowSettings
+) -> WindowReader:
     """Return what cuts items into windows of a tokenizer.
 
     Raises ValueError as `WindowReader` does.

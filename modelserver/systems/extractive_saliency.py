@@ -15,7 +15,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from modelserver.inputs.decoding import Bools, Floats, find_allowed_spans, span_scores
+from modelserver.inputs.decoding import Bools, Floats, compute_span_scores, find_allowed_spans
 from modelserver.inputs.features import Ints
 from modelserver.inputs.windows import Encoded, Window, WindowReader
 from modelserver.saliency.attribution import IN_QUESTION, Subject
@@ -139,7 +139,7 @@ def _find_best_span(window: Window, logits: Floats, longest: int) -> tuple[float
     """
     encoded = window.encoded
     part = find_answer_spans(encoded, longest)[window.start : window.end]
-    scores = np.where(part, span_scores(logits[0], logits[1], longest), -np.inf)
+    scores = np.where(part, compute_span_scores(logits[0], logits[1], longest), -np.inf)
     first, width = divmod(int(scores.argmax()), longest + 1)
     return float(scores[first, width]), first, first + width
 

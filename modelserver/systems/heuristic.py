@@ -18,12 +18,12 @@ import torch
 from safetensors.torch import save as save_weights
 
 from modelserver.inputs import encoders
-from modelserver.inputs.answer_types import EncoderTypes, WordCNN, type_logprobs
+from modelserver.inputs.answer_types import EncoderTypes, WordCNN, compute_type_logprobs
 from modelserver.inputs.decoding import Floats
 from modelserver.inputs.features import Vocabulary, list_lower_words, require_free_answer
-from modelserver.inputs.mentions import TYPES, mentions
+from modelserver.inputs.mentions import TYPES, find_mentions
 from modelserver.inputs.weight_files import load_weights, name_file_in_errors
-from modelserver.systems.base import Identified, Identity, Labels, words
+from modelserver.systems.base import Identified, Identity, Labels, count_words
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import LEAST_LOGPROB, AnswerLocation, QAItem, QAPrediction
 
@@ -60,7 +60,7 @@ class HeuristicSystem(Identified):
 
     def cost(self, item: QAItem) -> int:
         """Return the words of question and context."""
-        return words(item)
+        return count_words(item)
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for labels, or texts that lack words."""
@@ -81,7 +81,7 @@ class HeuristicSystem(Identified):
         if not items:
             return []
         model = self.words if self.choice.predictor == "words" else self.encoder
-        chances = type_logprobs(model, [item.question for item in items])
+        chances = compute_type_logprobs(model, [item.question for item in items])
         return [self._answer(item, row) for item, row in zip(items, chances, strict=True)]
 
     def _answer(self, item: QAItem, log_types: Floats) -> QAPrediction:
@@ -89,7 +89,7 @@ class HeuristicSystem(Identified):
             ((title, number), text) for title, texts in item.context for number, text in enumerate(texts)
         ]
         fact, text = sentences[self.choose_sentence(item.question, [text for _, text in sentences])]
-        firsts = {mention.type: mention for mention in reversed(mentions(text))}
+        firsts = {mention.type: mention for mention in reversed(find_mentions(text))}
         answers = [text[m.start : m.end] if (m := firsts.get(kind)) else "" for kind in TYPES]
 
         def logprob(answer: str) -> float:
@@ -158,7 +158,7 @@ def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTyp
     encoders.save(folder / ENCODER, encoder.encoder, encoder.tokenizer, {})
     sizes = {"size": words_model.embed.embedding_dim, "channels": words_model.convolutions[0].out_channels}
     config = {"system": "heuristic", **asdict(choice), **sizes}
-    with encoders.parts_of(folder, last="config.json") as part:
+    with encoders.stage_files(folder, last="config.json") as part:
         words_model.vocabulary.save(part / "vocab.json")
         for name, module in (("words", words_model), ("head", encoder.out)):
             weights = {key: tensor.detach().cpu().contiguous() for key, tensor in module.state_dict().items()}
@@ -193,6 +193,6 @@ def load(
     encoder = EncoderTypes(encoders.extract_encoder(reader, folder / ENCODER), tokenizer)
     with name_file_in_errors(folder / "head.safetensors"):
         load_weights(encoder.out, folder / "head.safetensors")
-    total.update(f"{choice}{encoders.digest(folder / ENCODER)}".encode())
+    total.update(f"{choice}{encoders.hash_files(folder / ENCODER)}".encode())
     revision = total.hexdigest()[:12]
     return HeuristicSystem(choice, words_model.to(device), encoder.to(device), revision=revision, **labels)

@@ -40,11 +40,11 @@ from typing import Any
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import (
     complete_prediction,
+    count_weight_bytes,
+    count_words,
     describe_error,
     is_out_of_memory,
     require_revision,
-    weight_bytes,
-    words,
 )
 from modelserver.wire.errors import InvalidRequest, UnusableSystem
 from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
@@ -56,11 +56,11 @@ class OwnSystem:
 
     def __init__(self, inner: Any, *, name: str, description: str, revision: str) -> None:
         self.name, self.description, self.revision = name, description, revision
-        self.weight_bytes = weight_bytes(inner)
+        self.weight_bytes = count_weight_bytes(inner)
         self._inner = inner
         shared = getattr(inner, "thread_safe", False) is True
         # Two: a request is looked at while another computes, or it could not be refused in time.
-        self._turn, self._look = _turn(shared), _turn(shared)
+        self._turn, self._look = _make_lock(shared), _make_lock(shared)
 
     def cost(self, item: QAItem) -> int:
         """Return the class's own cost, else the words of question and context.
@@ -69,7 +69,7 @@ class OwnSystem:
         """
         say: Callable[[QAItem], int] | None = getattr(self._inner, "cost", None)
         if say is None:
-            return words(item)
+            return count_words(item)
         with self._look, _prevent_exit():
             cost = int(say(item))
         if cost < 0:
@@ -112,7 +112,7 @@ class OwnSystem:
         return [complete_prediction(item, answer) for item, answer in zip(items, answers, strict=True)]
 
 
-def _turn(shared: bool) -> contextlib.AbstractContextManager[Any]:
+def _make_lock(shared: bool) -> contextlib.AbstractContextManager[Any]:
     return contextlib.nullcontext() if shared else threading.Lock()
 
 
@@ -133,7 +133,7 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
     Raises UnusableSystem, naming the file, the class and what is missing or went wrong.
     """
     where = f"{file}: class {class_name}"
-    kind: Any = getattr(_module(file), class_name, None)
+    kind: Any = getattr(_load_module(file), class_name, None)
     if not inspect.isclass(kind):
         raise UnusableSystem(f"{where}: the file defines no such class")
     for method, needed in (("predict", True), ("check", False), ("cost", False)):
@@ -151,7 +151,7 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
     except Exception as error:  # user code
         memory = "out of memory: " if is_out_of_memory(error) else ""
         raise UnusableSystem(f"{where}: it cannot be created: {memory}{describe_error(error)}") from error
-    description = _description(inner, where) or (inspect.getdoc(kind) or where).partition("\n")[0]
+    description = _read_description(inner, where) or (inspect.getdoc(kind) or where).partition("\n")[0]
     size = getattr(inner, "weight_bytes", None)
     if size is not None and (not isinstance(size, int) or size < 0):
         raise UnusableSystem(f"{where}: weight_bytes is {size!r}, and not a number of bytes")
@@ -164,7 +164,7 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
     return OwnSystem(inner, name=name, description=description, revision=revision)
 
 
-def _module(file: Path) -> ModuleType:
+def _load_module(file: Path) -> ModuleType:
     name = f"own_system_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}"
     if not file.is_file():
         raise UnusableSystem(f"{file}: no such file")
@@ -187,7 +187,7 @@ def _module(file: Path) -> ModuleType:
     return module
 
 
-def _description(inner: object, where: str) -> str:
+def _read_description(inner: object, where: str) -> str:
     description = getattr(inner, "description", None)
     if description is None:
         return ""

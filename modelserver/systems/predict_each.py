@@ -36,7 +36,7 @@ def predict_each(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
         raise
     except Exception as error:  # the edge of the server: a system may be anybody's code
         if len(items) == 1:
-            return [item_error(system, items[0], error)]
+            return [report_item_error(system, items[0], error)]
         exhausted = is_out_of_memory(error)
     # Only here, outside of the handler: the traceback holds what the failed batch had in memory.
     if exhausted:
@@ -52,7 +52,7 @@ def _predict_batch(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
     return outcomes
 
 
-def item_error(system: BatchTask, item: Asked, error: Exception) -> ItemError:
+def report_item_error(system: BatchTask, item: Asked, error: Exception) -> ItemError:
     """Return why an item failed, after logging the error."""
     log_failure("item_failed", error, system=system.name)
     if is_out_of_memory(error):

@@ -15,11 +15,11 @@ import torch
 from modelserver.inputs import encoders
 from modelserver.inputs.decoding import (
     Floats,
+    build_prediction,
+    compute_text_logprob,
     find_top_span,
-    prediction,
     require_finite_logits,
     score_allowed_spans,
-    text_logprob,
 )
 from modelserver.inputs.features import Features, Vocabulary, WordLimit, featurise
 from modelserver.inputs.weight_files import load_half_weights, name_file_in_errors, serialise_half_weights
@@ -114,7 +114,7 @@ class RecurrentSystem(Identified):
             chances = relevance[fact : (fact := fact + len(of.facts))]
             scores = score_allowed_spans(start[tokens], end[tokens], seen[tokens], of)
             span = find_top_span(scores) if np.isfinite(scores).any() else None
-            answer = prediction(item, of, span=span, kind=kind, relevance=chances, threshold=threshold)
+            answer = build_prediction(item, of, span=span, kind=kind, relevance=chances, threshold=threshold)
             results.append(_add_logprobs(item, of, answer, scores, log_types[len(results)]))
         return results
 
@@ -131,7 +131,7 @@ def _add_logprobs(
     def logprob(text: str) -> float:
         if text in ("yes", "no"):
             return by_type[text]
-        return max(LEAST_LOGPROB, by_type["span"] + text_logprob(item, located, scores, text))
+        return max(LEAST_LOGPROB, by_type["span"] + compute_text_logprob(item, located, scores, text))
 
     target = None if item.target is None else logprob(item.target)
     return answer.model_copy(update={"answer_logprob": logprob(answer.answer), "target_logprob": target})
@@ -146,7 +146,7 @@ def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabula
     if isinstance(model.embed, Contextual):
         encoder = Encoder(model.embed.encoder, model.embed.tokenizer)
         contextual.save(folder / contextual.FOLDER, encoder)
-    with encoders.parts_of(folder) as part:
+    with encoders.stage_files(folder) as part:
         (part / "model.safetensors").write_bytes(serialise_half_weights(model))
         (part / "config.json").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
         vocabulary.save(part / "vocab.json")
@@ -172,7 +172,7 @@ def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> Recurr
         with name_file_in_errors(folder / contextual.FOLDER):
             encoder = contextual.open_encoder(folder / contextual.FOLDER, config.window)
             embed = Contextual(encoder.model, encoder.tokenizer, config)
-        digest.update(encoders.digest(folder / contextual.FOLDER).encode())
+        digest.update(encoders.hash_files(folder / contextual.FOLDER).encode())
     with name_file_in_errors(folder / "model.safetensors"):
         model = build(config, len(vocabulary), embed)
         load_half_weights(model, folder / "model.safetensors")

@@ -268,7 +268,7 @@ class Similarity(nn.Module):
         return attended * (mask.sum(1) > 1)[:, None, None]
 
 
-def _weights(scores: Tensor, mask: Tensor) -> Tensor:
+def _compute_weights(scores: Tensor, mask: Tensor) -> Tensor:
     """Return the softmax over the last axis where the mask is true.
 
     A row with nothing to attend to gives zeros.
@@ -291,9 +291,9 @@ class BiAttention(nn.Module):
         same = (keys[:, :, None] == batch.question_key[:, None, :]).float()  # [N, T, M]
         scores = self.similarity(x, question, same)
         seen = batch.question_mask[:, None, :]
-        to_question = _weights(scores, seen) @ question  # [N, T, d]
+        to_question = _compute_weights(scores, seen) @ question  # [N, T, d]
         peak = scores.masked_fill(~seen, _NEVER).amax(2)  # [N, T]
-        to_context = _weights(peak, context.by_example.mask)[:, None] @ x  # [N, 1, d]
+        to_context = _compute_weights(peak, context.by_example.mask)[:, None] @ x  # [N, 1, d]
         merged = torch.cat([x, to_question, x * to_question, to_context * to_question], -1)
         return context.by_example.flatten(F.relu(self.merge(merged)))
 

@@ -71,7 +71,7 @@ class RecurrentSaliency:
             if marked:  # a word of the question is one whatever it is
                 baseline[: len(of.question_word), ASKED] = 1.0
             subjects.append(
-                _subject(item, of, outputs, part, vectors, baseline, span=options.target == "span")
+                _build_subject(item, of, outputs, part, vectors, baseline, span=options.target == "span")
             )
         return subjects
 
@@ -107,7 +107,7 @@ class RecurrentSaliency:
         return start, end
 
 
-def _subject(
+def _build_subject(
     item: QAItem, features: Features, outputs: Outputs, part: slice, vectors: Tensor, baseline: Tensor,
     *, span: bool,
 ) -> Subject:  # fmt: skip

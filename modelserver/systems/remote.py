@@ -25,7 +25,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from pydantic import ValidationError
 
-from modelserver.systems.base import WARM_UP, complete_prediction, require_revision, words
+from modelserver.systems.base import WARM_UP, complete_prediction, count_words, require_revision
 from modelserver.wire.errors import PredictionFailed, Unavailable, UnusableSystem
 from modelserver.wire.redaction import redact_logins
 from modelserver.wire.schema import (
@@ -74,7 +74,7 @@ class RemoteSystem:
 
     def cost(self, item: QAItem) -> int:
         """Return the words of question and context."""
-        return words(item)
+        return count_words(item)
 
     def check(self, item: QAItem) -> None:
         """Leave it to the server."""

@@ -29,7 +29,7 @@ from modelserver.inputs.hotpot import GoldExample, parse_gold, read_gold
 from modelserver.systems.language.causal import SYSTEM_FILE
 from modelserver.systems.language.questions import FIELDS, Order, build_prompt, number_sentences
 from modelserver.training import loop
-from modelserver.training.loop import cosine_pace, require_free, train_with_progress
+from modelserver.training.loop import compute_cosine_pace, require_free, train_with_progress
 from modelserver.training.muon import Muon
 from modelserver.training.options import (
     NOT_AN_OPTION,
@@ -38,8 +38,8 @@ from modelserver.training.options import (
     Data,
     LearningRate,
     Output,
+    extract_options,
     options_of_command,
-    part_of,
 )
 from modelserver.wire.schema import Context, Fact, QAItem
 from modelserver.world import generate
@@ -153,7 +153,7 @@ def write_example(gold: GoldExample, order: Order) -> tuple[str, list[Piece]]:
     return build_prompt(PROMPT, item, order, "behind"), pieces
 
 
-def new_tokenizer(texts: Sequence[str], pieces: int) -> PreTrainedTokenizerFast:
+def create_tokenizer(texts: Sequence[str], pieces: int) -> PreTrainedTokenizerFast:
     """Return a byte-level tokenizer with a token for each digit."""
     learned = Tokenizer(models.BPE())
     splits = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
@@ -171,7 +171,7 @@ def new_tokenizer(texts: Sequence[str], pieces: int) -> PreTrainedTokenizerFast:
     )
 
 
-def new_model(tokenizer: PreTrainedTokenizerBase) -> Lfm2ForCausalLM:
+def create_model(tokenizer: PreTrainedTokenizerBase) -> Lfm2ForCausalLM:
     """Return an untrained model: short convolutions and attention in turns."""
     return Lfm2ForCausalLM(
         Lfm2Config(
@@ -326,7 +326,7 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         """Learn from one batch and return its loss."""
         batch = next(self._batches, None) or self._make_batches()
         self.model.train()
-        pace = cosine_pace(self.steps, self.recipe.warm_up, self.recipe.steps)
+        pace = compute_cosine_pace(self.steps, self.recipe.warm_up, self.recipe.steps)
         loss, _ = self._loss(batch)
         self.steps += 1
         return self.descend(loss, clip=self.recipe.clip, pace=pace)
@@ -426,11 +426,11 @@ def world_lm(*, options: LanguageOptions) -> None:
         return parse_gold(generate(split, count, seed), "world")
 
     examples, dev = options.open_examples(read_gold, generate_examples)
-    trainer = new_trainer(examples, part_of(options, Recipe), device, options.workers)
+    trainer = create_trainer(examples, extract_options(options, Recipe), device, options.workers)
     train_with_progress(trainer, dev, options.out, **options.start)
 
 
-def new_trainer(
+def create_trainer(
     examples: Sequence[GoldExample], recipe: Recipe, device: torch.device, workers: int = 0
 ) -> LanguageTrainer:
     """Return an untrained model about to learn."""
@@ -439,7 +439,7 @@ def new_trainer(
     for number, gold in enumerate(examples[:1_500]):
         prompt, pieces = write_example(gold, ORDERS[number % 2])
         texts.append(prompt + "".join(piece.text for piece in pieces).removesuffix(END))
-    tokenizer = new_tokenizer(texts, recipe.pieces)
-    model = new_model(tokenizer)
+    tokenizer = create_tokenizer(texts, recipe.pieces)
+    model = create_model(tokenizer)
     model.to(device)  # type: ignore[arg-type]  # transformers wraps the method without its type
     return LanguageTrainer(model, tokenizer, recipe, examples, workers)

@@ -59,9 +59,9 @@ class State:
 
     def load(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
         """Restore the model, the optimiser and torch's random numbers."""
-        model.load_state_dict(_below(self.tensors, "model."))
+        model.load_state_dict(_select_by_prefix(self.tensors, "model."))
         moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in _below(self.tensors, "optimiser.").items():
+        for name, tensor in _select_by_prefix(self.tensors, "optimiser.").items():
             number, _, key = name.partition(".")
             moments.setdefault(int(number), {})[key] = tensor
         optimiser.load_state_dict(optimiser.state_dict() | {"state": moments})
@@ -105,5 +105,5 @@ def require_same(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) ->
         )
 
 
-def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def _select_by_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}

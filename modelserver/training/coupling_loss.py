@@ -47,7 +47,7 @@ def compute_coupling_cost(answer: Tensor, explanation: Tensor, coupling: Couplin
     return answer * right + (1 - answer) * wrong
 
 
-def answer_probability(
+def compute_answer_probability(
     start: Tensor, end: Tensor, kind: Tensor, *, first: Tensor, last: Tensor, types: Tensor
 ) -> Tensor:
     """Return p_a, [N].
@@ -69,7 +69,9 @@ def answer_probability(
     return torch.where(no_span, typed, in_log).exp()
 
 
-def explanation_probability(facts: Tensor, gold: Tensor, example: Tensor, n: int, form: Form) -> Tensor:
+def compute_explanation_probability(
+    facts: Tensor, gold: Tensor, example: Tensor, n: int, form: Form
+) -> Tensor:
     """Return p_e, [N]: sum or product of the gold facts' probabilities.
 
     Without gold facts the sum is 0 and the product 1.

@@ -12,7 +12,7 @@ from cyclopts.validators import mutually_exclusive
 from torch import nn
 
 from modelserver.inputs import encoders
-from modelserver.inputs.encoders import extract_encoder, find_folder, new_encoder
+from modelserver.inputs.encoders import create_encoder, extract_encoder, find_folder
 from modelserver.systems.contextual import Encoder
 from modelserver.training.options import Count, EncoderRate, Hub, options_of_command
 
@@ -94,7 +94,7 @@ def open_reader_model(
     """
     if sizes := NEW.fullmatch(name):
         hidden, layers = int(sizes[1]), int(sizes[2])
-        return new_encoder(
+        return create_encoder(
             texts, device, hidden=hidden, layers=layers, heads=max(1, hidden // HEAD), pieces=vocabulary_size,
             rotary=bool(sizes[3]),
         )  # fmt: skip

@@ -23,13 +23,19 @@ from torch import nn
 from analysis.scores.hotpotqa import answer_f1, exact_match
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.inputs.encoders import find_longest_window, save
-from modelserver.inputs.features import Ints, texts_of
+from modelserver.inputs.features import Ints, list_texts
 from modelserver.inputs.span_qa import FORMATS, ReadingExample, read_hotpotqa
 from modelserver.inputs.windows import Inputs, WindowReader, WindowSettings
-from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
+from modelserver.systems.extractive import READING, ExtractiveSystem, make_window_reader
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, NEW_RATE, RATE, EncoderName, open_reader_model
-from modelserver.training.loop import Row, make_room, rate_groups, schedule_pace, train_with_progress
+from modelserver.training.loop import (
+    Row,
+    compute_schedule_pace,
+    group_by_rate,
+    make_room,
+    train_with_progress,
+)
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -42,11 +48,18 @@ from modelserver.training.options import (
     Positive,
     ScheduleName,
     Selecting,
+    extract_options,
     hold_out,
     options_of_command,
-    part_of,
 )
-from modelserver.training.span_loss import Labelled, groups, is_readable, label, loss, select_learnable
+from modelserver.training.span_loss import (
+    Labelled,
+    compute_loss,
+    group_by_length,
+    is_readable,
+    label,
+    select_learnable,
+)
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 Format = Literal["hotpotqa", "quoref", "squad"]
@@ -94,10 +107,10 @@ class Recipe(Schedule):
     rate: float = RATE
 
 
-def pace(step: int, recipe: Recipe) -> float:
+def compute_pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
     warm_up = recipe.warm_up_steps or max(1, round(recipe.warm_up * recipe.steps))
-    return schedule_pace(step, recipe.schedule or "linear-to-zero", warm_up, recipe.steps)
+    return compute_schedule_pace(step, recipe.schedule or "linear-to-zero", warm_up, recipe.steps)
 
 
 class FineTuner(loop.Trainer[ReadingExample]):
@@ -130,7 +143,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
         self.steps, self.total_steps = 0, recipe.steps
         self.check_every, self.patience = recipe.check_every, recipe.patience
         torch.manual_seed(recipe.seed)  # dropout
-        self.optimiser = torch.optim.AdamW(_parameter_groups(model, recipe))
+        self.optimiser = torch.optim.AdamW(_group_by_rate_and_decay(model, recipe))
 
     def step(self) -> float:
         """Learn from one batch and return its mean loss."""
@@ -139,13 +152,13 @@ class FineTuner(loop.Trainer[ReadingExample]):
         self.model.train()
         self.optimiser.zero_grad()
         total = 0.0
-        for group in groups(examples, self.reader, self.recipe.tokens):
+        for group in group_by_length(examples, self.reader, self.recipe.tokens):
             value = self.sum_loss(group, rng) / len(examples)
             value.backward()
             total += value.item()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         for parameters in self.optimiser.param_groups:
-            parameters["lr"] = parameters["full"] * pace(self.steps, self.recipe)
+            parameters["lr"] = parameters["full"] * compute_pace(self.steps, self.recipe)
         self.optimiser.step()
         self.steps += 1
         return total
@@ -159,7 +172,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
         inputs = self.inputs(group)
         with mixed_precision(self.model.device):
             outputs = self.model(**inputs.tensors)
-        return loss(outputs.start_logits.float(), outputs.end_logits.float(), inputs.offset, group)
+        return compute_loss(outputs.start_logits.float(), outputs.end_logits.float(), inputs.offset, group)
 
     def inputs(self, group: Sequence[Labelled]) -> Inputs:
         """Return the windows of examples as the model takes them."""
@@ -177,12 +190,12 @@ class FineTuner(loop.Trainer[ReadingExample]):
         save(folder, self.model, self.tokenizer, {READING: reading})
 
     def evaluate(self, dev: Sequence[ReadingExample]) -> Row:
-        """Return `dev_scores`."""
-        return dev_scores(self.system(), dev, device=str(self.model.device))
+        """Return `compute_dev_scores`."""
+        return compute_dev_scores(self.system(), dev, device=str(self.model.device))
 
     def settings(self) -> dict[str, Any]:
         """Return recipe, windows and digests of the encoder and the data."""
-        digests = {"encoder": self._encoder_digest, "data": loop.digest(self.examples)}
+        digests = {"encoder": self._encoder_digest, "data": loop.hash_examples(self.examples)}
         return asdict(self.recipe) | asdict(self.reader.reading) | digests
 
     @property
@@ -211,7 +224,7 @@ def mixed_precision(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=supported)
 
 
-def _parameter_groups(model: transformers.PreTrainedModel, recipe: Recipe) -> list[dict[str, Any]]:
+def _group_by_rate_and_decay(model: transformers.PreTrainedModel, recipe: Recipe) -> list[dict[str, Any]]:
     """Return parameters by their learning rate and weight decay.
 
     Biases and normalisation, which have one axis, have no decay.
@@ -223,12 +236,14 @@ def _parameter_groups(model: transformers.PreTrainedModel, recipe: Recipe) -> li
             "full": group["full"],
             "weight_decay": recipe.decay * has_decay,
         }
-        for group in rate_groups(model, encoder, rate=recipe.rate, encoder_rate=recipe.encoder_rate or 0)
+        for group in group_by_rate(model, encoder, rate=recipe.rate, encoder_rate=recipe.encoder_rate or 0)
         for has_decay in (True, False)
     ]
 
 
-def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, device: str = "cpu") -> Row:
+def compute_dev_scores(
+    system: ExtractiveSystem, dev: Sequence[ReadingExample], *, device: str = "cpu"
+) -> Row:
     """Return mean EM and F1 of the answers over all questions, in [0, 1].
 
     Of several right answers the best counts. If n answers belong together,
@@ -286,14 +301,14 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
     model, tokenizer = open_reader_model(
         options.encoder, texts, options.vocabulary_size, allow_hub=options.allow_hub, device=device
     )
-    reader = reader_of(options, model, tokenizer)
+    reader = make_reader(options, model, tokenizer)
     examples = select_learnable(train_set, reader)
     if not examples:
         raise UnreadableData(f"{options.train_file}: not one answer is found in its context")
     sys.stderr.write(f"{len(examples)} of {len(train_set)} questions can be learned from\n")
     if long := sum(not is_readable(example, reader) for example in dev):
         sys.stderr.write(f"{long} of {len(dev)} dev questions are too long or empty, and count 0\n")
-    tuner = FineTuner(model, tokenizer, reader, recipe_of(options, len(examples)), examples)
+    tuner = FineTuner(model, tokenizer, reader, make_recipe(options, len(examples)), examples)
     train_with_progress(tuner, dev, options.out, **options.start)
 
 
@@ -309,13 +324,18 @@ def begin(
     """
     make_room(options.out, **options.start)  # fail now rather than after an hour
     device = options.apply()
-    train_set, dev = _data(options)
+    train_set, dev = _read_data(options)
     torch.manual_seed(options.seed)  # weights of a new encoder or head
     items = (example.item for example in train_set)
-    return device, train_set, dev, (text for item in items for text in texts_of(item.question, item.context))
+    return (
+        device,
+        train_set,
+        dev,
+        (text for item in items for text in list_texts(item.question, item.context)),
+    )
 
 
-def _data(options: ExtractiveOptions) -> tuple[list[ReadingExample], list[ReadingExample]]:
+def _read_data(options: ExtractiveOptions) -> tuple[list[ReadingExample], list[ReadingExample]]:
     examples = _read(options.train_file, options.format, options)
     if options.dev_file is None:
         return hold_out(options.train_file, examples)
@@ -339,7 +359,7 @@ def _read(path: Path, form: Format, options: ExtractiveOptions) -> list[ReadingE
     return list(read.examples)
 
 
-def reader_of(
+def make_reader(
     options: ExtractiveOptions,
     model: transformers.PreTrainedModel,
     tokenizer: transformers.PreTrainedTokenizerBase,
@@ -354,13 +374,13 @@ def reader_of(
     if options.window is not None and options.window > most:
         raise UnreadableData(f"--window {options.window}: the encoder reads at most {most} tokens")
     try:
-        return window_reader(tokenizer, WindowSettings.of_at_most(most, options.window))
+        return make_window_reader(tokenizer, WindowSettings.of_at_most(most, options.window))
     except ValueError as error:
         raise UnreadableWeights(f"{options.encoder}: {error}") from error
 
 
-def recipe_of(options: ExtractiveOptions, examples: int) -> Recipe:
+def make_recipe(options: ExtractiveOptions, examples: int) -> Recipe:
     """Return the schedule for so many examples."""
     rate = options.learning_rate or (NEW_RATE if NEW.fullmatch(options.encoder) else RATE)
     steps = options.steps or math.ceil(options.epochs * examples / options.batch)
-    return Recipe(**asdict(part_of(options, Schedule)), steps=steps, rate=rate)
+    return Recipe(**asdict(extract_options(options, Schedule)), steps=steps, rate=rate)

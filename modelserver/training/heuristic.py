@@ -19,10 +19,10 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from modelserver.inputs import encoders
-from modelserver.inputs.answer_types import EncoderTypes, WordCNN, type_logprobs
+from modelserver.inputs.answer_types import EncoderTypes, WordCNN, compute_type_logprobs
 from modelserver.inputs.features import Vocabulary
 from modelserver.inputs.hotpot import GoldExample, parse_gold, read_gold
-from modelserver.inputs.mentions import TYPES, MentionType, type_of
+from modelserver.inputs.mentions import TYPES, MentionType, find_mention_type
 from modelserver.systems.heuristic import Choice, Predictor, Selector, load, save
 from modelserver.training import loop
 from modelserver.training.loop import Row, require_free, train_with_progress
@@ -35,8 +35,8 @@ from modelserver.training.options import (
     EncoderRate,
     Hub,
     Output,
+    extract_options,
     options_of_command,
-    part_of,
 )
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import Split, generate
@@ -61,7 +61,7 @@ def label_questions(examples: Iterable[GoldExample]) -> Iterator[Labelled]:
             text for title, sentences in gold.context for number, text in enumerate(sentences)
             if (title, number) in facts
         )  # fmt: skip
-        types = (type_of(text, gold.answer) for text in texts)
+        types = (find_mention_type(text, gold.answer) for text in texts)
         type_ = next((kind for kind in types if kind is not None), None)
         if type_ is not None:
             yield Labelled(gold.question, type_)
@@ -118,7 +118,7 @@ class Trainer(loop.Trainer[Labelled]):
         encoder: Path | None = None,
     ) -> None:
         self.choice, self.recipe, self.examples, self.folder = choice, recipe, examples, encoder
-        self.weights = type_weights(examples) if recipe.weighted else None
+        self.weights = compute_type_weights(examples) if recipe.weighted else None
         self.words = WordCNN(Vocabulary.build([each.question for each in examples], at_least=RARE))
         self.encoder: EncoderTypes | None = None
         self.optimiser: torch.optim.Optimizer = torch.optim.Adam(self.words.parameters(), lr=recipe.word_rate)
@@ -174,12 +174,12 @@ class Trainer(loop.Trainer[Labelled]):
     def evaluate(self, dev: Sequence[Labelled]) -> Row:
         """Return accuracy and macro F1 of the predictor in training."""
         learner = (self.encoder or self.words).eval()
-        return {**accuracy(learner, dev)}
+        return {**compute_accuracy(learner, dev)}
 
     def settings(self) -> dict[str, Any]:
         """Return choice, recipe and digests of encoder and data."""
-        encoder = encoders.digest(self.folder) if self.folder else "new"
-        digests = {"encoder": encoder, "data": loop.digest(self.examples)}
+        encoder = encoders.hash_files(self.folder) if self.folder else "new"
+        digests = {"encoder": encoder, "data": loop.hash_examples(self.examples)}
         return asdict(self.choice) | asdict(self.recipe) | digests
 
     def save(self, folder: Path) -> None:
@@ -188,7 +188,7 @@ class Trainer(loop.Trainer[Labelled]):
         save(folder, self.choice, self.words, self.encoder)
 
 
-def type_weights(examples: Sequence[Labelled]) -> torch.Tensor:
+def compute_type_weights(examples: Sequence[Labelled]) -> torch.Tensor:
     """Return a weight for each of `TYPES`, 1 on average over the examples.
 
     A type of n examples has 1/n of their number by the number of types that
@@ -199,9 +199,9 @@ def type_weights(examples: Sequence[Labelled]) -> torch.Tensor:
     return torch.tensor([share / counts[kind] if counts[kind] else 0.0 for kind in TYPES])
 
 
-def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dict[str, float]:
+def compute_accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dict[str, float]:
     """Return accuracy and macro F1 over the types of labels or predictions."""
-    chances = type_logprobs(model, [each.question for each in examples])
+    chances = compute_type_logprobs(model, [each.question for each in examples])
     predicted = [TYPES[number] for number in chances.argmax(-1)]
     types = [each.type for each in examples]
     scores = []
@@ -264,10 +264,10 @@ def heuristic(*, options: HeuristicOptions) -> None:
     torch.manual_seed(options.seed)
     train_set, dev = options.open_examples(read_labelled, generate_labelled)
     choice = Choice(options.selector, options.predictor)
-    trainer = Trainer(choice, part_of(options, Recipe), train_set, encoder)
+    trainer = Trainer(choice, extract_options(options, Recipe), train_set, encoder)
     train_with_progress(trainer, dev, options.out, **options.start, report=lambda row: None)
     system = load(options.out, torch.device("cpu"), name="heuristic", description="")
-    scores = {"words": accuracy(system.words, dev), "encoder": accuracy(system.encoder, dev)}
+    scores = {"words": compute_accuracy(system.words, dev), "encoder": compute_accuracy(system.encoder, dev)}
     sys.stdout.write(json.dumps({"train": len(train_set), "dev": len(dev), **scores}, indent=2) + "\n")
 
 
@@ -293,7 +293,7 @@ def open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:
     """Return a folder's encoder, or a new small one, to predict types with."""
     cpu = torch.device("cpu")
     if folder is None:
-        model, tokenizer = encoders.new_encoder(questions, cpu, hidden=64, layers=2, heads=2, pieces=1500)
+        model, tokenizer = encoders.create_encoder(questions, cpu, hidden=64, layers=2, heads=2, pieces=1500)
     else:
         model, tokenizer = encoders.open_encoder(folder, cpu, trained=False)
     return EncoderTypes(encoders.extract_encoder(model, folder or "new encoder"), tokenizer)

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from modelserver.training.coupling_loss import FORMS, Coupling
-from modelserver.training.loop import digest, require_new, train
+from modelserver.training.loop import hash_examples, require_new, train
 from modelserver.training.options import Count, Output, Start, options_of_command
 from modelserver.training.recurrent import Recipe, RecurrentOptions, Work
 from modelserver.wire.errors import UnreadableData
@@ -112,7 +112,7 @@ def search(
         shutil.rmtree(out / BEST, ignore_errors=True)
     done = _read(out / LOG)
     encoder = work.encoder.digest() if work.encoder else None
-    digests = {"encoder": encoder, "data": digest(work.train), "dev": digest(work.dev)}
+    digests = {"encoder": encoder, "data": hash_examples(work.train), "dev": hash_examples(work.dev)}
     for number in range(runs):
         recipe = space.draw(work.recipe, seed, number)
         settings = {"system": work.config.system, "hidden": work.config.hidden, **asdict(recipe), **digests}
@@ -227,7 +227,7 @@ def search_costs(
             runs=options.runs,
             seed=options.seed,
             space=Space(options.costs, options.fact_weights),
-            report=lambda row: bar.console.print(_summary(row), highlight=False),
+            report=lambda row: bar.console.print(_format_summary(row), highlight=False),
             advance=lambda runs: bar.advance(task, runs),
             **options.start,
         )
@@ -235,7 +235,7 @@ def search_costs(
     sys.stdout.write(json.dumps(winner, indent=2) + "\n")
 
 
-def _summary(row: Run) -> str:
+def _format_summary(row: Run) -> str:
     coupling, scores = row["coupling"], row["scores"]
     costs = " ".join(f"{name} {coupling[name]:.2f}" for name in ("c1", "c2", "c3"))
     shown = " ".join(

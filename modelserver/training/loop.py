@@ -25,7 +25,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from analysis.io.whole_files import json_lines, replace_file
+from analysis.io.whole_files import format_json_lines, replace_file
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.data_files import read_json, read_records
 from modelserver.training import checkpoint, curves
@@ -121,7 +121,7 @@ class Trainer(ABC, Generic[Example]):
         return True
 
 
-def digest(examples: Iterable[Example], describe: Callable[[Example], str] = repr) -> str:
+def hash_examples(examples: Iterable[Example], describe: Callable[[Example], str] = repr) -> str:
     """Return hex digits that change with any of the examples."""
     total = hashlib.sha256()
     for example in examples:
@@ -159,7 +159,7 @@ def train(
             it cannot be written.
     """
     make_room(out, **start)
-    settings = {**trainer.settings(), "dev": digest(dev, trainer.describe)}
+    settings = {**trainer.settings(), "dev": hash_examples(dev, trainer.describe)}
     if (out / LOG).exists() and not (out / STATE).exists():
         return _find_best_row(trainer, _read_finished_log(trainer, out, settings))
     rows: list[Row] = []
@@ -267,7 +267,7 @@ def make_room(out: Path, **start: Unpack[Start]) -> None:
             (out / LOG).unlink(missing_ok=True)
 
 
-def rate_groups(
+def group_by_rate(
     model: nn.Module, encoder: nn.Module | None, *, rate: float, encoder_rate: float
 ) -> list[dict[str, Any]]:
     """Return a model's parameters in groups by their full learning rate.
@@ -281,7 +281,7 @@ def rate_groups(
     return [*groups, {"params": slow, "full": encoder_rate}] if slow else groups
 
 
-def cosine_pace(step: int, warm_up: int, total: int) -> float:
+def compute_cosine_pace(step: int, warm_up: int, total: int) -> float:
     """Return the share of the full learning rate at a step, in (0, 1].
 
     It rises linearly during the warm-up, then falls to 2 % along half a cosine.
@@ -292,14 +292,14 @@ def cosine_pace(step: int, warm_up: int, total: int) -> float:
     return 0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2
 
 
-def schedule_pace(step: int, schedule: ScheduleName, warm_up: int, total: int) -> float:
+def compute_schedule_pace(step: int, schedule: ScheduleName, warm_up: int, total: int) -> float:
     """Return the share of the full learning rate at a step, in (0, 1].
 
     It rises linearly during the warm-up, of 1 step at least, then falls by the schedule: to a tenth, to zero
-    after the last step, as `cosine_pace`, or not at all.
+    after the last step, as `compute_cosine_pace`, or not at all.
     """
     if schedule == "cosine":
-        return cosine_pace(step, warm_up, total)
+        return compute_cosine_pace(step, warm_up, total)
     rise = (step + 1) / warm_up
     if schedule == "linear-to-zero":
         return min(rise, max(0.0, (total - step) / max(1, total - warm_up)))
@@ -333,7 +333,7 @@ def _publish(trainer: Trainer[Any], rows: list[Row], out: Path) -> None:
     """Write the weights if they are the best so far, the log and the curves."""
     if trainer.is_candidate(rows[-1]) and rows[-1] is _find_best_row(trainer, rows):
         trainer.save(out)
-    replace_file(out / LOG, json_lines(rows))
+    replace_file(out / LOG, format_json_lines(rows))
     curves.draw(out / CURVES, rows, trainer.title)
 
 

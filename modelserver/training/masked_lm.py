@@ -25,13 +25,13 @@ from modelserver.training.extractive import (
     ExtractiveOptions,
     FineTuner,
     begin,
+    make_reader,
+    make_recipe,
     mixed_precision,
-    reader_of,
-    recipe_of,
 )
 from modelserver.training.loop import Row, train_with_progress
 from modelserver.training.options import options_of_command
-from modelserver.training.span_loss import Labelled, groups, is_readable
+from modelserver.training.span_loss import Labelled, group_by_length, is_readable
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 PREDICTED = 0.15  # of the words
@@ -64,7 +64,7 @@ class MaskedTrainer(FineTuner):
         labelled = [self.label(example, rng) for example in dev if is_readable(example, self.reader)]
         right = total = 0
         with torch.inference_mode():
-            for group in groups(labelled, self.reader, self.recipe.tokens):
+            for group in group_by_length(labelled, self.reader, self.recipe.tokens):
                 logits, words = self._predict(group, rng)
                 right, total = right + int((logits.argmax(1) == words).sum()), total + len(words)
         return {"accuracy": right / max(1, total)}
@@ -132,12 +132,12 @@ def masked_lm(*, options: MaskedOptions) -> None:
     model, tokenizer = open_masked_model(options, texts, device)
     if tokenizer.mask_token_id is None:
         raise UnreadableWeights(f"{options.encoder}: its tokenizer has no mask")
-    reader = reader_of(options, model, tokenizer)
+    reader = make_reader(options, model, tokenizer)
     examples = [example for example in train_set if is_readable(example, reader)]
     if not examples:
         raise UnreadableData(f"{options.train_file}: not one question can be read")
     sys.stderr.write(f"{len(examples)} of {len(train_set)} questions can be learned from\n")
-    trainer = MaskedTrainer(model, tokenizer, reader, recipe_of(options, len(examples)), examples)
+    trainer = MaskedTrainer(model, tokenizer, reader, make_recipe(options, len(examples)), examples)
     train_with_progress(trainer, dev, options.out, **options.start)
 
 

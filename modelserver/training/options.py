@@ -51,7 +51,7 @@ def options_of_command(cls: type[Options]) -> type[Options]:
     return Parameter(name="*")(dataclass(frozen=True)(cls))
 
 
-def part_of(options: Any, part: type[Options], **changes: Any) -> Options:
+def extract_options(options: Any, part: type[Options], **changes: Any) -> Options:
     """Return what a base class of options declares, with changes if any."""
     values = {each.name: getattr(options, each.name) for each in fields(part)}  # type: ignore[arg-type]
     return part(**values | changes)

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import torch
 
-from modelserver.evaluation.scores import predict_gold, scores
-from modelserver.inputs.features import Features, Vocabulary, count_words, featurise, texts_of
+from modelserver.evaluation.scores import compute_scores, predict_gold
+from modelserver.inputs.features import Features, Vocabulary, count_words, featurise, list_texts
 from modelserver.inputs.hotpot import GoldExample, parse_gold, read_gold
 from modelserver.systems import reader, recurrent
 from modelserver.systems.batches import collate
@@ -24,7 +24,13 @@ from modelserver.systems.recurrent import Config, Embedding, Qi2019, SelectAndFo
 from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
-from modelserver.training.loop import Row, rate_groups, require_free, schedule_pace, train_with_progress
+from modelserver.training.loop import (
+    Row,
+    compute_schedule_pace,
+    group_by_rate,
+    require_free,
+    train_with_progress,
+)
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -36,10 +42,10 @@ from modelserver.training.options import (
     Output,
     ScheduleName,
     Selecting,
+    extract_options,
     options_of_command,
-    part_of,
 )
-from modelserver.training.recurrent_loss import batches, label, loss
+from modelserver.training.recurrent_loss import compute_loss, draw_batches, label
 from modelserver.training.word_vectors import WordVectors, read_vectors
 from modelserver.wire.errors import InvalidRequest, UnreadableData
 from modelserver.wire.schema import QAItem
@@ -123,7 +129,7 @@ class Trainer(loop.Trainer[GoldExample]):
             self.config = replace(config, window=encoder.window)
             embed = Contextual(deepcopy(encoder.model), encoder.tokenizer, self.config)
         else:
-            self.vocabulary = Vocabulary.build(texts(examples), at_least=recipe.rare)
+            self.vocabulary = Vocabulary.build(list_example_texts(examples), at_least=recipe.rare)
         if vectors is not None:
             self._add_words(vectors)
         self.model = recurrent.build(self.config, len(self.vocabulary), embed).to(device)
@@ -135,11 +141,11 @@ class Trainer(loop.Trainer[GoldExample]):
             self._set_vectors(vectors)
         inside = self.model.embed.encoder if isinstance(self.model.embed, Contextual) else None
         encoder_rate = recipe.encoder_rate or encoder_options.RATE
-        groups = rate_groups(self.model, inside, rate=recipe.rate, encoder_rate=encoder_rate)
+        groups = group_by_rate(self.model, inside, rate=recipe.rate, encoder_rate=encoder_rate)
         self.optimiser = torch.optim.Adam(groups)
         self.total_steps, self.check_every = recipe.steps, recipe.check_every
         self.patience = recipe.patience
-        self.source = batches(self.examples, recipe.batch, np.random.default_rng(recipe.seed))
+        self.source = draw_batches(self.examples, recipe.batch, np.random.default_rng(recipe.seed))
         self.steps = 0
 
     def _add_words(self, vectors: WordVectors) -> None:
@@ -171,8 +177,8 @@ class Trainer(loop.Trainer[GoldExample]):
         self.model.train()
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.mixed):
             outputs = self.model(batch, gold)
-        cost = loss(outputs, examples, batch, self.recipe.fact_weight, self.recipe.coupling)
-        value = self.descend(cost, clip=self.recipe.clip, pace=pace(self.steps, self.recipe))
+        cost = compute_loss(outputs, examples, batch, self.recipe.fact_weight, self.recipe.coupling)
+        value = self.descend(cost, clip=self.recipe.clip, pace=compute_pace(self.steps, self.recipe))
         self.steps += 1
         return value
 
@@ -203,7 +209,7 @@ class Trainer(loop.Trainer[GoldExample]):
 
     def evaluate(self, dev: Sequence[GoldExample]) -> Row:
         """Return the scores of `modelserver.evaluation.scores.scores`."""
-        return scores(dev, predict_gold(self.system(), dev, device=str(self.device)))
+        return compute_scores(dev, predict_gold(self.system(), dev, device=str(self.device)))
 
     def system(self) -> RecurrentSystem:
         """Return the reader with its current weights, ready to predict."""
@@ -217,14 +223,14 @@ class Trainer(loop.Trainer[GoldExample]):
         reader.save(folder, self.model, self.config, self.vocabulary)
 
 
-def pace(step: int, recipe: Recipe) -> float:
+def compute_pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
-    return schedule_pace(step, recipe.schedule or "cosine", recipe.warm_up, recipe.steps)
+    return compute_schedule_pace(step, recipe.schedule or "cosine", recipe.warm_up, recipe.steps)
 
 
-def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
+def list_example_texts(examples: Iterable[GoldExample]) -> Iterator[str]:
     """Return every text of the examples: questions, titles and sentences."""
-    return (text for gold in examples for text in texts_of(gold.question, gold.context))
+    return (text for gold in examples for text in list_texts(gold.question, gold.context))
 
 
 @options_of_command
@@ -333,17 +339,17 @@ class Work:
         )
         vectors = None
         if options.word_vectors is not None:
-            words = count_words(texts([*train_set, *dev]))
+            words = count_words(list_example_texts([*train_set, *dev]))
             vectors = read_vectors(options.word_vectors, wanted=words, first=options.most_vectors)
         return cls(
             config=Config(system, hidden=options.hidden),
-            recipe=part_of(options, Recipe, encoder_rate=options.learning_rate()),
+            recipe=extract_options(options, Recipe, encoder_rate=options.learning_rate()),
             train=train_set,
             dev=dev,
             vectors=vectors,
             device=device,
             mixed=device.type == "cuda" and not options.full_precision,
-            encoder=options.open_encoder(texts(train_set)),
+            encoder=options.open_encoder(list_example_texts(train_set)),
         )
 
     def trainer(self, recipe: Recipe) -> Trainer:

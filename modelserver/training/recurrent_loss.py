@@ -17,9 +17,9 @@ from modelserver.systems.batches import Batch
 from modelserver.systems.recurrent import ANSWER_TYPES, Outputs
 from modelserver.training.coupling_loss import (
     Coupling,
-    answer_probability,
+    compute_answer_probability,
     compute_coupling_cost,
-    explanation_probability,
+    compute_explanation_probability,
 )
 
 IGNORED = -100  # a label that torch's cross-entropy leaves out
@@ -49,7 +49,7 @@ def label(gold: GoldExample, features: Features) -> Example | None:
     return None if span is None else Example(features, *span, 0, facts)
 
 
-def batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
+def draw_batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
     """Yield batches without end.
 
     Each pass shuffles, then sorts runs of fifty batches by length.
@@ -64,7 +64,7 @@ def batches(examples: Sequence[Example], size: int, rng: np.random.Generator) ->
                 yield [examples[i] for i in groups[index]]
 
 
-def loss(
+def compute_loss(
     outputs: Outputs,
     examples: Sequence[Example],
     batch: Batch,
@@ -96,6 +96,8 @@ def loss(
     total = total + fact_weight * F.cross_entropy(facts, gold.long())
     if coupling is None:
         return total
-    answer = answer_probability(start, end, kind, first=first, last=last, types=types)
-    explanation = explanation_probability(facts, gold, batch.fact_example, len(examples), coupling.form)
+    answer = compute_answer_probability(start, end, kind, first=first, last=last, types=types)
+    explanation = compute_explanation_probability(
+        facts, gold, batch.fact_example, len(examples), coupling.form
+    )
     return total + compute_coupling_cost(answer, explanation, coupling).mean()

@@ -28,7 +28,7 @@ class Labelled:
     gold: list[list[tuple[int, int]]]
 
 
-def token_span(encoded: Encoded, span: GoldSpan) -> tuple[int, int] | None:
+def find_token_span(encoded: Encoded, span: GoldSpan) -> tuple[int, int] | None:
     """Return the first and last token that touch a span; None without one."""
     article, sentence, start, end = encoded.places.T
     here = article == span.article
@@ -48,7 +48,7 @@ def label(
     all. None if no window holds an answer whole.
     """
     encoded = reader.encode(example.item)
-    spans = [tokens for span in example.spans if (tokens := token_span(encoded, span))]
+    spans = [tokens for span in example.spans if (tokens := find_token_span(encoded, span))]
     windows = reader.windows(encoded)
     gold = [[(a - w.start, b - w.start) for a, b in spans if w.start <= a and b < w.end] for w in windows]
     holding = [number for number, inside in enumerate(gold) if inside]
@@ -62,7 +62,7 @@ def label(
     return Labelled([windows[i] for i in chosen], [gold[i] for i in chosen])
 
 
-def loss(start: Tensor, end: Tensor, offset: Sequence[int], examples: Sequence[Labelled]) -> Tensor:
+def compute_loss(start: Tensor, end: Tensor, offset: Sequence[int], examples: Sequence[Labelled]) -> Tensor:
     """Return the summed loss of examples.
 
     The loss of a side is the log of the sum of exp(logit) over the context
@@ -92,7 +92,9 @@ def loss(start: Tensor, end: Tensor, offset: Sequence[int], examples: Sequence[L
     return total
 
 
-def groups(examples: Sequence[Labelled], reader: WindowReader, tokens: int) -> Iterator[list[Labelled]]:
+def group_by_length(
+    examples: Sequence[Labelled], reader: WindowReader, tokens: int
+) -> Iterator[list[Labelled]]:
     """Yield groups of like length, with padding at most so many tokens."""
     group: list[Labelled] = []
     rows = 0

@@ -97,7 +97,7 @@ def _write(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> str:
+def format_markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> str:
     """Return a table in Markdown; columns after the texts align right."""
     below = ["---"] * texts + ["--:"] * (len(heads) - texts)
     return "".join(f"| {' | '.join(row)} |\n" for row in (heads, below, *rows))
@@ -140,7 +140,7 @@ def _summarise_runs(runs: Sequence[Any], summary: Callable[[list[Any]], Any]) ->
     return int(value) if isinstance(first, int) and value.is_integer() else value
 
 
-def cell(row: Mapping[str, Any], *names: str, form: str = ".2f") -> str:
+def format_cell(row: Mapping[str, Any], *names: str, form: str = ".2f") -> str:
     """Return a score of a row as a table shows it, ± its SD if there is one.
 
     Args:
@@ -150,9 +150,9 @@ def cell(row: Mapping[str, Any], *names: str, form: str = ".2f") -> str:
         form: Of the number; of a percentage if it ends in %.
 
     Examples:
-        >>> cell({"f1": 0.714, "sd": {"f1": 0.02}}, "f1", form=".1%")
+        >>> format_cell({"f1": 0.714, "sd": {"f1": 0.02}}, "f1", form=".1%")
         '71.4 ± 2.0 %'
-        >>> cell({"find": {"f1": 0.714}}, "find", "f1"), cell({}, "find", "f1")
+        >>> format_cell({"find": {"f1": 0.714}}, "find", "f1"), format_cell({}, "find", "f1")
         ('0.71', '')
     """
     numbers = [number for part in (row, row.get("sd")) if (number := _read_nested(part, names)) is not None]

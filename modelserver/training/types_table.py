@@ -20,8 +20,8 @@ from modelserver.training.heuristic import (
     read_labelled,
 )
 from modelserver.training.loop import train
-from modelserver.training.options import Count, options_of_command, part_of
-from modelserver.training.tables import Table, TableOptions, cell, markdown
+from modelserver.training.options import Count, extract_options, options_of_command
+from modelserver.training.tables import Table, TableOptions, format_cell, format_markdown
 
 Row = Literal["encoder", "words", "words-weighted"]
 TITLES: dict[Row, str] = {
@@ -68,7 +68,7 @@ def types_table(*, options: TypesTableOptions) -> None:
 
     def score(key: tuple[Row], seed: int, out: Path) -> dict[str, float | None]:
         epochs = {"word_epochs": 0} if key == ("encoder",) else {"encoder_epochs": 0}
-        recipe = part_of(options, Recipe, seed=seed, weighted=key == ("words-weighted",), **epochs)
+        recipe = extract_options(options, Recipe, seed=seed, weighted=key == ("words-weighted",), **epochs)
         torch.manual_seed(seed)
         trainer = Trainer(Choice(predictor="encoder"), recipe, learned, encoder)
         last = train(trainer, test, out, **options.start)  # the test set chooses nothing
@@ -81,6 +81,6 @@ def format_table(table: dict[Row, dict[str, Any]]) -> str:
     """Return the table in Markdown; with several seeds, mean ± SD."""
     rows = []
     for name, title in TITLES.items():
-        shares = [cell(table[name], part, form=".1%") for part in ("accuracy", "macro_f1")]
+        shares = [format_cell(table[name], part, form=".1%") for part in ("accuracy", "macro_f1")]
         rows.append([title, str(table[name]["n"]), *shares])
-    return markdown(["types by", "n", "accuracy", "macro F1"], rows)
+    return format_markdown(["types by", "n", "accuracy", "macro F1"], rows)

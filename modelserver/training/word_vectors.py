@@ -41,7 +41,7 @@ def read_vectors(path: Path, *, wanted: Collection[str], first: int) -> WordVect
     """
     vectors: dict[str, Floats] = {}
     size = 0
-    for number, fields in _lines(path):
+    for number, fields in _read_lines(path):
         if not size:
             size = len(fields) - 1
             if size < 1:
@@ -50,13 +50,13 @@ def read_vectors(path: Path, *, wanted: Collection[str], first: int) -> WordVect
         if not word:
             raise UnreadableData(f"{path}: line {number}: a word and {size} numbers are expected")
         if word not in vectors and (number <= first or word in wanted):
-            vectors[word] = _vector(fields[-size:], f"{path}: line {number}")
+            vectors[word] = _parse_vector(fields[-size:], f"{path}: line {number}")
     if not vectors:
         raise UnreadableData(f"{path}: not one vector is of a word in the data")
     return WordVectors(tuple(vectors), np.stack(list(vectors.values())))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield number from 1 and fields of each line that holds a vector."""
     try:
         with path.open("rb") as file:
@@ -72,7 +72,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise UnreadableData(f"{path}: {error.strerror}") from error
 
 
-def _vector(fields: list[str], where: str) -> Floats:
+def _parse_vector(fields: list[str], where: str) -> Floats:
     try:
         vector = np.array(fields, dtype=np.float32)
     except ValueError as error:

@@ -88,7 +88,7 @@ class Retry:
         return jitter if retry_after is None else retry_after + jitter
 
 
-def http_client(urls: str) -> httpx.Client:
+def make_http_client(urls: str) -> httpx.Client:
     """Return a client with a kept-alive connection for each caller.
 
     It uses no proxy from the environment, because a proxy cannot reach the
@@ -130,7 +130,7 @@ class ModelClient:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._owned = None
         if http is None:
-            http = self._owned = http_client(self.base_url)
+            http = self._owned = make_http_client(self.base_url)
         self._http = http
 
     def __enter__(self) -> Self:
@@ -168,7 +168,7 @@ class ModelClient:
 
         Raises also UnknownSystem, LoadFailed and DeadlineExceeded.
         """
-        body = _json(LoadRequest(system=system))
+        body = _serialise_request(LoadRequest(system=system))
 
         def attempt(server: Server, left: float) -> SystemInfo:
             return _parse_response(SystemInfo, self._post(server, "/v1/load", body, left))
@@ -217,7 +217,7 @@ class ModelClient:
         request_id: str | None = None,
     ) -> A:
         """Send a request about items and return the checked response."""
-        body = _json(request)
+        body = _serialise_request(request)
         headers: dict[str, str] = {}
         if request_id:
             if not REQUEST_ID.fullmatch(request_id):
@@ -338,17 +338,17 @@ class ModelClient:
             )
         except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError) as error:
             # Predictions have no side effect, so asking again after a connection broke is safe.
-            raise Unavailable(f"{server.url} cannot be reached: {_reason(error)}") from error
+            raise Unavailable(f"{server.url} cannot be reached: {_format_reason(error)}") from error
         except httpx.TimeoutException as error:
             raise DeadlineExceeded(f"{server.url} did not answer within {seconds:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise BadResponse(f"{server.url}: {_reason(error)}") from error
+            raise BadResponse(f"{server.url}: {_format_reason(error)}") from error
         if response.status_code != httpx.codes.OK:
-            raise _error_of(response, f"{server.url}: " if len(self._servers.all) > 1 else "")
+            raise _parse_error(response, f"{server.url}: " if len(self._servers.all) > 1 else "")
         return response
 
 
-def _json(request: Wire) -> str:
+def _serialise_request(request: Wire) -> str:
     """Return a request as JSON.
 
     Raises InvalidRequest for a lone surrogate, which JSON cannot hold.
@@ -359,7 +359,7 @@ def _json(request: Wire) -> str:
         raise InvalidRequest(f"the request cannot be sent: {error}") from error
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
@@ -391,7 +391,7 @@ def _find_common_systems(lists: Mapping[Server, SystemList]) -> list[SystemInfo]
     return [one for name, one in systems.items() if all(name in theirs for _, theirs in rest)]
 
 
-def _error_of(response: httpx.Response, prefix: str) -> ModelServerError:
+def _parse_error(response: httpx.Response, prefix: str) -> ModelServerError:
     """Return the error that a response describes.
 
     A gateway's 502, 503 or 504 counts as Unavailable. ``prefix`` names the server at the start of the
@@ -437,7 +437,10 @@ def _require_answered(response: Response, request: Request) -> None:
     """Raise BadResponse unless the response answers the request, in order."""
     if response.system != request.system:
         raise BadResponse(f"asked {request.system!r}, answered by {response.system!r}")
-    asked, answered = [item.id for item in request.items], [outcome.id for outcome in _outcomes(response)]
+    asked, answered = (
+        [item.id for item in request.items],
+        [outcome.id for outcome in _list_outcomes(response)],
+    )
     if asked != answered:
         differing = next((pair for pair in zip(asked, answered, strict=False) if pair[0] != pair[1]), None)
         where = (
@@ -446,7 +449,7 @@ def _require_answered(response: Response, request: Request) -> None:
         raise BadResponse(f"{len(asked)} items were asked, but the answer has {where}")
 
 
-def _outcomes(response: Response) -> Sequence[Outcome]:
+def _list_outcomes(response: Response) -> Sequence[Outcome]:
     if isinstance(response, PredictResponse):
         return response.predictions
     return response.explanations if isinstance(response, ExplainResponse) else response.executions

@@ -77,7 +77,7 @@ LogProbability = Annotated[float, Field(le=0.0, allow_inf_nan=False)]
 LEAST_LOGPROB = -700.0
 # The bound also makes pydantic refuse lone surrogates, which are not valid text and not valid JSON.
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
-# Of items: `text_problem` bounds these, because one item must not cost its whole request.
+# Of items: `find_text_problem` bounds these, because one item must not cost its whole request.
 UnboundedText = Annotated[str, Field(max_length=2**31)]
 Article = tuple[Text, list[Text]]
 Context = list[Article]
@@ -95,7 +95,7 @@ class QAItem(Wire):
 
     They have the HotpotQA form ``[[title, [sentence, ...]], ...]``. ``target`` is an answer of which the
     caller wants the probability beside the system's own answer. ``labels`` are the answers to choose from,
-    such as the verdicts on a claim; without them the answer is free. `text_problem` bounds the texts.
+    such as the verdicts on a claim; without them the answer is free. `find_text_problem` bounds the texts.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
@@ -293,7 +293,7 @@ class ModuleItem(Wire):
 
     A question is about a passage. ``program`` is nested text as `analysis.programs` prints it; None
     leaves it to the system's own parser. ``tokens`` are code points of the passage, ends exclusive;
-    attentions are over these. `text_problem` bounds the texts.
+    attentions are over these. `find_text_problem` bounds the texts.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
@@ -304,9 +304,9 @@ class ModuleItem(Wire):
     images: list[ModuleImage] = []
 
 
-def text_problem(item: QAItem | ModuleItem) -> str | None:
+def find_text_problem(item: QAItem | ModuleItem) -> str | None:
     """Return ``field: message`` for an empty or too long text, or None."""
-    for field, text, most in _texts(item):
+    for field, text, most in _list_texts(item):
         if len(text) > most:
             return f"{field}: {len(text)} characters; at most {most} are read"
         if not text and field in ("question", "text"):
@@ -314,7 +314,7 @@ def text_problem(item: QAItem | ModuleItem) -> str | None:
     return None
 
 
-def _texts(item: QAItem | ModuleItem) -> Iterator[tuple[str, str, int]]:
+def _list_texts(item: QAItem | ModuleItem) -> Iterator[tuple[str, str, int]]:
     """Yield field, text and bound of each text of an item."""
     if isinstance(item, ModuleItem):
         yield "text", item.text, LONGEST_QUESTION
@@ -372,7 +372,7 @@ class ItemError(Wire):
 Asked = TypeVar("Asked", QAItem, ModuleItem)
 
 
-def _unique_ids(items: list[Asked]) -> list[Asked]:
+def _check_unique_ids(items: list[Asked]) -> list[Asked]:
     seen: set[str] = set()
     for item in items:
         if item.id in seen:
@@ -397,7 +397,7 @@ class SystemResponse(SystemRequest):
 class PredictRequest(SystemRequest):
     """``POST /v1/predict``: items for one system, batched in any way."""
 
-    items: Annotated[list[QAItem], Field(min_length=1), AfterValidator(_unique_ids)]
+    items: Annotated[list[QAItem], Field(min_length=1), AfterValidator(_check_unique_ids)]
 
 
 class PredictResponse(SystemResponse):
@@ -421,7 +421,7 @@ class ExplainResponse(SystemResponse):
 class ExecuteRequest(SystemRequest):
     """``POST /v1/execute``: programs for a modular network, in any batching."""
 
-    items: Annotated[list[ModuleItem], Field(min_length=1), AfterValidator(_unique_ids)]
+    items: Annotated[list[ModuleItem], Field(min_length=1), AfterValidator(_check_unique_ids)]
 
 
 class ExecuteResponse(SystemResponse):

@@ -92,12 +92,12 @@ class BatchTask(Protocol):
         ...
 
 
-def kind_of(system: Served) -> SystemKind:
+def find_kind(system: Served) -> SystemKind:
     """Return the kind of a system, judged by its methods."""
     return "modular" if hasattr(system, "execute") else "reader"
 
 
-def explainer(system: Predictor) -> Explainer | None:
+def find_explainer(system: Predictor) -> Explainer | None:
     """Return a system's ``explain``, or None if it has no saliency."""
     return getattr(system, "explain", None)
 
@@ -121,7 +121,7 @@ class ExplainTask:
 
     def __init__(self, system: Served, options: SaliencyOptions) -> None:
         reader = as_reader(system)
-        explain = explainer(reader)
+        explain = find_explainer(reader)
         if explain is None:
             message = f"{system.name} has no saliency: it offers no way to its inside"
             raise InvalidRequest(message, field="system")

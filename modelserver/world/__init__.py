@@ -67,7 +67,7 @@ def generate(
     if not 2 <= articles <= ARTICLES:
         raise ValueError(f"articles must be from 2 to {ARTICLES}, not {articles}")
     for index in range(n):
-        yield _example(f"{seed}/{split}/{index}", split, articles, questions)
+        yield _generate_example(f"{seed}/{split}/{index}", split, articles, questions)
 
 
 def write_split(
@@ -83,11 +83,11 @@ def write_split(
         file.write("\n]\n" if n else "[]\n")
 
 
-def _example(key: str, split: Split, count: int, questions: Questions) -> Example:
+def _generate_example(key: str, split: Split, count: int, questions: Questions) -> Example:
     rng = random.Random(key)  # a string seed is digested by SHA-512, whatever PYTHONHASHSEED says
     world = World(rng, Names(rng, split))
     question = ask(world, rng, questions)
-    articles = _articles(world, question, rng, count)
+    articles = _write_articles(world, question, rng, count)
     by_title = {article.title: article for article in articles}
     facts = [(entity.title, by_title[entity.title].sentence_of[need]) for entity, need in question.needs]
     rng.shuffle(articles)
@@ -102,11 +102,11 @@ def _example(key: str, split: Split, count: int, questions: Questions) -> Exampl
     )
 
 
-def _articles(world: World, question: Question, rng: random.Random, count: int) -> list[Article]:
+def _write_articles(world: World, question: Question, rng: random.Random, count: int) -> list[Article]:
     """Write the articles that the question needs, then similar ones."""
     gold = [entity for entity, _ in question.needs]
     keys = {entity.kind: need for entity, need in question.needs}
-    others = _distractors(world, gold, rng)[: count - len(gold)]
+    others = _choose_distractors(world, gold, rng)[: count - len(gold)]
     articles = [_write(entity, {need}, rng) for entity, need in question.needs]
     for entity in others:
         # Most distractors state what is asked as well, of someone or something else.
@@ -120,7 +120,7 @@ def _write(entity: Entity, needed: set[str], rng: random.Random) -> Article:
     return write_article(entity, rng, needed=frozenset(needed), length=rng.choice((2, 3, 3, 4, 4, 5)))
 
 
-def _distractors(world: World, gold: list[Entity], rng: random.Random) -> list[Entity]:
+def _choose_distractors(world: World, gold: list[Entity], rng: random.Random) -> list[Entity]:
     """Choose entities with distinct titles to distract.
 
     Those that gold articles may name come first, then similar ones.

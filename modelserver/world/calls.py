@@ -38,7 +38,7 @@ def call(module: str, *children: Call, argument: str | None = None) -> Call:
     return Call(module, argument, children)
 
 
-def firsts(root: Call) -> dict[Call, int]:
+def number_subtrees(root: Call) -> dict[Call, int]:
     """Return the number of the first node of each distinct subtree."""
     numbers: dict[Call, int] = {}
     for number, node in enumerate(root.nodes()):

@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass, field
 from typing import Literal
 
-from modelserver.world.names import Names, word_list
+from modelserver.world.names import Names, split_words
 
 Kind = Literal["person", "film", "novel", "band", "town"]
 
-MONTHS = word_list("January February March April May June July August September October November December")
+MONTHS = split_words("January February March April May June July August September October November December")
 ROLES = {
     "director": ("film director", "film director and screenwriter", "director"),
     "actor": ("actor", "stage and film actor", "film and television actor"),
@@ -20,24 +20,24 @@ ROLES = {
     "drummer": ("drummer", "musician", "drummer and record producer"),
     "guitarist": ("guitarist", "musician", "guitarist and songwriter"),
 }
-FILM_GENRES = word_list(
+FILM_GENRES = split_words(
     "adventure comedy crime fantasy horror musical mystery romance spy thriller war western"
 )
-BAND_GENRES = word_list("blues country disco folk funk jazz metal punk reggae rock soul synthpop")
-NOVEL_GENRES = word_list(
+BAND_GENRES = split_words("blues country disco folk funk jazz metal punk reggae rock soul synthpop")
+NOVEL_GENRES = split_words(
     """adventure novel, crime novel, fantasy novel, ghost story, historical novel, mystery novel,
     satirical novel, science fiction novel, spy novel, young adult novel""",
     ",",
 )
-PRODUCTS = word_list(
+PRODUCTS = split_words(
     """bells, cheese, cider, clocks, fishing nets, glassware, hats, honey, lace, leather, mustard, paper,
     pears, pottery, salt, silk, smoked fish, tiles, umbrellas, violins, walnuts, wool""",
     ",",
 )
-SUBJECTS = word_list(
+SUBJECTS = split_words(
     "architecture botany chemistry history law mathematics medicine music philosophy theology"
 )
-NUMBERS = word_list("two three four five six seven eight nine")
+NUMBERS = split_words("two three four five six seven eight nine")
 SHE = {"she": "she", "her": "her", "partner": "wife"}
 HE = {"she": "he", "her": "his", "partner": "husband"}
 

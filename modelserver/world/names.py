@@ -16,22 +16,22 @@ Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 
-def word_list(text: str, separator: str | None = None) -> list[str]:
+def split_words(text: str, separator: str | None = None) -> list[str]:
     """Return the words of a list that is written as one text."""
     return [word.strip() for word in text.split(separator)]
 
 
-_ONSETS = word_list("b br c d dr f fl g gr h j k l m n p pr r s st t th tr v w")
-_VOWELS = word_list("a a a e e e i i i o o o u u ae ia ea")  # the plain ones more often
-_PLAIN = word_list("a e i o u")
-_CODAS = word_list("l l n n r r s m d k lt nd rn rk th v")
-_SHE = word_list("a ena ia elle ine isa ora una eth ild")
-_HE = word_list("o an en ic or us ald ek im in")
-_SURNAMES = word_list("ar ane ard ell en er esk ett ick ik il in old om ona ov ow und urn yx")
-_TOWNS = word_list("born brook dale feld firth ford ham haven holm mere mouth ness ster vik wick")
-_RIVERS = word_list("el en er is or une ay ow")
+_ONSETS = split_words("b br c d dr f fl g gr h j k l m n p pr r s st t th tr v w")
+_VOWELS = split_words("a a a e e e i i i o o o u u ae ia ea")  # the plain ones more often
+_PLAIN = split_words("a e i o u")
+_CODAS = split_words("l l n n r r s m d k lt nd rn rk th v")
+_SHE = split_words("a ena ia elle ine isa ora una eth ild")
+_HE = split_words("o an en ic or us ald ek im in")
+_SURNAMES = split_words("ar ane ard ell en er esk ett ick ik il in old om ona ov ow und urn yx")
+_TOWNS = split_words("born brook dale feld firth ford ham haven holm mere mouth ness ster vik wick")
+_RIVERS = split_words("el en er is or une ay ow")
 
-_ADJECTIVES = word_list(
+_ADJECTIVES = split_words(
     """
     Amber Bitter Borrowed Broken Copper Crimson Crooked Distant Drifting Empty Fallen Final First Forgotten
     Frozen Gentle Gilded Glass Golden Hidden Hollow Iron Last Little Lonely Lost Midnight Narrow Northern
@@ -39,7 +39,7 @@ _ADJECTIVES = word_list(
     Sleeping Southern Stolen Stone Summer Sunken Tender Twin Velvet Wandering White Wild Winter Wooden
     """
 )
-_NOUNS = word_list(
+_NOUNS = split_words(
     """
     Anchor Archive Avenue Bell Bridge Candle Canyon Caravan Carousel Cathedral Chapel Circus Compass Corridor
     Dancer Diary Engine Falcon Ferry Garden Harbour Harvest Heron Horizon Island Kingdom Ladder Lantern Letter
@@ -48,7 +48,7 @@ _NOUNS = word_list(
     Valley Violin Voyage Watchman Window Witness
     """
 )
-_PLURALS = word_list(
+_PLURALS = split_words(
     """
     Anchors Arrows Astronomers Bakers Beacons Bellringers Butchers Candles Captains Clerks Comets Cousins
     Dancers Drifters Engines Falcons Foxes Gardeners Ghosts Herons Janitors Kites Lanterns Magpies Mariners

@@ -161,16 +161,16 @@ def ask(world: World, rng: random.Random, questions: Questions = "all") -> Quest
     60 % of all are bridge questions, 22 % comparisons, 18 % yes or no.
     """
     draw = rng.random()
-    make = _bridge if draw < 0.60 else _comparison if draw < 0.82 else _ask_yes_no
+    make = _ask_bridge if draw < 0.60 else _ask_comparison if draw < 0.82 else _ask_yes_no
     if questions != "all":
-        make = _comparison if questions == "comparisons" else partial(_comparison, larger=True)
+        make = _ask_comparison if questions == "comparisons" else partial(_ask_comparison, larger=True)
     while True:
         question = make(world, rng)
         if question is not None:
             return question
 
 
-def _bridge(world: World, rng: random.Random) -> Question | None:
+def _ask_bridge(world: World, rng: random.Random) -> Question | None:
     first = rng.choice(world.entities)
     relation = rng.choice(list(BRIDGES.get(first.kind, {"": ()})))
     second = first.links.get(relation)
@@ -185,15 +185,15 @@ def _bridge(world: World, rng: random.Random) -> Question | None:
     return Question(text, second.words[key], "bridge", "hard", needs)
 
 
-def _pair(world: World, rng: random.Random) -> tuple[Entity, Entity]:
+def _draw_pair(world: World, rng: random.Random) -> tuple[Entity, Entity]:
     kinds: tuple[Kind, ...] = ("person", "film", "novel", "band", "town")
     kind = rng.choice(kinds)
     first, second = rng.sample([e for e in world.entities if e.kind == kind], 2)
     return first, second
 
 
-def _comparison(world: World, rng: random.Random, *, larger: bool = False) -> Question | None:
-    first, second = _pair(world, rng)
+def _ask_comparison(world: World, rng: random.Random, *, larger: bool = False) -> Question | None:
+    first, second = _draw_pair(world, rng)
     key = rng.choice(list(LARGER[first.kind]))
     if first.values[key] == second.values[key] or first.title == second.title:
         return None
@@ -207,7 +207,7 @@ def _comparison(world: World, rng: random.Random, *, larger: bool = False) -> Qu
 def _ask_yes_no(world: World, rng: random.Random) -> Question | None:
     wanted = rng.random() < 0.5  # drawn first: by themselves most pairs differ
     for _ in range(60):
-        first, second = _pair(world, rng)
+        first, second = _draw_pair(world, rng)
         key = rng.choice(list(SHARED[first.kind]))
         same = first.words[key] == second.words[key]
         if same == wanted:

@@ -70,14 +70,14 @@ def import_questions(
             defaults={"source_format": source_format, "licence": licence, "created_by": by},
         )
     added = unchanged = without_facts = 0
-    for read in _batches(findings.read_until_broken(records)):
+    for read in _cut_batches(findings.read_until_broken(records)):
         batch = _complete_records(read, workspace, findings)
-        new = batch if dataset is None else _new_records(dataset, batch, findings)
+        new = batch if dataset is None else _select_new_records(dataset, batch, findings)
         if not dry_run and not findings.refused_count:
             Question.objects.bulk_create([Question(dataset=dataset, **record.columns()) for record in new])
         without_facts += sum(record.supporting_facts is None for record in new)
         added, unchanged = added + len(new), unchanged + len(batch) - len(new)
-        _note(batch, findings)
+        _note_mendings(batch, findings)
     if dataset is not None and not dry_run:
         findings.check()
         counts = {"question_count": F("question_count") + added}
@@ -89,7 +89,7 @@ def import_questions(
     return ImportReport(added, unchanged)
 
 
-def _batches(records: Iterable[QuestionRecord]) -> Iterator[list[QuestionRecord]]:
+def _cut_batches(records: Iterable[QuestionRecord]) -> Iterator[list[QuestionRecord]]:
     stream = iter(records)
     while batch := list(islice(stream, BATCH)):
         yield batch
@@ -135,7 +135,7 @@ def _complete_record(
     )
 
 
-def _new_records(
+def _select_new_records(
     dataset: Dataset, batch: Sequence[QuestionRecord], findings: Findings
 ) -> list[QuestionRecord]:
     """Return the records that a dataset lacks; refuse those that differ."""
@@ -161,16 +161,16 @@ def _find_differing_columns(stored: Question | None, record: QuestionRecord) -> 
         return []
     columns = record.columns()
     held = {column: getattr(stored, column) for column in columns}
-    columns["images"], held["images"] = _files(columns["images"]), _files(held["images"])
+    columns["images"], held["images"] = _drop_names(columns["images"]), _drop_names(held["images"])
     return [NAMES.get(column, column) for column, value in columns.items() if held[column] != value]
 
 
-def _files(images: Iterable[Mapping[str, Any]]) -> list[Any]:
+def _drop_names(images: Iterable[Mapping[str, Any]]) -> list[Any]:
     """Return images without their names, which old questions lack."""
     return [{**image, "name": ""} for image in images]
 
 
-def _note(batch: Sequence[QuestionRecord], findings: Findings) -> None:
+def _note_mendings(batch: Sequence[QuestionRecord], findings: Findings) -> None:
     """Note what is kept though it is not as it should be."""
     for record in batch:
         if facts := record.find_stray_facts():

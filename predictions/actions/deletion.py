@@ -19,7 +19,7 @@ from predictions.models import (
     QuestionScore,
     ReducedAnswer,
 )
-from predictions.queries.uses import uses_of_dataset, uses_of_run
+from predictions.queries.uses import list_dataset_uses, list_run_uses
 
 
 def delete_dataset(*, dataset: Dataset, by: User | None = None) -> None:
@@ -28,7 +28,7 @@ def delete_dataset(*, dataset: Dataset, by: User | None = None) -> None:
     Raises:
         Conflict: Something refers to it; the message names it.
     """
-    _refuse_used(uses_of_dataset(dataset))
+    _refuse_used(list_dataset_uses(dataset))
     try:
         with transaction.atomic():
             _delete_rows(Question.objects.filter(dataset=dataset))
@@ -46,8 +46,8 @@ def delete_run(*, run: PredictionRun, by: User | None = None) -> None:
     """
     if run.status == PredictionRun.Status.RUNNING:
         raise Conflict(_("The run is in progress. Cancel it first."))
-    _refuse_used(uses_of_run(run))
-    data = events.names_of(run)
+    _refuse_used(list_run_uses(run))
+    data = events.describe_run(run)
     try:
         with transaction.atomic():
             _delete_rows(QuestionScore.objects.filter(score__run=run))

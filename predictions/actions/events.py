@@ -16,6 +16,6 @@ def record(*, kind: str, by: User | None = None, data: dict[str, Any] | None = N
     return Event.objects.create(kind=kind, actor=by, data=data or {})
 
 
-def names_of(run: PredictionRun) -> dict[str, str | int]:
+def describe_run(run: PredictionRun) -> dict[str, str | int]:
     """Return what the data of an event say of a run."""
     return {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}

@@ -11,7 +11,7 @@ from foundation.images.image_files import read_image
 from foundation.imports.import_fields import format_first_error
 from jobs.model_gateway import execute_items
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
-from predictions.executions import answer_text, module_item, steps_of
+from predictions.executions import build_module_item, format_answer, list_steps
 from predictions.models import Question
 from predictions.program_steps import IMAGES, STEPS, ItemImage
 
@@ -23,41 +23,41 @@ def execute_questions(*, system: str, revision: str, questions: Sequence[Questio
 
     Raises as `execute_items`.
     """
-    requests = [_request(question) for question in questions]
+    requests = [_build_request(question) for question in questions]
     items = [each for each in requests if isinstance(each, ModuleItem)]
     answers = iter(execute_items(system=system, revision=revision, items=items) if items else [])
-    return [each if isinstance(each, ItemError) else _columns(next(answers), each) for each in requests]
+    return [each if isinstance(each, ItemError) else _build_columns(next(answers), each) for each in requests]
 
 
-def _request(question: Question) -> ModuleItem | ItemError:
+def _build_request(question: Question) -> ModuleItem | ItemError:
     try:
-        return module_item(
+        return build_module_item(
             external_id=question.external_id,
             text=question.text,
             context=question.context,
             steps=None if question.steps is None else STEPS.validate_python(question.steps),
-            images=[_image(each) for each in IMAGES.validate_python(question.images)],
+            images=[_build_image(each) for each in IMAGES.validate_python(question.images)],
         )
     except ValidationError as error:
-        return _refusal(question.external_id, "invalid_item", format_first_error(error))
+        return _build_refusal(question.external_id, "invalid_item", format_first_error(error))
     except (ValueError, OSError) as error:
-        return _refusal(question.external_id, "invalid_item", str(error))
+        return _build_refusal(question.external_id, "invalid_item", str(error))
 
 
-def _image(image: ItemImage) -> ModuleImage:
+def _build_image(image: ItemImage) -> ModuleImage:
     return ModuleImage(name=image.name or image.path, data=base64.b64encode(read_image(image.path)))
 
 
-def _columns(outcome: Execution | ItemError, item: ModuleItem) -> Outcome:
+def _build_columns(outcome: Execution | ItemError, item: ModuleItem) -> Outcome:
     if isinstance(outcome, ItemError):
         return outcome
     try:
-        steps = steps_of(outcome, item)
+        steps = list_steps(outcome, item)
     except ProgramError as error:
-        return _refusal(item.id, "prediction_failed", f"program: {error.message}")
+        return _build_refusal(item.id, "prediction_failed", f"program: {error.message}")
     stored = None if steps is None else STEPS.dump_python(steps, mode="json")
-    return {"answer": answer_text(outcome.answer), "facts": [], "steps": stored}
+    return {"answer": format_answer(outcome.answer), "facts": [], "steps": stored}
 
 
-def _refusal(external_id: str, error: Any, message: str) -> ItemError:
+def _build_refusal(external_id: str, error: Any, message: str) -> ItemError:
     return ItemError(id=external_id, error=error, message=message)

@@ -140,7 +140,7 @@ def require_free_answers(dataset: Dataset) -> None:
         )
 
 
-def _answer(run: PredictionRun, questions: list[Question]) -> None:
+def _answer_questions(run: PredictionRun, questions: list[Question]) -> None:
     outcomes: Sequence[Outcome]
     if run.kind == PredictionRun.Kind.EXECUTE:
         outcomes = execute_questions(system=run.system.name, revision=run.revision, questions=questions)
@@ -190,11 +190,11 @@ _EVENT_KINDS = {
 }
 
 
-def _log(act: str, run: PredictionRun, by: User | None, details: dict[str, Any]) -> None:
-    events.record(kind=_EVENT_KINDS[act], by=by, data=events.names_of(run) | details)
+def _log_act(act: str, run: PredictionRun, by: User | None, details: dict[str, Any]) -> None:
+    events.record(kind=_EVENT_KINDS[act], by=by, data=events.describe_run(run) | details)
 
 
-RUNS = RunKind(model=PredictionRun, missing=list_missing_questions, answer=_answer, log=_log)
+RUNS = RunKind(model=PredictionRun, missing=list_missing_questions, answer=_answer_questions, log=_log_act)
 compute_slice, finish_run = RUNS.compute_slice, RUNS.finish_run
 fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run
 
@@ -246,7 +246,7 @@ def import_predictions(
             },
         )
     report = FileReport()
-    for batch in _question_batches(dataset):
+    for batch in _read_question_batches(dataset):
         read = _read_batch(file, batch, findings)
         stored = set() if run is None else _find_predicted_keys(run, batch)
         new = [(question, prediction) for question, prediction in read if question.pk not in stored]
@@ -257,7 +257,7 @@ def import_predictions(
                     for question, prediction in new
                 ]
             )
-        _note(findings, file, batch, read)
+        _note_mendings(findings, file, batch, read)
         report.added, report.unchanged = report.added + len(new), report.unchanged + len(read) - len(new)
         report.first += [
             {"external_id": one.external_id, "text": one.text, "answer": each.answer, "facts": each.facts}
@@ -268,7 +268,7 @@ def import_predictions(
         findings.check()
         if report.added:
             events.record(
-                kind="predictions_imported", by=by, data=events.names_of(run) | {"added": report.added}
+                kind="predictions_imported", by=by, data=events.describe_run(run) | {"added": report.added}
             )
     return run, report
 
@@ -276,7 +276,7 @@ def import_predictions(
 Read = list[tuple[Question, QAPrediction]]
 
 
-def _question_batches(dataset: Dataset) -> Iterator[list[Question]]:
+def _read_question_batches(dataset: Dataset) -> Iterator[list[Question]]:
     stream = dataset.questions.only("pk", "external_id", "text", "context", "labels").iterator(
         chunk_size=BATCH
     )
@@ -303,7 +303,7 @@ def _find_predicted_keys(run: PredictionRun, batch: Sequence[Question]) -> set[i
     return set(run.predictions.filter(question__in=keys).values_list("question_id", flat=True))
 
 
-def _note(findings: Findings, file: PredictionsFile, batch: Sequence[Question], read: Read) -> None:
+def _note_mendings(findings: Findings, file: PredictionsFile, batch: Sequence[Question], read: Read) -> None:
     """Add the mendings of a batch, with examples."""
     for question in batch:
         if question.external_id not in file.ids:

@@ -10,15 +10,15 @@ from django.db import transaction
 
 from accounts.models import User
 from analysis.counterfactuals.instances import Instance, Version, Weight
-from analysis.counterfactuals.records import record
+from analysis.counterfactuals.records import build_record
 from foundation.errors import NotFound, RunFailed
 from jobs.model_gateway import explain_items, predict_items
 from modelserver.wire.errors import InvalidRequest, ModelServerError, Unavailable
 from modelserver.wire.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
 from predictions.actions import events
 from predictions.models import Dataset, ReadingInstance, ReadingProbe, ReadingRecord, System
-from predictions.queries.reading import pending
-from predictions.saliency import method_name
+from predictions.queries.reading import list_pending
+from predictions.saliency import name_method
 
 BATCH = 500
 
@@ -51,7 +51,7 @@ def _store_instances(dataset: Dataset, batch: Sequence[Instance]) -> list[int]:
             raise NotFound(
                 f"{instance.id}: the dataset {dataset.name!r} has no question {instance.question_id!r}"
             )
-    rows = [(questions[instance.question_id], digest(instance), instance) for instance in batch]
+    rows = [(questions[instance.question_id], compute_digest(instance), instance) for instance in batch]
     ReadingInstance.objects.bulk_create(
         [
             ReadingInstance(question_id=question, digest=name, content=instance.model_dump(mode="json"))
@@ -64,7 +64,7 @@ def _store_instances(dataset: Dataset, batch: Sequence[Instance]) -> list[int]:
     return [keys[question, name] for question, name, _ in rows]
 
 
-def digest(instance: Instance) -> str:
+def compute_digest(instance: Instance) -> str:
     """Return 64 hex digits that change with anything in the instance."""
     text = json.dumps(instance.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -88,7 +88,7 @@ def start_probe(
         dataset=dataset,
         system=System.objects.get_or_create(name=system)[0],
         revision=revision,
-        method=method_name(options),
+        method=name_method(options),
         defaults={"saliency": None if options is None else options.model_dump(mode="json")},
     )
     ReadingProbe.objects.select_for_update(no_key=True).only("pk").get(pk=probe.pk)  # one at a time
@@ -115,12 +115,12 @@ def compute_records(*, probe_id: int, first: int, last: int) -> int:
         Unavailable: The model server cannot answer now.
     """
     probe = ReadingProbe.objects.select_related("system", "dataset").get(pk=probe_id)
-    records = list(pending(probe).filter(pk__range=(first, last)).select_related("instance"))
+    records = list(list_pending(probe).filter(pk__range=(first, last)).select_related("instance"))
     if not records:
         return 0
     instances = [Instance.model_validate_json(json.dumps(one.instance.content)) for one in records]
     try:
-        results = _results(probe, instances)
+        results = _compute_results(probe, instances)
     except Unavailable:
         raise
     except (ModelServerError, RunFailed) as error:  # no retry heals it now; the next start_probe forgets it
@@ -130,17 +130,19 @@ def compute_records(*, probe_id: int, first: int, last: int) -> int:
     return len(records)
 
 
-def _results(probe: ReadingProbe, instances: Sequence[Instance]) -> list[dict[str, Any] | str]:
+def _compute_results(probe: ReadingProbe, instances: Sequence[Instance]) -> list[dict[str, Any] | str]:
     """Query the model server; return each instance's result or error.
 
     Each distinct text is sent once.
     """
-    originals = {text_key(one.original): _item(one.original) for one in instances}
-    items = originals | {text_key(one.counterfactual): _item(one.counterfactual) for one in instances}
+    originals = {compute_text_key(one.original): _build_item(one.original) for one in instances}
+    items = originals | {
+        compute_text_key(one.counterfactual): _build_item(one.counterfactual) for one in instances
+    }
     who = {"system": probe.system.name, "revision": probe.revision}
     answers = dict(zip(items, predict_items(items=list(items.values()), **who), strict=True))
     if probe.saliency is None:
-        return [_result(probe, instance, answers, {}) for instance in instances]
+        return [_build_result(probe, instance, answers, {}) for instance in instances]
     options = SaliencyOptions.model_validate(probe.saliency)
     try:
         explanations: Sequence[Why | str] = explain_items(
@@ -149,20 +151,20 @@ def _results(probe: ReadingProbe, instances: Sequence[Instance]) -> list[dict[st
     except InvalidRequest as error:  # the system has no saliency
         explanations = [str(error)] * len(originals)
     reasons = dict(zip(originals, explanations, strict=True))
-    return [_result(probe, instance, answers, reasons) for instance in instances]
+    return [_build_result(probe, instance, answers, reasons) for instance in instances]
 
 
-def text_key(version: Version) -> str:
+def compute_text_key(version: Version) -> str:
     """Return a key of a text, whatever its right answer."""
     text = json.dumps([version.question, version.context], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _item(version: Version) -> QAItem:
-    return QAItem(id=text_key(version), question=version.question, context=version.context)
+def _build_item(version: Version) -> QAItem:
+    return QAItem(id=compute_text_key(version), question=version.question, context=version.context)
 
 
-def _result(
+def _build_result(
     probe: ReadingProbe,
     instance: Instance,
     answers: Mapping[str, QAPrediction | ItemError],
@@ -171,7 +173,7 @@ def _result(
     """Return the record of an instance, or the error."""
     given = []
     for name, version in (("original", instance.original), ("counterfactual", instance.counterfactual)):
-        outcome = answers[text_key(version)]
+        outcome = answers[compute_text_key(version)]
         if isinstance(outcome, ItemError):
             return f"{name}: {outcome.error}: {outcome.message}"
         given.append(outcome.answer)
@@ -180,7 +182,7 @@ def _result(
         "method": probe.method,
     }  # fmt: skip
     weights: list[Weight] | None = None
-    why = reasons.get(text_key(instance.original))
+    why = reasons.get(compute_text_key(instance.original))
     if isinstance(why, str):
         names["no_saliency"] = why
     elif isinstance(why, Explanation):
@@ -190,7 +192,7 @@ def _result(
         names["saliency_error"], weights = why.message, []
     elif why is not None:
         return f"saliency: {why.error}: {why.message}"
-    return record(instance, names, (given[0], given[1]), weights)
+    return build_record(instance, names, (given[0], given[1]), weights)
 
 
 def _keep(row: ReadingRecord, outcome: dict[str, Any] | str) -> None:

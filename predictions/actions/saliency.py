@@ -11,7 +11,7 @@ from modelserver.wire.schema import ItemError, SaliencyOptions
 from predictions.actions import events
 from predictions.models import Prediction, PredictionRun
 from predictions.queries.saliency import LACKS_WEIGHTS, list_without_weights
-from predictions.saliency import method_name, question_weights, weights
+from predictions.saliency import extract_question_weights, extract_weights, name_method
 
 
 @transaction.atomic
@@ -40,7 +40,7 @@ def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | N
             )
         run.saliency = requested
         run.save(update_fields=["saliency"])
-        data = events.names_of(run) | {"method": method_name(options)}
+        data = events.describe_run(run) | {"method": name_method(options)}
         events.record(kind="saliency_started", by=by, data=data)
     elif run.saliency != requested:
         raise Conflict(
@@ -88,7 +88,7 @@ def compute_weights(*, run_id: int, first: int, last: int) -> int:
             rows.update(saliency_error=why.message)
         else:
             rows.update(
-                explanation_weights=[list(row) for row in weights(item.context, why)],
-                question_weights=[list(row) for row in question_weights(why)],
+                explanation_weights=[list(row) for row in extract_weights(item.context, why)],
+                question_weights=[list(row) for row in extract_question_weights(why)],
             )
     return len(lacking)

@@ -9,10 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from analysis.scores.erasure import Probabilities, question_scores
+from analysis.scores.erasure import Probabilities, score_erased_question
 from analysis.scores.farm_loca import REMOVALS
 from foundation.errors import RunFailed
-from jobs.model_gateway import predict_items, served_system
+from jobs.model_gateway import find_served_system, predict_items
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from predictions import scoring
@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 BATCH = 500
 
 
-def farm_obstacle(run: PredictionRun) -> str | None:
+def find_farm_obstacle(run: PredictionRun) -> str | None:
     """Return why FaRM is impossible for these predictions, or None.
 
     The reason does not depend on what the model server serves.
@@ -40,10 +40,10 @@ def farm_obstacle(run: PredictionRun) -> str | None:
     return None
 
 
-def server_obstacle(run: PredictionRun) -> str | None:
+def find_server_obstacle(run: PredictionRun) -> str | None:
     """Return why the server cannot answer reduced inputs now, or None."""
     try:
-        served = served_system(run.system.name)
+        served = find_served_system(run.system.name)
     except ModelServerError as error:
         return str(error)
     if served.revision != run.revision:
@@ -70,7 +70,7 @@ def compute_reductions(*, run_id: int, first: int, last: int) -> int:
         )
         _store(
             [
-                _row(prediction, digest, outcome)
+                _build_row(prediction, digest, outcome)
                 for (prediction, digest, _), outcome in zip(lacking, outcomes, strict=True)
             ]
         )
@@ -102,7 +102,7 @@ def _list_unanswered_inputs(
     ]
 
 
-def _row(prediction: Prediction, digest: str, outcome: QAPrediction | ItemError) -> ReducedAnswer:
+def _build_row(prediction: Prediction, digest: str, outcome: QAPrediction | ItemError) -> ReducedAnswer:
     if isinstance(outcome, ItemError):
         return ReducedAnswer(
             prediction=prediction, digest=digest, error=f"{outcome.error}: {outcome.message}"
@@ -146,7 +146,7 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
     parts = {question: standard.add(one) for question, one in _read_scoring_inputs(run)}
     scores, answers = standard.scores(), _Answers()
     if farm_reason is None:
-        farm = _farm(run, answers)
+        farm = _compute_farm(run, answers)
         scores.add(farm.values, "")
         scores.reasons |= farm.reasons
         erased = answers.erasure()
@@ -199,7 +199,7 @@ def _save(
     rows = (QuestionScore(score=score, question_id=question, parts=own) for question, own in parts)
     while batch := list(islice(rows, BATCH)):
         QuestionScore.objects.bulk_create(batch)
-    events.record(kind="run_scored", by=by, data=events.names_of(run))
+    events.record(kind="run_scored", by=by, data=events.describe_run(run))
     return score
 
 
@@ -235,7 +235,7 @@ class _Answers:
     def erasure(self) -> scoring.Scores:
         """Return comprehensiveness and sufficiency, or why they are not known."""
         if not self.unknown:
-            return scoring.erasure_scores(self.probabilities)
+            return scoring.compute_erasure_scores(self.probabilities)
         scores = scoring.Scores()
         if not self.probabilities:
             reason = "the system gives no probability of its answers"
@@ -245,7 +245,7 @@ class _Answers:
         return scores
 
 
-def _farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
+def _compute_farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
     """Return the scores of removed facts, and fill ``answers``."""
     failed: list[str] = []
     for prediction, reduced_answers in read_with_answers(run):
@@ -256,7 +256,7 @@ def _farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
             scoring.FARM_KEYS, f"the system could not answer {len(failed)} reduced inputs; first: {failed[0]}"
         )
         return scores
-    return scoring.farm_scores(answers.full, answers.relevant, answers.irrelevant)
+    return scoring.compute_farm_scores(answers.full, answers.relevant, answers.irrelevant)
 
 
 def _collect(
@@ -306,4 +306,4 @@ def _add_probabilities(
         only_first={k: p[forms.only[k]] for k in REMOVALS},
     )
     answers.probabilities.append(probabilities)
-    answers.erased[prediction.question_id] = question_scores(probabilities)
+    answers.erased[prediction.question_id] = score_erased_question(probabilities)

@@ -20,18 +20,18 @@ from foundation.messages import field_error, say
 from foundation.pages.whole_numbers import parse_whole_number
 from modelserver.wire.schema import Fact
 from predictions.formats.entries import read_entries
-from predictions.formats.labels import labels_of
+from predictions.formats.labels import read_labels
 from predictions.formats.records import QuestionRecord
 
 WIKI_PAGES, CORPUS = "wiki-pages", "corpus.jsonl"
 NO_EVIDENCE = "NOT_ENOUGH_INFO"  # SciFact gives such claims no label
 
 
-def _number_as_text(value: Any) -> Any:
+def _convert_number(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-ClaimId = Annotated[Id, BeforeValidator(_number_as_text)]
+ClaimId = Annotated[Id, BeforeValidator(_convert_number)]
 LabelText = Annotated[Text, Field(min_length=1, max_length=200)]
 Sentences = list[Text]
 Article = TypeVar("Article")
@@ -67,7 +67,7 @@ def read_claims(
     Raises:
         BadFile: An entry is wrong or repeats an ID; names file, line, entry and field.
     """
-    labels = labels_of(path, ["label"])
+    labels = read_labels(path, ["label"])
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord:
         if "context" not in entry:
@@ -104,10 +104,10 @@ def read_fever(
     Arguments and errors are those of `read_claims`.
     """
     findings = findings or Findings()
-    path = entries_file(folder, beside=WIKI_PAGES)
-    labels = labels_of(path, ["label"])
-    wanted = {title for facts in _fever_sets(path) for title, _ in facts}
-    articles = _wiki_articles(folder / WIKI_PAGES, wanted)
+    path = find_entries_file(folder, beside=WIKI_PAGES)
+    labels = read_labels(path, ["label"])
+    wanted = {title for facts in _read_fever_sets(path) for title, _ in facts}
+    articles = _read_wiki_articles(folder / WIKI_PAGES, wanted)
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord | None:
         claim = _Fever.model_validate(entry)
@@ -118,13 +118,13 @@ def read_fever(
         if len(sets) > 1:
             findings.mend("several_evidence_sets", claim.external_id)
         titles = list(dict.fromkeys(title for facts in sets for title, _ in facts))
-        context = [(title, _article(articles, title, WIKI_PAGES)) for title in titles]
+        context = [(title, _find_article(articles, title, WIKI_PAGES)) for title in titles]
         return QuestionRecord(claim.external_id, claim.text, claim.answer, context, sets[0], labels=labels)
 
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
 
 
-def _fever_sets(path: Path) -> Iterator[list[Fact]]:
+def _read_fever_sets(path: Path) -> Iterator[list[Fact]]:
     for element in read_values(path, on_error=lambda error: None):
         try:
             claim = _Fever.model_validate(element.value)
@@ -138,7 +138,7 @@ def _list_named_facts(evidence: list[Evidence]) -> list[Fact]:
     return list(dict.fromkeys(named))
 
 
-def _wiki_articles(folder: Path, wanted: set[str]) -> dict[str, list[str]]:
+def _read_wiki_articles(folder: Path, wanted: set[str]) -> dict[str, list[str]]:
     """Return the wanted articles of ``wiki-pages``: ``{"id", "lines"}``.
 
     ``lines`` has a line per sentence: number, tab, sentence, and further columns with links.
@@ -149,14 +149,14 @@ def _wiki_articles(folder: Path, wanted: set[str]) -> dict[str, list[str]]:
             page = element.value
             title, lines = (page.get("id"), page.get("lines")) if isinstance(page, dict) else (None, None)
             if isinstance(title, str) and title in wanted and isinstance(lines, str):
-                articles[title] = _wiki_sentences(lines)
+                articles[title] = _parse_wiki_sentences(lines)
     return articles
 
 
 _SENTENCE_DIGITS = 6  # of a number in the file; a larger one would make a list of that length
 
 
-def _wiki_sentences(lines: str) -> list[str]:
+def _parse_wiki_sentences(lines: str) -> list[str]:
     sentences = dict[int, str]()
     for line in lines.split("\n"):
         first, _, rest = line.partition("\t")
@@ -194,14 +194,14 @@ def read_scifact(
 
     Arguments and errors are those of `read_claims`.
     """
-    path = entries_file(folder, beside=CORPUS)
-    abstracts = _abstracts(folder / CORPUS)
+    path = find_entries_file(folder, beside=CORPUS)
+    abstracts = _read_abstracts(folder / CORPUS)
     labels = ["SUPPORT", "CONTRADICT", NO_EVIDENCE]
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord:
         claim = _SciFact.model_validate(entry)
         cited = list(dict.fromkeys([*claim.cited_doc_ids, *claim.evidence]))
-        texts = {key: _article(abstracts, key, CORPUS) for key in cited}
+        texts = {key: _find_article(abstracts, key, CORPUS) for key in cited}
         verdicts = {verdict.label for given in claim.evidence.values() for verdict in given}
         if len(verdicts) > 1:
             raise field_error("evidence", "its abstracts disagree; a claim has one label")
@@ -219,7 +219,7 @@ def read_scifact(
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
 
 
-def _abstracts(path: Path) -> dict[str, _Abstract]:
+def _read_abstracts(path: Path) -> dict[str, _Abstract]:
     abstracts = dict[str, _Abstract]()
     for element in read_values(path):
         try:
@@ -235,7 +235,7 @@ def _abstracts(path: Path) -> dict[str, _Abstract]:
 # --- folders ---
 
 
-def entries_file(folder: Path, *, beside: str) -> Path:
+def find_entries_file(folder: Path, *, beside: str) -> Path:
     """Return the one JSON file of a folder, beside its articles.
 
     Raises:
@@ -256,7 +256,7 @@ def entries_file(folder: Path, *, beside: str) -> Path:
     return entries[0]
 
 
-def _article(articles: dict[str, Article], key: str, where: str) -> Article:
+def _find_article(articles: dict[str, Article], key: str, where: str) -> Article:
     if key not in articles:
         raise field_error("evidence", "%(where)s has no article %(key)r", where=where, key=key[:200])
     return articles[key]

@@ -46,10 +46,10 @@ def read_entries(
     findings = findings or Findings()
     values = read_elements(path, on_progress=on_progress, on_error=findings.on_error)
     entries = ((element, element.value) for element in values)
-    yield from records_of(path, entries, make_record, findings=findings, id_fields=[id_field])
+    yield from build_records(path, entries, make_record, findings=findings, id_fields=[id_field])
 
 
-def records_of(
+def build_records(
     path: Path,
     entries: Iterable[tuple[Element, Any]],
     make_record: MakeRecord,

@@ -16,7 +16,7 @@ from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, Index, Label, LongText, Text
 from foundation.imports.json_elements import Element
 from foundation.messages import say, value_error
-from predictions.formats.entries import read_elements, records_of
+from predictions.formats.entries import build_records, read_elements
 from predictions.formats.records import QuestionRecord
 
 COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")
@@ -75,21 +75,21 @@ def read_hotpot(
         BadFile: An entry is wrong or repeats an id; names file, line, entry and field.
     """
     findings = findings or Findings()
-    entries = _entries(path, findings, on_progress)
-    yield from records_of(path, entries, _record, findings=findings, id_fields=["_id", "id"])
+    entries = _read_entries(path, findings, on_progress)
+    yield from build_records(path, entries, _build_record, findings=findings, id_fields=["_id", "id"])
 
 
-def _entries(
+def _read_entries(
     path: Path, findings: Findings, on_progress: Callable[[int], None] | None
 ) -> Iterator[tuple[Element, Any]]:
     for element in read_elements(path, on_progress=on_progress, on_error=findings.on_error):
         if isinstance(element.value, dict) and isinstance(element.value.get("id"), list):
-            yield from ((element, row) for row in _rows(path, element))
+            yield from ((element, row) for row in _split_columns(path, element))
         else:
             yield element, element.value
 
 
-def _rows(path: Path, element: Element) -> Iterator[dict[str, Any]]:
+def _split_columns(path: Path, element: Element) -> Iterator[dict[str, Any]]:
     """Yield the rows of an object of columns.
 
     Raises:
@@ -106,5 +106,5 @@ def _rows(path: Path, element: Element) -> Iterator[dict[str, Any]]:
         yield dict(zip(present, values, strict=True))
 
 
-def _record(entry: dict[str, Any]) -> QuestionRecord:
+def _build_record(entry: dict[str, Any]) -> QuestionRecord:
     return QuestionRecord(**dict(_Entry.model_validate(entry)))

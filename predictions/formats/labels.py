@@ -18,7 +18,7 @@ KNOWN = (
 )
 
 
-def labels_of(path: Path, fields: Iterable[str]) -> list[str]:
+def read_labels(path: Path, fields: Iterable[str]) -> list[str]:
     """Return the labels of a file, which is read once for them.
 
     Those of a known dataset come whole and in its order, others by the alphabet. Wrong entries are passed
@@ -33,7 +33,7 @@ def labels_of(path: Path, fields: Iterable[str]) -> list[str]:
     """
     names, labels = list(fields), set[str]()
     for element in read_elements(path, on_error=lambda error: None):
-        if label := _label(element.value, names):
+        if label := _find_label(element.value, names):
             labels.add(label)
         if len(labels) > MOST_LABELS:
             reason = say("has more than %(most)s labels, so its answers are free", most=MOST_LABELS)
@@ -41,6 +41,6 @@ def labels_of(path: Path, fields: Iterable[str]) -> list[str]:
     return next((list(known) for known in KNOWN if labels <= set(known)), sorted(labels))
 
 
-def _label(entry: Any, names: Iterable[str]) -> str:
+def _find_label(entry: Any, names: Iterable[str]) -> str:
     given = (entry.get(name) for name in names) if isinstance(entry, Mapping) else ()
     return next((value for value in given if isinstance(value, str)), "")

@@ -54,7 +54,7 @@ def read_musique(
         if not asked.answerable or not asked.answer:
             findings.mend("unanswered", asked.external_id)
             return None
-        context, facts = _articles(asked.paragraphs)
+        context, facts = _build_articles(asked.paragraphs)
         if len({each.title for each in asked.paragraphs}) < len(context):
             findings.mend("repeated_titles", asked.external_id)
         return QuestionRecord(
@@ -69,7 +69,7 @@ def read_musique(
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
 
 
-def _articles(paragraphs: list[_Paragraph]) -> tuple[Context, list[Fact] | None]:
+def _build_articles(paragraphs: list[_Paragraph]) -> tuple[Context, list[Fact] | None]:
     """Return the articles and the gold facts; None if these are unknown."""
     context: Context = []
     facts: list[Fact] = []

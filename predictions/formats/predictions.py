@@ -25,7 +25,7 @@ from foundation.imports.findings import MOST_EXAMPLES, Findings, Refused
 from foundation.imports.import_fields import Index, Text
 from foundation.imports.json_elements import Element
 from foundation.imports.json_stream import read_document
-from foundation.messages import message_of, say, value_error
+from foundation.messages import extract_message, say, value_error
 from modelserver.wire.schema import (
     AnswerLocation,
     AnswerType,
@@ -129,7 +129,7 @@ class PredictionsFile:
         try:
             check_places(context, given)
         except ValueError as error:
-            raise self._build_error("explanation_weights", external_id, message_of(error)) from error
+            raise self._build_error("explanation_weights", external_id, extract_message(error)) from error
         return [
             TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
             for title, index, start, end, weight in given
@@ -142,7 +142,7 @@ class PredictionsFile:
         try:
             check_question_places(question, given)
         except ValueError as error:
-            raise self._build_error("question_weights", external_id, message_of(error)) from error
+            raise self._build_error("question_weights", external_id, extract_message(error)) from error
         return [QuestionWeight(start=start, end=end, weight=weight) for start, end, weight in given]
 
     def _location(self, external_id: str, context: Any) -> AnswerLocation | None:

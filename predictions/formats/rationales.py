@@ -21,9 +21,9 @@ from foundation.imports.json_stream import OnProgress
 from foundation.imports.text_files import open_text
 from foundation.messages import field_error, prefix_field
 from modelserver.wire.schema import Context
-from predictions.formats.claims import LabelText, entries_file
+from predictions.formats.claims import LabelText, find_entries_file
 from predictions.formats.entries import read_entries
-from predictions.formats.labels import labels_of
+from predictions.formats.labels import read_labels
 from predictions.formats.records import QuestionRecord
 
 DOCS = "docs"
@@ -53,7 +53,7 @@ def read_esnli(
     Raises:
         BadFile: An entry is wrong or repeats an ID; names file, line, entry and field.
     """
-    labels = labels_of(path, ["label", "gold_label"])
+    labels = read_labels(path, ["label", "gold_label"])
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord:
         pair = _Pair.model_validate(entry)
@@ -93,9 +93,9 @@ def read_eraser(
 
     Arguments and errors are those of `read_esnli`.
     """
-    path = entries_file(folder, beside=DOCS)
-    labels = labels_of(path, ["classification"])
-    document = lru_cache(maxsize=1_000)(lambda name: _sentences(folder / DOCS, name))
+    path = find_entries_file(folder, beside=DOCS)
+    labels = read_labels(path, ["classification"])
+    document = lru_cache(maxsize=1_000)(lambda name: _read_sentences(folder / DOCS, name))
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord:
         row = _Annotation.model_validate(entry)
@@ -112,7 +112,7 @@ def read_eraser(
     )
 
 
-def _sentences(folder: Path, name: str) -> list[str]:
+def _read_sentences(folder: Path, name: str) -> list[str]:
     """Return the sentences of a document.
 
     Raises:

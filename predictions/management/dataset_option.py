@@ -5,9 +5,9 @@ from typing import Any
 
 from accounts.models import User
 from accounts.policy import Act
-from jobs.base_command import add_workspace, workspace_of
+from jobs.base_command import add_workspace, read_workspace_option
 from predictions.models import Dataset
-from predictions.queries.data import dataset_named
+from predictions.queries.data import find_dataset
 
 
 def add_dataset(parser: argparse.ArgumentParser, text: str) -> None:
@@ -16,12 +16,12 @@ def add_dataset(parser: argparse.ArgumentParser, text: str) -> None:
     add_workspace(parser)
 
 
-def dataset_of(options: dict[str, Any]) -> tuple[Dataset, User | None]:
+def read_dataset_option(options: dict[str, Any]) -> tuple[Dataset, User | None]:
     """Return the dataset, and the user of ``--as``, who may change its runs.
 
     Raises:
         NotFound: There is no such workspace or dataset.
         NotAllowed: The roles of the user do not allow it.
     """
-    workspace, user = workspace_of(options, Act.DATA_MANAGE)
-    return dataset_named(options["dataset"], workspace), user
+    workspace, user = read_workspace_option(options, Act.DATA_MANAGE)
+    return find_dataset(options["dataset"], workspace), user

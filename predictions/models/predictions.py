@@ -19,7 +19,7 @@ from modelserver.wire.schema import (
     Usage,
 )
 from predictions.models.data import Dataset, Question
-from predictions.saliency import method_name
+from predictions.saliency import name_method
 
 
 class System(models.Model):
@@ -81,7 +81,7 @@ class PredictionRun(SlicedRun):
     @property
     def saliency_method(self) -> str:
         """The method of the explanation weights, empty for none."""
-        return method_name(None if self.saliency is None else SaliencyOptions.model_validate(self.saliency))
+        return name_method(None if self.saliency is None else SaliencyOptions.model_validate(self.saliency))
 
     @property
     def workspace(self) -> Workspace:

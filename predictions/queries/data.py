@@ -6,12 +6,12 @@ from foundation.messages import say
 from predictions.models import Dataset
 
 
-def dataset_names(workspace: Workspace) -> list[str]:
+def read_dataset_names(workspace: Workspace) -> list[str]:
     """Return the names of the datasets of a workspace in order."""
     return list(workspace.datasets.order_by("name").values_list("name", flat=True))
 
 
-def dataset_named(name: str, workspace: Workspace) -> Dataset:
+def find_dataset(name: str, workspace: Workspace) -> Dataset:
     """Return a dataset of a workspace.
 
     Raises:
@@ -20,7 +20,7 @@ def dataset_named(name: str, workspace: Workspace) -> Dataset:
     try:
         return Dataset.objects.get(workspace=workspace, name=name)
     except Dataset.DoesNotExist:
-        names = ", ".join(dataset_names(workspace))
+        names = ", ".join(read_dataset_names(workspace))
         raise NotFound(
             say("there is no dataset %(name)r; there are: %(known)s", name=name, known=names)
             if names

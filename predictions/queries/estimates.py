@@ -29,7 +29,7 @@ def estimate_predicting_seconds(dataset: Dataset, system: str, revision: str = "
     return _estimate(measured, dataset.question_count - there)
 
 
-def job_seconds(kind: str, run: PredictionRun, items: int) -> float | None:
+def estimate_job_seconds(kind: str, run: PredictionRun, items: int) -> float | None:
     """Estimate the time of a job about a run; None if unknown."""
     jobs = Job.objects.filter(kind=kind, workspace=run.workspace, status=Job.Status.DONE).order_by("-pk")
     recent = list(jobs[: 10 * EARLIER])
@@ -40,11 +40,11 @@ def job_seconds(kind: str, run: PredictionRun, items: int) -> float | None:
     )
     measured = [job for job in recent if job.options["run"] in same][:EARLIER]
     return _estimate(
-        ((job.created_at, job.finished_at, _items(job)) for job in measured if job.finished_at), items
+        ((job.created_at, job.finished_at, _count_items(job)) for job in measured if job.finished_at), items
     )
 
 
-def _items(job: Job) -> int:
+def _count_items(job: Job) -> int:
     result = job.result or {}
     return int(result.get("total") or result.get("n") or 0)
 

@@ -52,7 +52,7 @@ def estimate_cost(dataset: Dataset, system: str, revision: str, model: LanguageM
         times = 1 + len(lengths) if model.relevance == "leave-one-out" else 1
         requests, characters = requests + times, characters + times * once
     read, written = characters // CHARACTERS_PER_TOKEN, requests * model.most_output_tokens
-    return Cost(requests, read, written, _money(model, read, written), model.currency)
+    return Cost(requests, read, written, _compute_price(model, read, written), model.currency)
 
 
 def sum_counted_cost(run: PredictionRun, model: LanguageModel) -> Cost:
@@ -64,10 +64,12 @@ def sum_counted_cost(run: PredictionRun, model: LanguageModel) -> Cost:
     )
     read, written, cached = (sums[name] or 0 for name in names)
     stray = run.predictions.filter(unknown_citations__isnull=False).exclude(unknown_citations=[]).count()
-    return Cost(rows.count(), read, written, _money(model, read, written), model.currency, cached, stray)
+    return Cost(
+        rows.count(), read, written, _compute_price(model, read, written), model.currency, cached, stray
+    )
 
 
-def _money(model: LanguageModel, read: int, written: int) -> float | None:
+def _compute_price(model: LanguageModel, read: int, written: int) -> float | None:
     if model.input_price is None or model.output_price is None:
         return None
     return (read * model.input_price + written * model.output_price) / MILLION

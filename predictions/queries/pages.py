@@ -10,9 +10,9 @@ from analysis.scores import hotpotqa
 from jobs.actions.jobs import OPEN
 from jobs.models import Job
 from jobs.run_states import RunState, run_state
-from predictions.highlights import Highlights, highlights
+from predictions.highlights import Highlights, build_highlights
 from predictions.models import Dataset, Prediction, PredictionRun, Question
-from predictions.queries.predictions import RunProgress, progress
+from predictions.queries.predictions import RunProgress, count_progress
 from predictions.queries.rest import annotate_counts
 from predictions.saliency import has_sign
 
@@ -21,7 +21,7 @@ SYSTEMS_AT_ONCE = 12  # on the page of a question
 IMPORTS = ("import_dataset", "import_predictions")  # kinds of jobs
 
 
-def datasets_of(workspaces: Sequence[Workspace]) -> QuerySet[Dataset]:
+def list_datasets(workspaces: Sequence[Workspace]) -> QuerySet[Dataset]:
     """Return the datasets of workspaces, newest first, with counts of runs."""
     rows = Dataset.objects.filter(workspace__in=list(workspaces)).select_related("workspace")
     return rows.annotate(
@@ -30,7 +30,7 @@ def datasets_of(workspaces: Sequence[Workspace]) -> QuerySet[Dataset]:
     ).order_by("-pk")
 
 
-def imports_of(user: User, workspaces: Sequence[Workspace]) -> list[Job]:
+def list_imports(user: User, workspaces: Sequence[Workspace]) -> list[Job]:
     """Return the imports of a user that run or wait to be applied."""
     jobs = Job.objects.filter(created_by=user, kind__in=IMPORTS, workspace__in=list(workspaces))
     recent = jobs.order_by("-pk")[:50]
@@ -68,7 +68,7 @@ class SystemAnswer:
     has_sign: bool
 
 
-def answers_to(question: Question) -> list[SystemAnswer]:
+def list_system_answers(question: Question) -> list[SystemAnswer]:
     """Return the answers of systems to a question, by system and newest first."""
     rows = Prediction.objects.filter(question=question).select_related("run__system")
     rows = rows.order_by("run__system__name", "-run__created_at")[:SYSTEMS_AT_ONCE]
@@ -83,7 +83,7 @@ def answers_to(question: Question) -> list[SystemAnswer]:
                 exact=bool(scores["em"]),
                 answer_f1=scores["f1"],
                 facts=frozenset((title, index) for title, index in each.facts),
-                pieces=highlights(
+                pieces=build_highlights(
                     map(tuple, each.explanation_weights or []), map(tuple, each.question_weights or [])
                 ),
                 has_sign=has_sign(each.run.saliency_method),
@@ -103,11 +103,11 @@ class RunRow:
 
 def run_row(run: PredictionRun) -> RunRow:
     """Return a run with its counts."""
-    counts = progress(run)
+    counts = count_progress(run)
     return _build_run_row(run, counts.questions, counts.predictions, counts.failures)
 
 
-def runs_in(
+def list_runs(
     workspaces: Iterable[Workspace], *, dataset: Dataset | None = None, most: int = 20
 ) -> list[RunRow]:
     """Return the newest runs on datasets of workspaces."""

@@ -26,7 +26,7 @@ class RunProgress:
         return self.predictions + self.failures
 
 
-def progress(run: PredictionRun) -> RunProgress:
+def count_progress(run: PredictionRun) -> RunProgress:
     """Count the questions and predictions of a run."""
     return RunProgress(
         questions=Question.objects.filter(dataset=run.dataset_id).count(),
@@ -76,14 +76,14 @@ def add_other_runs(runs: Collection[PredictionRun], dataset: Dataset) -> list[Pr
     return [*runs, *(run for run in list_latest_runs(dataset) if run.system.name not in names)]
 
 
-def answers_of(runs: Iterable[PredictionRun]) -> dict[str, dict[str, str]]:
+def map_answers(runs: Iterable[PredictionRun]) -> dict[str, dict[str, str]]:
     """Return the answers of runs by system and ID of the question."""
     return {
         run.system.name: dict(run.predictions.values_list("question__external_id", "answer")) for run in runs
     }
 
 
-def systems_of(workspace: Workspace) -> QuerySet[System]:
+def list_systems(workspace: Workspace) -> QuerySet[System]:
     """Return the systems that have a run on a dataset of a workspace, by name."""
     runs = PredictionRun.objects.filter(dataset__workspace=workspace)
     return System.objects.filter(pk__in=runs.values("system")).order_by("name")

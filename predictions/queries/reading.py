@@ -15,7 +15,7 @@ from predictions.queries.saliency import count_pass_tokens
 CHUNK = 500
 
 
-def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+def build_hotpot_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
     """Yield the questions of a dataset in the HotpotQA form."""
     for question in Question.objects.filter(dataset=dataset).order_by("pk").iterator(chunk_size=CHUNK):
         row: dict[str, Any] = {
@@ -25,28 +25,28 @@ def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
         yield row | ({"type": question.kind} if question.kind else {})
 
 
-def pending(probe: ReadingProbe) -> QuerySet[ReadingRecord]:
+def list_pending(probe: ReadingProbe) -> QuerySet[ReadingRecord]:
     """Return a probe's records with neither result nor error, by key."""
     return probe.records.filter(result__isnull=True, error="").order_by("pk")
 
 
 def count_done(probe: ReadingProbe) -> int:
     """Return the number of a probe's records with a result or an error."""
-    return probe.records.count() - pending(probe).count()
+    return probe.records.count() - list_pending(probe).count()
 
 
-def pending_slices(probe: ReadingProbe, *, tokens: int, most: int) -> list[Slice]:
+def cut_pending_slices(probe: ReadingProbe, *, tokens: int, most: int) -> list[Slice]:
     """Cut the pending records of a probe into slices.
 
     A slice has at most ``most`` records and about ``tokens`` tokens in all passes.
     """
     characters = Length(Cast("instance__content", TextField()))
-    rows = pending(probe).values_list("pk", characters).iterator()
-    sizes = ((key, _work(probe, count // (2 * CHARACTERS_PER_TOKEN))) for key, count in rows)
+    rows = list_pending(probe).values_list("pk", characters).iterator()
+    sizes = ((key, _count_tokens(probe, count // (2 * CHARACTERS_PER_TOKEN))) for key, count in rows)
     return cut_slices(sizes, most_tokens=tokens, most=most)
 
 
-def _work(probe: ReadingProbe, tokens: int) -> int:
+def _count_tokens(probe: ReadingProbe, tokens: int) -> int:
     """Return the tokens computed for an instance in all passes.
 
     Both texts count once, and the original again in every pass of saliency.
@@ -56,7 +56,7 @@ def _work(probe: ReadingProbe, tokens: int) -> int:
     return 2 * tokens + count_pass_tokens(SaliencyOptions.model_validate(probe.saliency), tokens)
 
 
-def records_of(probe: ReadingProbe, instances: Sequence[int]) -> Iterator[ReadingRecord]:
+def read_probe_records(probe: ReadingProbe, instances: Sequence[int]) -> Iterator[ReadingRecord]:
     """Yield the records of a probe on these instances, in their order."""
     for at in range(0, len(instances), CHUNK):
         part = instances[at : at + CHUNK]

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from foundation.errors import RunFailed
 from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import Context
-from predictions.farm_contexts import Reductions, reductions
+from predictions.farm_contexts import Reductions, build_reductions
 from predictions.models import Prediction, PredictionRun, ReducedAnswer
 from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 
@@ -35,7 +35,7 @@ def reduce_prediction(prediction: Prediction) -> Reductions:
         RunFailed: Facts and probabilities contradict each other; names the question.
     """
     try:
-        return reductions(
+        return build_reductions(
             prediction.question.context,
             prediction.facts,
             prediction.fact_probabilities or [],
@@ -68,7 +68,7 @@ def count_answered_inputs(run: PredictionRun) -> int:
     return ReducedAnswer.objects.filter(prediction__run=run).count()
 
 
-def pending_reductions(run: PredictionRun, *, tokens: int, most: int) -> PendingReductions:
+def find_pending_reductions(run: PredictionRun, *, tokens: int, most: int) -> PendingReductions:
     """Return what FaRM lacks, in slices of predictions.
 
     A slice has at most ``most`` predictions and about ``tokens`` tokens. Raises as `reduced`.
@@ -80,11 +80,11 @@ def pending_reductions(run: PredictionRun, *, tokens: int, most: int) -> Pending
         total += len(contexts)
         asked = [context for digest, context in contexts.items() if digest not in answers]
         if asked:
-            lacking.append((prediction.pk, sum(map(_characters, asked)) // CHARACTERS_PER_TOKEN))
+            lacking.append((prediction.pk, sum(map(_count_characters, asked)) // CHARACTERS_PER_TOKEN))
     return PendingReductions(total, cut_slices(lacking, most_tokens=tokens, most=most))
 
 
-def _characters(context: Context) -> int:
+def _count_characters(context: Context) -> int:
     return sum(len(title) + sum(map(len, sentences)) for title, sentences in context)
 
 

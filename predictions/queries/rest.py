@@ -7,23 +7,23 @@ from django.db.models import Count, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from accounts.policy import Act
-from accounts.queries.workspaces import workspaces_of
-from foundation.database.counting import number_of
+from accounts.queries.workspaces import select_workspaces
+from foundation.database.counting import build_count_column
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
 
 
-def datasets_for(user: User, workspace: str | None = None) -> QuerySet[Dataset]:
+def list_visible_datasets(user: User, workspace: str | None = None) -> QuerySet[Dataset]:
     """Return the datasets that a user sees, with ``size`` in questions."""
-    rows = Dataset.objects.filter(workspace__in=workspaces_of(user, Act.DATA_SEE))
+    rows = Dataset.objects.filter(workspace__in=select_workspaces(user, Act.DATA_SEE))
     if workspace is not None:
         rows = rows.filter(workspace__slug=workspace)
     questions = Question.objects.filter(dataset=OuterRef("pk"))
-    return rows.select_related("workspace").annotate(size=number_of(questions))
+    return rows.select_related("workspace").annotate(size=build_count_column(questions))
 
 
-def runs_for(user: User, workspace: str | None = None) -> QuerySet[PredictionRun]:
+def list_visible_runs(user: User, workspace: str | None = None) -> QuerySet[PredictionRun]:
     """Return the runs that a user sees, with their counts of questions."""
-    rows = PredictionRun.objects.filter(dataset__workspace__in=workspaces_of(user, Act.DATA_SEE))
+    rows = PredictionRun.objects.filter(dataset__workspace__in=select_workspaces(user, Act.DATA_SEE))
     if workspace is not None:
         rows = rows.filter(dataset__workspace__slug=workspace)
     return annotate_counts(rows.select_related("dataset__workspace", "system"))
@@ -32,15 +32,15 @@ def runs_for(user: User, workspace: str | None = None) -> QuerySet[PredictionRun
 def annotate_counts(runs: QuerySet[PredictionRun]) -> QuerySet[PredictionRun]:
     """Return runs with ``size`` in questions, ``answered`` and ``failed``."""
     return runs.annotate(
-        size=number_of(Question.objects.filter(dataset=OuterRef("dataset"))),
-        answered=number_of(Prediction.objects.filter(run=OuterRef("pk"))),
-        failed=number_of(PredictionFailure.objects.filter(run=OuterRef("pk"))),
+        size=build_count_column(Question.objects.filter(dataset=OuterRef("dataset"))),
+        answered=build_count_column(Prediction.objects.filter(run=OuterRef("pk"))),
+        failed=build_count_column(PredictionFailure.objects.filter(run=OuterRef("pk"))),
     )
 
 
-def systems_for(user: User, workspace: str | None = None) -> QuerySet[System]:
+def list_visible_systems(user: User, workspace: str | None = None) -> QuerySet[System]:
     """Return the systems that ran on a dataset that a user sees."""
-    return System.objects.filter(pk__in=runs_for(user, workspace).values("system"))
+    return System.objects.filter(pk__in=list_visible_runs(user, workspace).values("system"))
 
 
 def find_matching_questions(dataset: Dataset, words: str) -> QuerySet[Question]:
@@ -55,7 +55,7 @@ def find_matching_questions(dataset: Dataset, words: str) -> QuerySet[Question]:
 QUESTION_COLUMNS = ("id", "question", "answer", "type", "level", "supporting_facts")
 
 
-def question_rows(dataset: Dataset, words: str) -> Iterator[tuple[str, ...]]:
+def build_question_rows(dataset: Dataset, words: str) -> Iterator[tuple[str, ...]]:
     """Yield the questions with some words as rows of a file."""
     fields = ("external_id", "text", "answer", "kind", "level", "supporting_facts")
     for *texts, facts in (
@@ -67,13 +67,13 @@ def question_rows(dataset: Dataset, words: str) -> Iterator[tuple[str, ...]]:
 FAILURE_COLUMNS = ("question", "reason", "message")
 
 
-def failure_rows(run: PredictionRun) -> Iterator[tuple[str, ...]]:
+def build_failure_rows(run: PredictionRun) -> Iterator[tuple[str, ...]]:
     """Yield the failures of a run as rows of a file."""
     rows = run.failures.order_by("kind", "pk").values_list("question__external_id", "kind", "message")
     yield from rows.iterator()
 
 
-def failures_by_kind(run: PredictionRun) -> Iterator[tuple[str, int, PredictionFailure]]:
+def group_failures(run: PredictionRun) -> Iterator[tuple[str, int, PredictionFailure]]:
     """Yield each kind of failure, its number and an example, frequent first."""
     counts = run.failures.values("kind").annotate(number=Count("pk")).order_by("-number", "kind")
     for row in counts:

@@ -9,7 +9,7 @@ from predictions.models import PredictionRun
 KINDS = ("score", "saliency")
 
 
-def jobs_of(run: PredictionRun) -> QuerySet[Job]:
+def list_run_jobs(run: PredictionRun) -> QuerySet[Job]:
     """Return the jobs about a run, the latest first."""
     rows = Job.objects.filter(kind__in=KINDS, workspace=run.workspace, options__run=run.pk)
     return rows.select_related("created_by").order_by("-pk")
@@ -17,4 +17,4 @@ def jobs_of(run: PredictionRun) -> QuerySet[Job]:
 
 def open_job(kind: str, run: PredictionRun) -> Job | None:
     """Return the job of a kind about a run that is not finished, or None."""
-    return jobs_of(run).filter(kind=kind, status__in=OPEN).first()
+    return list_run_jobs(run).filter(kind=kind, status__in=OPEN).first()

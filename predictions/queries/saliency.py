@@ -17,7 +17,7 @@ def list_without_weights(run: PredictionRun) -> QuerySet[Prediction]:
     return run.predictions.filter(LACKS_WEIGHTS, saliency_error="").order_by("pk")
 
 
-def weight_slices(run: PredictionRun, *, tokens: int, most: int) -> list[Slice]:
+def cut_weight_slices(run: PredictionRun, *, tokens: int, most: int) -> list[Slice]:
     """Cut the predictions without weights into slices.
 
     A slice has at most ``most`` predictions and about ``tokens`` tokens in all passes.

@@ -12,14 +12,14 @@ from predictions.models import Dataset, PredictionRun, ReadingProbe
 class DataUser(Protocol):
     """A module that `settings.DATA_USERS` names; its app refers to datasets."""
 
-    def uses_of_dataset(self, dataset: Dataset) -> list[str]:
+    def list_dataset_uses(self, dataset: Dataset) -> list[str]:
         """Return the names of what refers to a dataset, as "the study X"."""
 
-    def uses_of_run(self, run: PredictionRun) -> list[str]:
+    def list_run_uses(self, run: PredictionRun) -> list[str]:
         """Return the names of what refers to a run, as "the study X"."""
 
 
-def uses_of_dataset(dataset: Dataset) -> list[str]:
+def list_dataset_uses(dataset: Dataset) -> list[str]:
     """Return the names of what refers to a dataset; empty if it is unused."""
     own = [
         ngettext("%(number)d run of a system", "%(number)d runs of systems", number) % {"number": number}
@@ -31,13 +31,13 @@ def uses_of_dataset(dataset: Dataset) -> list[str]:
         own.append(
             ngettext("%(number)d reading probe", "%(number)d reading probes", probes) % {"number": probes}
         )
-    return own + [name for user in _users() for name in user.uses_of_dataset(dataset)]
+    return own + [name for user in _load_data_users() for name in user.list_dataset_uses(dataset)]
 
 
-def uses_of_run(run: PredictionRun) -> list[str]:
+def list_run_uses(run: PredictionRun) -> list[str]:
     """Return the names of what refers to a run; empty if it is unused."""
-    return [name for user in _users() for name in user.uses_of_run(run)]
+    return [name for user in _load_data_users() for name in user.list_run_uses(run)]
 
 
-def _users() -> list[DataUser]:
+def _load_data_users() -> list[DataUser]:
     return [cast(DataUser, import_module(name)) for name in settings.DATA_USERS]

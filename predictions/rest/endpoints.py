@@ -13,14 +13,14 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.pages import PageOf, answer, page_of, row_of
+from accounts.rest.pages import PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
 from jobs.actions.previews import apply_preview
-from jobs.model_gateway import served_system
-from jobs.rest.endpoints import JobRow, JobView, job_row
+from jobs.model_gateway import find_served_system
+from jobs.rest.endpoints import JobRow, JobView, build_job_row
 from jobs.rest.uploads import answer_upload
 from jobs.run_states import run_state
-from jobs.served_systems import served_systems, server_states
+from jobs.served_systems import list_served_systems, read_server_states
 from jobs.tasks import enqueue_job
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_dataset, delete_run
@@ -40,10 +40,10 @@ class Datasets(RestView):
     def get(self, request: Request) -> HttpResponseBase:
         """List datasets."""
         query = read_query(request, shapes.DatasetQuery)
-        rows = rest.datasets_for(self.user, query.workspace)
+        rows = rest.list_visible_datasets(self.user, query.workspace)
         if query.name is not None:
             rows = rows.filter(name=query.name)
-        return page_of(request, query, rows, _datasets)
+        return answer_page(request, query, rows, _build_dataset_rows)
 
 
 class DatasetView(RestView):
@@ -52,7 +52,7 @@ class DatasetView(RestView):
     def dataset(self, pk: int, act: Act = Act.DATA_SEE) -> Dataset:
         """Return a dataset with which the user may do this, or raise 404 or 403."""
         self.require(act, require_existing(Dataset.objects.select_related("workspace").filter(pk=pk).first()))
-        return rest.datasets_for(self.user).get(pk=pk)
+        return rest.list_visible_datasets(self.user).get(pk=pk)
 
 
 class OneDataset(DatasetView):
@@ -61,7 +61,7 @@ class OneDataset(DatasetView):
     @describe_method(answers=wire.DatasetRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One dataset."""
-        return answer(_datasets([self.dataset(pk)])[0])
+        return answer(_build_dataset_rows([self.dataset(pk)])[0])
 
     @describe_method(status=204, errors=(409,))
     def delete(self, request: Request, pk: int) -> HttpResponse:
@@ -82,7 +82,9 @@ class Questions(DatasetView):
         rows = rest.find_matching_questions(dataset, query.search or "")
         if query.external_id is not None:
             rows = rows.filter(external_id=query.external_id)
-        return page_of(request, query, rows, lambda part: (row_of(wire.QuestionRow, row) for row in part))
+        return answer_page(
+            request, query, rows, lambda part: (build_row(wire.QuestionRow, row) for row in part)
+        )
 
 
 class Imports(RestView):
@@ -136,7 +138,7 @@ class ApplyImport(JobView):
         job, is_new = apply_preview(preview=preview, by=self.user)
         if is_new:
             enqueue_job(job)
-        return answer(job_row(request, job), status=202)
+        return answer(build_job_row(request, job), status=202)
 
 
 class Systems(RestView):
@@ -146,7 +148,9 @@ class Systems(RestView):
     def get(self, request: Request) -> HttpResponseBase:
         """List the systems of my workspaces."""
         query = read_query(request, shapes.InWorkspace)
-        return page_of(request, query, rest.systems_for(self.user, query.workspace), _systems)
+        return answer_page(
+            request, query, rest.list_visible_systems(self.user, query.workspace), _build_system_rows
+        )
 
 
 class ServedSystems(RestView):
@@ -155,8 +159,8 @@ class ServedSystems(RestView):
     @describe_method(answers=wire.ServedRows)
     def get(self, request: Request) -> HttpResponse:
         """List the systems that are served now."""
-        servers = [row_of(wire.ServerRow, state) for state in server_states()]
-        systems = [row_of(wire.ServedSystemRow, system) for system in served_systems()]
+        servers = [build_row(wire.ServerRow, state) for state in read_server_states()]
+        systems = [build_row(wire.ServedSystemRow, system) for system in list_served_systems()]
         return answer(wire.ServedRows(servers=servers, systems=systems))
 
 
@@ -167,10 +171,10 @@ class Runs(RestView):
     def get(self, request: Request) -> HttpResponseBase:
         """List runs."""
         query = read_query(request, shapes.RunQuery)
-        rows = rest.runs_for(self.user, query.workspace)
+        rows = rest.list_visible_runs(self.user, query.workspace)
         wanted = {"dataset": query.dataset, "system__name": query.system, "status": query.status}
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
-        return page_of(request, query, rows, _runs)
+        return answer_page(request, query, rows, _build_run_rows)
 
     @describe_method(answers=wire.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
     @run_once_per_key
@@ -180,10 +184,10 @@ class Runs(RestView):
         dataset = require_existing(Dataset.objects.select_related("workspace").filter(pk=new.dataset).first())
         self.require(Act.DATA_MANAGE, dataset)
         kind = PredictionRun.Kind(new.kind)
-        served = served_system(new.system, SYSTEM_KINDS[kind])
+        served = find_served_system(new.system, SYSTEM_KINDS[kind])
         run = start_served_run(dataset=dataset, served=served, kind=kind, by=self.user)
         transaction.on_commit(partial(enqueue_missing, run))
-        return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
+        return answer(_build_run_rows([rest.list_visible_runs(self.user).get(pk=run.pk)])[0], status=201)
 
 
 class RunView(RestView):
@@ -193,7 +197,7 @@ class RunView(RestView):
         """Return a run on which the user may do this, or raise 404 or 403."""
         rows = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk)
         self.require(act, require_existing(rows.first()))
-        return rest.runs_for(self.user).get(pk=pk)
+        return rest.list_visible_runs(self.user).get(pk=pk)
 
 
 class OneRun(RunView):
@@ -202,7 +206,7 @@ class OneRun(RunView):
     @describe_method(answers=wire.RunRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One run with its progress."""
-        return answer(_runs([self.run(pk)])[0])
+        return answer(_build_run_rows([self.run(pk)])[0])
 
     @describe_method(status=204, errors=(409,))
     def delete(self, request: Request, pk: int) -> HttpResponse:
@@ -219,7 +223,7 @@ class StartScoring(RunView):
         """Score a run in a job."""
         job = start_scoring(run=self.run(pk, Act.DATA_MANAGE), by=self.user)
         enqueue_job(job)
-        return answer(job_row(request, job), status=202)
+        return answer(build_job_row(request, job), status=202)
 
 
 class StartSaliency(RunView):
@@ -232,7 +236,7 @@ class StartSaliency(RunView):
         method = read_body(request, shapes.NewSaliency).method
         job = start_weighing(run=run, method=method, by=self.user)
         enqueue_job(job)
-        return answer(job_row(request, job), status=202)
+        return answer(build_job_row(request, job), status=202)
 
 
 class Cancel(RunView):
@@ -242,7 +246,7 @@ class Cancel(RunView):
     def post(self, request: Request, pk: int) -> HttpResponse:
         """Cancel a run."""
         cancel_run(run_id=self.run(pk, Act.DATA_MANAGE).pk, by=self.user)
-        return answer(_runs([self.run(pk)])[0])
+        return answer(_build_run_rows([self.run(pk)])[0])
 
 
 class Errors(RunView):
@@ -257,7 +261,7 @@ class Errors(RunView):
                 number=number,
                 first=wire.FailureRow(question=first.question.external_id, kind=kind, message=first.message),
             )
-            for kind, number, first in rest.failures_by_kind(self.run(pk))
+            for kind, number, first in rest.group_failures(self.run(pk))
         ]
         return answer(shapes.Failures(results=groups))
 
@@ -273,7 +277,7 @@ class Predictions(RunView):
         rows = Prediction.objects.filter(run=run).select_related("question")
         if query.question is not None:
             rows = rows.filter(question__external_id=query.question)
-        return page_of(request, query, rows, _predictions)
+        return answer_page(request, query, rows, _build_prediction_rows)
 
 
 class Scores(RunView):
@@ -283,12 +287,12 @@ class Scores(RunView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """The scores of a run."""
         score = require_existing(getattr(self.run(pk), "score", None))
-        return answer(row_of(wire.ScoreRow, score, run=str(pk)))
+        return answer(build_row(wire.ScoreRow, score, run=str(pk)))
 
 
-def _datasets(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
+def _build_dataset_rows(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
     return [
-        row_of(
+        build_row(
             wire.DatasetRow,
             row,
             workspace=row.workspace.slug,
@@ -299,17 +303,17 @@ def _datasets(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
     ]
 
 
-def _systems(rows: Sequence[System]) -> Iterable[wire.SystemRow]:
-    served = {one.name: one for one in served_systems()}
+def _build_system_rows(rows: Sequence[System]) -> Iterable[wire.SystemRow]:
+    served = {one.name: one for one in list_served_systems()}
     for row in rows:
         now = served.get(row.name)
         kind, revision = (now.kind, now.revision) if now else (None, None)
         yield wire.SystemRow(id=str(row.pk), name=row.name, kind=kind, revision=revision)
 
 
-def _runs(rows: Sequence[PredictionRun]) -> list[wire.RunRow]:
+def _build_run_rows(rows: Sequence[PredictionRun]) -> list[wire.RunRow]:
     return [
-        row_of(
+        build_row(
             wire.RunRow,
             row,
             dataset=str(row.dataset_id),
@@ -324,5 +328,5 @@ def _runs(rows: Sequence[PredictionRun]) -> list[wire.RunRow]:
     ]
 
 
-def _predictions(rows: Sequence[Prediction]) -> Iterable[wire.PredictionRow]:
-    return (row_of(wire.PredictionRow, row, question=row.question.external_id) for row in rows)
+def _build_prediction_rows(rows: Sequence[Prediction]) -> Iterable[wire.PredictionRow]:
+    return (build_row(wire.PredictionRow, row, question=row.question.external_id) for row in rows)

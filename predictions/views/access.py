@@ -8,13 +8,13 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 
-from accounts.access import NOT_THERE, require, require_existing, require_somewhere, user_of
+from accounts.access import NOT_THERE, require, require_existing, require_somewhere, require_user
 from accounts.current_workspace import find_chosen_workspace
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from accounts.rights import Owned, can
 from jobs.models import Job
-from jobs.queries import job_of
+from jobs.queries import find_user_job
 from predictions.models import Dataset, PredictionRun, Question
 from predictions.queries.pages import IMPORTS
 
@@ -53,7 +53,7 @@ def _guard(act: Act, model: type[Model], *related: str) -> Callable[[Page], Page
         def check_access(request: HttpRequest, pk: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
             row = require_existing(model._default_manager.select_related(*related).filter(pk=pk).first())
             owned = row.dataset if isinstance(row, Question) else cast("Owned", row)
-            user = user_of(request)
+            user = require_user(request)
             require(user, act, owned)
             cast(DataRequest, request).manages = can(user, Act.DATA_MANAGE, owned)
             return view(request, row, *args, **kwargs)
@@ -73,7 +73,7 @@ def workspaces_page(act: Act) -> Callable[[Page], Page]:
         @login_required
         @wraps(view)
         def check_access(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            user = user_of(request)
+            user = require_user(request)
             allowed = require_somewhere(user, act)
             chosen = find_chosen_workspace(request)
             shown: list[Workspace] = [each for each in allowed if each == chosen] or allowed
@@ -91,8 +91,8 @@ def import_page(view: Callable[..., HttpResponse]) -> Page:
     @login_required
     @wraps(view)
     def check_access(request: HttpRequest, pk: int) -> HttpResponse:
-        user = user_of(request)
-        job: Job | None = job_of(user, pk)
+        user = require_user(request)
+        job: Job | None = find_user_job(user, pk)
         if job is None or job.kind not in IMPORTS:
             raise Http404(str(NOT_THERE))
         require(user, Act.DATA_MANAGE, job.workspace)

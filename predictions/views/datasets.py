@@ -8,14 +8,14 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict
 from foundation.translated_messages import translate_error
 from predictions.actions.deletion import delete_dataset
 from predictions.models import Dataset
-from predictions.queries.pages import datasets_of, imports_of, runs_in
+from predictions.queries.pages import list_datasets, list_imports, list_runs
 from predictions.views.access import DataRequest, dataset_page, workspaces_page
 from predictions.views.tables import runs_and_scores
 
@@ -28,8 +28,8 @@ def home(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
         request,
         "data/home.html",
         {
-            "datasets": datasets_of(workspaces),
-            "imports": imports_of(user_of(request), workspaces),
+            "datasets": list_datasets(workspaces),
+            "imports": list_imports(require_user(request), workspaces),
             "several": len(workspaces) > 1,
             "manages": cast(DataRequest, request).manages,
         },
@@ -40,7 +40,7 @@ def home(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
 @dataset_page(Act.DATA_SEE)
 def overview(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     """Show a dataset with its runs."""
-    rows = runs_in([dataset.workspace], dataset=dataset)
+    rows = list_runs([dataset.workspace], dataset=dataset)
     return render(
         request,
         "data/dataset.html",
@@ -59,7 +59,7 @@ def delete(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     """Delete a dataset that nothing refers to."""
     name = dataset.name
     try:
-        delete_dataset(dataset=dataset, by=user_of(request))
+        delete_dataset(dataset=dataset, by=require_user(request))
     except Conflict as error:
         messages.error(request, translate_error(error))
         return redirect("data:dataset", dataset.pk)

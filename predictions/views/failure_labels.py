@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from predictions.models import PredictionFailure, PredictionRun
-from predictions.queries.rest import failures_by_kind
+from predictions.queries.rest import group_failures
 
 # By the codes of `modelserver.wire.schema.ItemError`.
 KINDS: dict[str, str | Promise] = {
@@ -33,5 +33,5 @@ class FailureRow(NamedTuple):
 
 def list_labelled_failures(run: PredictionRun) -> Iterator[FailureRow]:
     """Yield each kind of failure of a run, frequent first."""
-    for kind, number, first in failures_by_kind(run):
+    for kind, number, first in group_failures(run):
         yield FailureRow(KINDS.get(kind, kind), kind, number, first)

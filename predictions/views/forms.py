@@ -10,7 +10,7 @@ from accounts.models import Workspace
 from foundation.errors import Conflict
 from foundation.imports.hub_forms import FIELDS, HubFields
 from foundation.translated_messages import translate_error
-from jobs.served_systems import served_systems
+from jobs.served_systems import list_served_systems
 from modelserver.wire.schema import SaliencyMethod
 from predictions.actions.predictions import require_free_answers, require_programs
 from predictions.imports import QUESTION_FORMATS
@@ -123,7 +123,7 @@ class StartRun(forms.Form):
         assert isinstance(system, forms.ChoiceField)
         datasets.queryset = Dataset.objects.filter(workspace__in=list(workspaces)).order_by("name")
         wanted = "modular" if kind == PredictionRun.Kind.EXECUTE else "reader"
-        self._served = {each.name: each for each in served_systems() if each.kind == wanted}
+        self._served = {each.name: each for each in list_served_systems() if each.kind == wanted}
         system.choices = [(name, name) for name in self._served]
 
     def clean(self) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, require_user
 from accounts.actions.audit import record_export
 from accounts.policy import Act
-from foundation.images.image_files import image_response
-from foundation.pages.spreadsheet import csv_download
-from predictions.articles import Article, Sentence, articles, cut_pieces
+from foundation.images.image_files import build_image_response
+from foundation.pages.spreadsheet import build_csv_download
+from predictions.articles import Article, Sentence, cut_pieces, highlight_articles
 from predictions.models import Dataset, Question
-from predictions.queries.pages import SystemAnswer, answers_to
-from predictions.queries.rest import QUESTION_COLUMNS, find_matching_questions, question_rows
+from predictions.queries.pages import SystemAnswer, list_system_answers
+from predictions.queries.rest import QUESTION_COLUMNS, build_question_rows, find_matching_questions
 from predictions.views.access import DataRequest, dataset_page, question_page
 from predictions.views.tables import QUESTIONS
 
@@ -98,15 +98,17 @@ def export(request: HttpRequest, dataset: Dataset) -> HttpResponseBase:
     search = Search(request.GET)
     words = search.cleaned_data["q"] if search.is_valid() else ""
     if request.method == "GET":  # HEAD exports nothing
-        record_export(by=user_of(request), subject=dataset, kind="questions")
-    return csv_download(f"{dataset.name}-questions", QUESTION_COLUMNS, question_rows(dataset, words))
+        record_export(by=require_user(request), subject=dataset, kind="questions")
+    return build_csv_download(
+        f"{dataset.name}-questions", QUESTION_COLUMNS, build_question_rows(dataset, words)
+    )
 
 
 @require_safe
 @question_page(Act.DATA_SEE)
 def question(request: HttpRequest, question: Question) -> HttpResponse:
     """Show a question: its gold, its articles, and each system's answer."""
-    answers = answers_to(question)
+    answers = list_system_answers(question)
     shown = _articles(question, answers)
     return render(
         request,
@@ -129,7 +131,7 @@ def image(request: HttpRequest, question: Question, number: int) -> HttpResponse
     images = question.images
     if not 1 <= number <= len(images):
         raise Http404(NOT_THERE)
-    return image_response(images[number - 1]["path"])
+    return build_image_response(images[number - 1]["path"])
 
 
 def _articles(question: Question, answers: list[SystemAnswer]) -> list[ShownArticle]:
@@ -153,7 +155,7 @@ def _articles(question: Question, answers: list[SystemAnswer]) -> list[ShownArti
 
 def _build_shown_answer(question: Question, answer: SystemAnswer) -> ShownAnswer:
     pieces = answer.pieces
-    explained, _others = articles(question.context, answer.facts, pieces.context)
+    explained, _others = highlight_articles(question.context, answer.facts, pieces.context)
     asked = Sentence(cut_pieces(question.text, pieces.question), False) if pieces.question else None
     texts = {
         (title, index): text for title, sentences in question.context for index, text in enumerate(sentences)

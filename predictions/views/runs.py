@@ -9,26 +9,26 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require, user_of
+from accounts.access import require, require_user
 from accounts.actions.audit import record_export
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
-from foundation.pages.spreadsheet import csv_download
-from foundation.translated_messages import errors_shown, translate_error
-from jobs.model_gateway import served_system
-from jobs.served_systems import served_systems, server_states
+from foundation.pages.spreadsheet import build_csv_download
+from foundation.translated_messages import show_errors, translate_error
+from jobs.model_gateway import find_served_system
+from jobs.served_systems import list_served_systems, read_server_states
 from jobs.tasks import enqueue_job
 from modelserver.wire.errors import ModelServerError
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_run
 from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_served_run
 from predictions.models import Dataset, PredictionRun
-from predictions.queries.estimates import estimate_predicting_seconds, job_seconds
+from predictions.queries.estimates import estimate_job_seconds, estimate_predicting_seconds
 from predictions.queries.language_models import estimate_cost, sum_counted_cost
-from predictions.queries.pages import run_row, runs_in
-from predictions.queries.rest import FAILURE_COLUMNS, failure_rows
-from predictions.queries.run_jobs import jobs_of
+from predictions.queries.pages import list_runs, run_row
+from predictions.queries.rest import FAILURE_COLUMNS, build_failure_rows
+from predictions.queries.run_jobs import list_run_jobs
 from predictions.tasks import enqueue_missing
 from predictions.views.access import DataRequest, run_page, workspaces_page
 from predictions.views.failure_labels import list_labelled_failures
@@ -41,8 +41,8 @@ from predictions.views.tables import SYSTEMS, runs_and_scores
 @workspaces_page(Act.DATA_SEE)
 def systems(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Show the model servers, their systems, the scores and the runs."""
-    rows = runs_in(workspaces)
-    states, table = server_states(), SYSTEMS.of(request.GET)
+    rows = list_runs(workspaces)
+    states, table = read_server_states(), SYSTEMS.of(request.GET)
     return render(
         request,
         "data/systems.html",
@@ -88,7 +88,7 @@ def start(request: HttpRequest, workspaces: list[Workspace], kind: str) -> HttpR
 @run_page(Act.DATA_SEE)
 def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Show a run: progress, failures by reason, scores, and what to do next."""
-    jobs = list(jobs_of(run)[:5])  # before their results: the page of an open one refreshes itself
+    jobs = list(list_run_jobs(run)[:5])  # before their results: the page of an open one refreshes itself
     row = run_row(run)
     manages = cast(DataRequest, request).manages
     return render(
@@ -105,8 +105,10 @@ def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
             "model": run.asked,
             "cost": sum_counted_cost(run, run.asked) if run.asked else None,
             "can_weigh": run.kind == PredictionRun.Kind.PREDICT and run.source == PredictionRun.Source.SERVER,
-            "scoring_seconds": job_seconds("score", run, row.counts.questions) if manages else None,
-            "weighing_seconds": job_seconds("saliency", run, row.counts.predictions) if manages else None,
+            "scoring_seconds": estimate_job_seconds("score", run, row.counts.questions) if manages else None,
+            "weighing_seconds": estimate_job_seconds("saliency", run, row.counts.predictions)
+            if manages
+            else None,
             "manages": manages,
         },
     )
@@ -117,8 +119,8 @@ def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 def export_failures(request: HttpRequest, run: PredictionRun) -> HttpResponseBase:
     """Return every failure of a run as CSV."""
     if request.method == "GET":  # HEAD exports nothing
-        record_export(by=user_of(request), subject=run.dataset, kind="failures")
-    return csv_download(f"{run.system.name}-failures", FAILURE_COLUMNS, failure_rows(run))
+        record_export(by=require_user(request), subject=run.dataset, kind="failures")
+    return build_csv_download(f"{run.system.name}-failures", FAILURE_COLUMNS, build_failure_rows(run))
 
 
 @require_safe
@@ -133,7 +135,7 @@ def progress(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 @run_page(Act.DATA_MANAGE)
 def cancel(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Cancel a run; what it stored stays."""
-    if not cancel_run(run_id=run.pk, by=user_of(request)):
+    if not cancel_run(run_id=run.pk, by=require_user(request)):
         messages.error(request, _("The run is not in progress any more."))
     return redirect("data:run", run.pk)
 
@@ -176,7 +178,7 @@ def delete(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Delete a run that nothing refers to."""
     dataset, name = run.dataset_id, str(run)
     try:
-        delete_run(run=run, by=user_of(request))
+        delete_run(run=run, by=require_user(request))
     except Conflict as error:
         messages.error(request, translate_error(error))
         return redirect("data:run", run.pk)
@@ -185,17 +187,17 @@ def delete(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 
 
 def _begin_job(request: HttpRequest, run: PredictionRun, begin: Any, options: dict[str, Any]) -> HttpResponse:
-    with errors_shown(request, Conflict):
-        enqueue_job(begin(run=run, by=user_of(request), **options))
+    with show_errors(request, Conflict):
+        enqueue_job(begin(run=run, by=require_user(request), **options))
     return redirect("data:run", run.pk)
 
 
 def _start_run(
     request: HttpRequest, dataset: Dataset, system: str, kind: PredictionRun.Kind
 ) -> PredictionRun:
-    user = user_of(request)
+    user = require_user(request)
     require(user, Act.DATA_MANAGE, dataset)
-    served = served_system(system, SYSTEM_KINDS[kind])
+    served = find_served_system(system, SYSTEM_KINDS[kind])
     run = start_served_run(dataset=dataset, served=served, kind=kind, by=user)
     try:
         enqueue_missing(run)
@@ -216,7 +218,7 @@ def _estimate(request: HttpRequest, form: StartRun) -> dict[str, Any]:
         dataset = form.fields["dataset"].clean(wishes.get("dataset"))
     except ValidationError:
         dataset = None
-    names = {each.name: each for each in served_systems()}
+    names = {each.name: each for each in list_served_systems()}
     system = names.get(str(wishes.get("system", "")))
     if dataset is None or system is None:
         return {}

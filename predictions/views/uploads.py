@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict
@@ -98,7 +98,7 @@ def show_import(request: HttpRequest, job: Job) -> HttpResponse:
 def apply(request: HttpRequest, job: Job) -> HttpResponse:
     """Store what a preview showed."""
     try:
-        applying, is_new = apply_preview(preview=job, by=user_of(request))
+        applying, is_new = apply_preview(preview=job, by=require_user(request))
     except Conflict as error:
         messages.error(request, translate_error(error))
         return redirect("data:import", job.pk)
@@ -139,7 +139,7 @@ def _begin_preview(
     job = create_job(
         kind=kind,
         workspace=workspace,
-        by=user_of(request),
+        by=require_user(request),
         subject=subject[:200],
         options=options,
         upload=upload.content,

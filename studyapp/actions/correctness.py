@@ -15,8 +15,8 @@ from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study, StudyVersion, Trial
 from studyapp.queries.correctness import Answer, find_later_decisions, name_decision_source, queue
-from studyapp.queries.decisions import digest
-from studyapp.queries.own_answers import exclude_withdrawn, keys_of_answers
+from studyapp.queries.decisions import hash_answer
+from studyapp.queries.own_answers import exclude_withdrawn, list_answer_keys
 from studyapp.rules.proposed_verdicts import Proposal
 
 HOW = JudgedAnswer.How
@@ -44,7 +44,7 @@ def queue_answers(
     Returns:
         The number of answers that are new in the queue.
     """
-    rows = {(question, digest(answer)): answer for question, answer in answers}
+    rows = {(question, hash_answer(answer)): answer for question, answer in answers}
     before = JudgedAnswer.objects.count()
     JudgedAnswer.objects.bulk_create(
         (
@@ -81,7 +81,7 @@ def forget_answers(keys: Set[tuple[int, str]]) -> None:
     if not queued:
         return
     questions = {row.question_id for row in queued}
-    given = keys_of_answers(exclude_withdrawn(Trial.objects.filter(item__question__in=questions)))
+    given = list_answer_keys(exclude_withdrawn(Trial.objects.filter(item__question__in=questions)))
     left = [row.pk for row in queued if (row.question_id, row.digest) not in given]
     gone = JudgedAnswer.objects.filter(pk__in=left)
     of_systems = gone.filter(Q(question__predictions__answer=F("answer")) | Q(stimuli__isnull=False))

@@ -17,7 +17,7 @@ from foundation.messages import say
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import DraftRevision, Study
-from studyapp.queries.access import can_choose_data, data_of_draft, data_of_study
+from studyapp.queries.access import can_choose_data, list_draft_data, list_study_data
 from studyapp.queries.drafts import (
     Edited,
     find_current_revision,
@@ -81,7 +81,7 @@ def start_draft(*, draft: Mapping[str, Any], workspace: Workspace, by: User | No
     slug = draft["study"]
     content = open_draft(draft)
     defaults: dict[str, Any] = {
-        "workspace": workspace, "title": _title(slug, content), "definition": {}, "created_by": by,
+        "workspace": workspace, "title": _choose_title(slug, content), "definition": {}, "created_by": by,
     }  # fmt: skip
     study, is_new = Study.objects.get_or_create(slug=slug, defaults=defaults)
     if not is_new:
@@ -206,7 +206,7 @@ def _go(
 def _make_current(study: Study, revision: DraftRevision, changed: str, by: User | None) -> None:
     study.draft_number = revision.number
     study.definition = build_stored_draft(revision.content)
-    study.title = _title(study.slug, revision.content)
+    study.title = _choose_title(study.slug, revision.content)
     study.save(update_fields=["draft_number", "definition", "title"])
     data = {"revision": revision.number, "changed": changed}
     events.record(kind="study_edited", study=study, by=by, data=data)
@@ -217,7 +217,7 @@ def _check_data(study: Study, content: Mapping[str, Any], by: User | None) -> No
 
     Everybody to whom a study is shared can read and judge the data that it uses.
     """
-    if can_choose_data(by, study) or data_of_draft(build_stored_draft(content)) <= data_of_study(study):
+    if can_choose_data(by, study) or list_draft_data(build_stored_draft(content)) <= list_study_data(study):
         return
     raise DataNotShared(
         _(
@@ -227,6 +227,6 @@ def _check_data(study: Study, content: Mapping[str, Any], by: User | None) -> No
     )
 
 
-def _title(slug: str, content: Mapping[str, Any]) -> str:
+def _choose_title(slug: str, content: Mapping[str, Any]) -> str:
     title = content.get("title")
     return title if isinstance(title, str) and 0 < len(title) <= 200 else slug

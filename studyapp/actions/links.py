@@ -6,7 +6,7 @@ from accounts.models import User
 from studyapp.actions import events
 from studyapp.definition.recruitment import Recruitment
 from studyapp.errors import StudyRefused
-from studyapp.link_tokens import new_entry_token
+from studyapp.link_tokens import make_entry_token
 from studyapp.models import EntryLink, Mode, Study
 
 
@@ -46,7 +46,7 @@ def create_link(
         if mode == Mode.LIVE:
             raise ValueError("mode: nobody in a rehearsal is a live participant")
         recruitment = Recruitment(platform="generic")  # bots and the team come from no platform
-    token, token_hash = new_entry_token()
+    token, token_hash = make_entry_token()
     link = EntryLink.objects.create(
         study=study,
         token_hash=token_hash,

@@ -10,7 +10,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from foundation.database.prepared_queries import PreparedUpdate, slot
+from foundation.database.prepared_queries import PreparedUpdate, make_slot
 from studyapp.actions import webhooks
 from studyapp.actions.conduct import count_item
 from studyapp.actions.participants import (
@@ -18,7 +18,7 @@ from studyapp.actions.participants import (
     enter_stage,
     hold,
     lock_version,
-    new_code,
+    make_code,
     record,
     select_active_participant,
 )
@@ -37,23 +37,23 @@ from studyapp.models import (
     Trial,
     WebhookEvent,
 )
-from studyapp.queries.answer_quotas import quotas_of
+from studyapp.queries.answer_quotas import find_matching_quotas
 from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.question_pages import (
     PageName,
-    advice_of,
+    build_part_pages,
+    build_viewer,
+    find_advice,
+    find_shown_page,
     is_last_page,
-    item_page_name,
-    page_questions,
-    pages_on,
-    seconds_on_page,
-    stages_of,
-    viewer_of,
+    list_stages,
+    measure_seconds_on_page,
+    name_item_page,
 )
 from studyapp.queries.studies import load_frozen_study
 from studyapp.rules import states
 from studyapp.rules.page_timing import Openings, PageTiming
-from studyapp.rules.survey_pages import PageRecord, answers_of, merge_pages, page_record
+from studyapp.rules.survey_pages import PageRecord, build_page_record, merge_answers, merge_pages
 
 
 def _build_submitted_columns(page: type[TimedPage]) -> dict[str, Any]:
@@ -63,12 +63,12 @@ def _build_submitted_columns(page: type[TimedPage]) -> dict[str, Any]:
     """
     names = ("answers", "changes", *(field.name for field in fields(PageTiming)))
     return {
-        "submitted_at": Greatest(F("shown_at"), slot("now", page, "submitted_at")),
-        **{name: slot(name, page, name) for name in names},
+        "submitted_at": Greatest(F("shown_at"), make_slot("now", page, "submitted_at")),
+        **{name: make_slot(name, page, name) for name in names},
     }
 
 
-def _values(
+def _build_column_values(
     now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
 ) -> dict[str, Any]:
     """Return the values of the columns that `_filled` names."""
@@ -80,8 +80,8 @@ def _build_store_update(page: type[StageResponse | Trial], *columns: str) -> Pre
     once = {"answers__isnull": True, "shown_at__isnull": False}
     return PreparedUpdate(
         lambda: (
-            page.objects.filter(pk=slot("key", page), page=slot("page", page, "page"), **once),
-            {**{name: slot(name, page, name) for name in columns}, **_build_submitted_columns(page)},
+            page.objects.filter(pk=make_slot("key", page), page=make_slot("page", page, "page"), **once),
+            {**{name: make_slot(name, page, name) for name in columns}, **_build_submitted_columns(page)},
         )
     )
 
@@ -117,7 +117,7 @@ def submit_stage(
     now = timezone.now()
     participant = page.participant
     content = load_frozen_study(participant.version)
-    record_now = page_record(answers, changes, timing)
+    record_now = build_page_record(answers, changes, timing)
     if (follows := _find_next_page(page, cast("PageName", page.stage), record_now)) is not None:
         return _turn_page(page, page.stage, follows, record_now, now)
     answers, changes, timing = merge_pages([*(page.earlier or []), record_now])
@@ -125,7 +125,7 @@ def submit_stage(
     goes_on = passed is not False
     if goes_on:
         lock_version(participant.version)
-    stored = _values(now, answers, changes, timing)
+    stored = _build_column_values(now, answers, changes, timing)
     if not (hold(participant) and _STORE_STAGE(key=page.pk, page=page.page, passed=passed, **stored)):
         return False
     seen: dict[str, Any] = {"last_seen_at": now}
@@ -133,12 +133,14 @@ def submit_stage(
         seen["failed_comprehension"] = True
     Participant.objects.filter(pk=participant.pk).update(**seen)
     record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
-    quotas = quotas_of(participant, answers, now) if goes_on and page.stage == Stage.SCREENING else []
+    quotas = (
+        find_matching_quotas(participant, answers, now) if goes_on and page.stage == Stage.SCREENING else []
+    )
     if any(quota.held >= quota.quota for quota in quotas):
         end(participant=participant, outcome=Outcome.FULL)
     elif goes_on:
         webhooks.announce_full_answers(participant, quotas)
-        stages = stages_of(content)
+        stages = list_stages(content)
         enter_stage(participant, stages[stages.index(Stage(page.stage)) + 1], now)
     elif content.comprehension and page.stage == Stage.COMPREHENSION:
         webhooks.announce_flag(participant, "failed_comprehension")
@@ -156,9 +158,9 @@ def _find_next_page(
 ) -> int | None:
     """Return the page of the same part that follows; None after the last."""
     content = load_frozen_study(page.participant.version)
-    pages = pages_on(content, part, viewer_of(content, page.participant))
-    shown, _questions = page_questions(pages, page.page, answers_of(page.earlier))
-    return find_next_page(pages, shown + 1, answers_of([*(page.earlier or []), record_now]))
+    pages = build_part_pages(content, part, build_viewer(content, page.participant))
+    shown, _questions = find_shown_page(pages, page.page, merge_answers(page.earlier))
+    return find_next_page(pages, shown + 1, merge_answers([*(page.earlier or []), record_now]))
 
 
 def _turn_page(
@@ -197,8 +199,8 @@ def _check_answers(content: FrozenStudy, stage: str, answers: Mapping[str, Answe
 
 _SHOW = PreparedUpdate(
     lambda: (
-        Trial.objects.filter(pk=slot("trial", Trial), shown_at__isnull=True),
-        {"shown_at": slot("now", Trial, "shown_at")},
+        Trial.objects.filter(pk=make_slot("trial", Trial), shown_at__isnull=True),
+        {"shown_at": make_slot("now", Trial, "shown_at")},
     )
 )
 # Updates, and with that locks, only a participant who is active: see `hold`.
@@ -206,8 +208,8 @@ _NOTE_START = PreparedUpdate(
     lambda: (
         select_active_participant(),
         {
-            "started_at": Coalesce("started_at", slot("now", Participant, "started_at")),
-            "last_seen_at": slot("now", Participant, "last_seen_at"),
+            "started_at": Coalesce("started_at", make_slot("now", Participant, "started_at")),
+            "last_seen_at": make_slot("now", Participant, "last_seen_at"),
         },
     )
 )
@@ -264,17 +266,19 @@ def submit_trial(
     now = timezone.now()
     content = load_frozen_study(trial.participant.version)
     kind, item_id = trial.item.kind, trial.item.external_id
-    if page := item_page_name(content, trial):
-        answers = resolve_answers(content.task, answers, answers_of(trial.earlier), advice_of(content, trial))
+    if page := name_item_page(content, trial):
+        answers = resolve_answers(
+            content.task, answers, merge_answers(trial.earlier), find_advice(content, trial)
+        )
         timed_out = ";".join(filter(None, (trial.timed_out, page if has_run_out else "")))
-        record_now = page_record(answers, changes, timing, server_ms=_milliseconds(trial, now))
+        record_now = build_page_record(answers, changes, timing, server_ms=_measure_milliseconds(trial, now))
         if not is_last_page(content, trial):
             return _turn_page(trial, "item", trial.page + 1, record_now, now, timed_out=timed_out)
         trial.earlier, trial.timed_out = [*(trial.earlier or []), record_now], timed_out
         answers, changes, timing = merge_pages(trial.earlier)
     check = content.attention_item(item_id) if kind == "attention" else None
     passed = check.is_passed_by(answers) if check else None
-    stored = _values(now, answers, changes, timing)
+    stored = _build_column_values(now, answers, changes, timing)
     more = {"passed": passed, "articles": articles, "earlier": trial.earlier, "timed_out": trial.timed_out}
     if not (hold(trial.participant) and _STORE_TRIAL(key=trial.pk, page=trial.page, **more, **stored)):
         return False
@@ -289,9 +293,9 @@ def submit_trial(
     return True
 
 
-def _milliseconds(trial: Trial, now: datetime) -> int | None:
+def _measure_milliseconds(trial: Trial, now: datetime) -> int | None:
     """Return how long the page of an item was shown, by the server's clock."""
-    seconds = seconds_on_page(trial, now)
+    seconds = measure_seconds_on_page(trial, now)
     return None if seconds is None else round(1000 * seconds)
 
 
@@ -325,8 +329,8 @@ def _complete_surveys() -> QuerySet[SurveyResponse]:
     left = Trial.objects.filter(participant=OuterRef("participant"), answers__isnull=True)
     return SurveyResponse.objects.filter(
         ~Exists(left),
-        participant=slot("participant", Participant),
-        page=slot("page", SurveyResponse, "page"),
+        participant=make_slot("participant", Participant),
+        page=make_slot("page", SurveyResponse, "page"),
         answers__isnull=True,
         shown_at__isnull=False,
     )
@@ -356,10 +360,10 @@ def submit_survey(
     if page is None:
         return False
     page.participant = participant
-    record_now = page_record(answers, changes, timing)
+    record_now = build_page_record(answers, changes, timing)
     if (follows := _find_next_page(page, "survey", record_now)) is not None:
         return _turn_page(page, "survey", follows, record_now, now)
-    stored = _values(now, *merge_pages([*(page.earlier or []), record_now]))
+    stored = _build_column_values(now, *merge_pages([*(page.earlier or []), record_now]))
     if webhooks.has_listener(participant.version.study_id, WebhookEvent.FLAGGED):
         # Of two who complete at once with the same answers, the second has to see the first.
         lock_version(participant.version)
@@ -368,7 +372,7 @@ def submit_survey(
     participant.status = states.find_next_status(states.PARTICIPANT, "complete", participant.status)
     participant.outcome = Outcome.DONE
     participant.completed_at = participant.ended_at = participant.last_seen_at = now
-    participant.completion_code = new_code(10)
+    participant.completion_code = make_code(10)
     participant.save(
         update_fields=["status", "outcome", "completed_at", "ended_at", "last_seen_at", "completion_code"]
     )

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, slot
+from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, make_slot
 from foundation.errors import Conflict
 from foundation.messages import say
 from studyapp.actions import events, webhooks
@@ -32,8 +32,8 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, Outdated, check_admission
-from studyapp.queries.question_pages import pages_on, stages_of, viewer_of
-from studyapp.queries.studies import item_keys, load_frozen_study, match_counted_participants
+from studyapp.queries.question_pages import build_part_pages, build_viewer, list_stages
+from studyapp.queries.studies import load_frozen_study, map_item_keys, match_counted_participants
 from studyapp.rules import assignment, pairs, states
 from studyapp.rules.balanced_blocks import lay_out_blocks
 
@@ -81,12 +81,12 @@ def consent(
         device=device,
         consented_at=now,
         last_seen_at=now,
-        withdrawal_code=new_code(12),
+        withdrawal_code=make_code(12),
     )
     insert(participant)
     record(participant, "consented", {})
     webhooks.announce_full_link(link)
-    enter_stage(participant, stages_of(load_frozen_study(version))[0], now)
+    enter_stage(participant, list_stages(load_frozen_study(version))[0], now)
     return participant
 
 
@@ -95,7 +95,7 @@ _NEWEST = Prepared(
         StudyVersion.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
         .defer("frozen", "study__definition")
-        .filter(study=slot("study", Study))
+        .filter(study=make_slot("study", Study))
         .order_by("-number")[:1]
     )
 )
@@ -116,7 +116,7 @@ _SAME = Prepared(
     lambda: (
         Participant.objects.select_related("condition", "version__study")
         .defer("version__frozen", "version__study__definition")
-        .filter(public_id=slot("public_id", Participant, "public_id"))
+        .filter(public_id=make_slot("public_id", Participant, "public_id"))
     )
 )
 
@@ -175,7 +175,9 @@ def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
     if not (is_check or participant.group or _assign(participant, now)):
         end(participant=participant, outcome=Outcome.FULL)
         return
-    if stage == Stage.PRE_SURVEY and not pages_on(content, "pre_survey", viewer_of(content, participant)):
+    if stage == Stage.PRE_SURVEY and not build_part_pages(
+        content, "pre_survey", build_viewer(content, participant)
+    ):
         stage = Stage.ITEMS  # none of its questions is about a condition that the participant sees
     if participant.stage != stage:
         participant.stage = stage
@@ -209,7 +211,7 @@ def _has_place(version: StudyVersion, mode: str) -> bool:
     return Participant.objects.filter(held, version=version, mode=mode).count() < content.participants
 
 
-_CONDITIONS = Prepared(lambda: Condition.objects.filter(version=slot("version", StudyVersion)))
+_CONDITIONS = Prepared(lambda: Condition.objects.filter(version=make_slot("version", StudyVersion)))
 
 
 def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
@@ -233,10 +235,10 @@ def _free_groups(version: StudyVersion, mode: str) -> dict[str, list[Condition]]
     groups = _open_groups(version)
     if not any(condition.quota is not None for conditions in groups.values() for condition in conditions):
         return groups
-    return _below_quota(groups, _count(version, mode, timezone.now()), mode)
+    return _filter_below_quota(groups, _count(version, mode, timezone.now()), mode)
 
 
-def _below_quota(
+def _filter_below_quota(
     groups: dict[str, list[Condition]], counted: Mapping[str, Mapping[tuple[int, int], int]], mode: str
 ) -> dict[str, list[Condition]]:
     """Return the groups that are below the quota of their conditions.
@@ -260,8 +262,8 @@ _ASSIGNMENT = (
 )
 _STORE_ASSIGNMENT = PreparedUpdate(
     lambda: (
-        Participant.objects.filter(pk=slot("participant", Participant)),
-        {name: slot(name, Participant, name) for name in _ASSIGNMENT},
+        Participant.objects.filter(pk=make_slot("participant", Participant)),
+        {name: make_slot(name, Participant, name) for name in _ASSIGNMENT},
     )
 )
 
@@ -278,7 +280,7 @@ def _assign(participant: Participant, now: datetime) -> bool:
     assert content.order_seed is not None  # only an imported study has none, and it is never open
     counted = _count(version, participant.mode, now)
     opened = _open_groups(version)
-    groups = _below_quota(opened, counted, participant.mode)
+    groups = _filter_below_quota(opened, counted, participant.mode)
     if not groups:
         return False
     seed = assignment.derive_seed(content.order_seed, participant.public_id)
@@ -292,7 +294,7 @@ def _assign(participant: Participant, now: datetime) -> bool:
     )
     conditions = groups[participant.group]
     cells = counted.get(participant.group, {})
-    row, rotation = _cell(content, len(conditions), cells, seed)
+    row, rotation = _choose_cell(content, len(conditions), cells, seed)
     participant.condition = conditions[0] if len(conditions) == 1 else None
     participant.order_row, participant.rotation = row, rotation
     participant.order_seed, participant.assigned_at = seed, now
@@ -305,7 +307,7 @@ def _assign(participant: Participant, now: datetime) -> bool:
     return True
 
 
-def _cell(
+def _choose_cell(
     content: FrozenStudy, conditions: int, counts: Mapping[tuple[int, int], int], seed: int
 ) -> tuple[int | None, int | None]:
     """Return the row and the rotation of a participant.
@@ -313,10 +315,10 @@ def _cell(
     They are None for one condition.
     """
     if isinstance(content.task, Preference):
-        return assignment.choose_cell(pairs.ROWS, pairs.rotations(conditions), counts, seed=seed)
+        return assignment.choose_cell(pairs.ROWS, pairs.count_rotations(conditions), counts, seed=seed)
     if conditions == 1:
         return None, None
-    rows = len(assignment.condition_orders(conditions))
+    rows = len(assignment.build_condition_orders(conditions))
     return assignment.choose_cell(rows, conditions, counts, seed=seed)
 
 
@@ -345,7 +347,7 @@ _LOCK = Prepared(
     lambda: (
         StudyVersion.objects.select_for_update(of=("self",), no_key=True)
         .only("pk")
-        .filter(pk=slot("version", StudyVersion))
+        .filter(pk=make_slot("version", StudyVersion))
     )
 )
 
@@ -375,7 +377,7 @@ def _count(version: StudyVersion, mode: str, now: datetime) -> dict[str, dict[tu
 
 def _lay_out(participant: Participant, conditions: Sequence[Condition], content: FrozenStudy) -> None:
     """Create the trials in this participant's order, and the post survey."""
-    keys = item_keys(participant.version)
+    keys = map_item_keys(participant.version)
     if isinstance(content.task, Preference):
         _insert_pages(participant, content, *_build_preference_trials(participant, conditions, content))
         return
@@ -384,15 +386,17 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
         for index, item in enumerate(content.practice)
     ]
     if isinstance(content.task, Simulation):
-        trials = _blocks(participant, conditions[0], content, content.task)
+        trials = _lay_out_block_trials(participant, conditions[0], content, content.task)
     else:
-        trials = _trials(participant, conditions, content)
+        trials = _lay_out_trials(participant, conditions, content)
     _insert_pages(participant, content, practice, trials)
 
 
-def _trials(participant: Participant, conditions: Sequence[Condition], content: FrozenStudy) -> list[Trial]:
+def _lay_out_trials(
+    participant: Participant, conditions: Sequence[Condition], content: FrozenStudy
+) -> list[Trial]:
     """Return the trials of a participant in order, not stored yet."""
-    keys = item_keys(participant.version)
+    keys = map_item_keys(participant.version)
     order = assignment.lay_out(
         len(content.items),
         len(conditions),
@@ -406,11 +410,11 @@ def _trials(participant: Participant, conditions: Sequence[Condition], content: 
     ]
 
 
-def _blocks(
+def _lay_out_block_trials(
     participant: Participant, condition: Condition, content: FrozenStudy, task: Simulation
 ) -> list[Trial]:
     """Return the trials of a simulation in order, not stored yet."""
-    keys = item_keys(participant.version)
+    keys = map_item_keys(participant.version)
     shown = content.condition(condition.name).shown
     right = [bool(shown[item.id].correct) for item in content.items]
     order = lay_out_blocks(right, task.blocks.sizes, seed=participant.order_seed or 0)
@@ -423,10 +427,10 @@ def _build_preference_trials(
     participant: Participant, conditions: Sequence[Condition], content: FrozenStudy
 ) -> tuple[list[Trial], list[Trial]]:
     """Return the practice trials and the trials of a preference study."""
-    keys = item_keys(participant.version)
+    keys = map_item_keys(participant.version)
 
     def trial(number: int, item: str) -> Trial:
-        left, right = pairs.sides(
+        left, right = pairs.choose_sides(
             number, len(conditions), participant.order_row or 0, participant.rotation or 0
         )
         return Trial(item_id=keys[item], condition=conditions[left], other_condition=conditions[right])
@@ -440,7 +444,7 @@ def _insert_pages(
     participant: Participant, content: FrozenStudy, practice: Sequence[Trial], trials: Sequence[Trial]
 ) -> None:
     """Insert the pages of a participant, with attention items at their places."""
-    keys = item_keys(participant.version)
+    keys = map_item_keys(participant.version)
     checks = {row.position: Trial(item_id=keys[row.id]) for row in content.attention}
     pages = [*practice, *assignment.interleave(trials, checks)]
     for position, trial in enumerate(pages, start=1):
@@ -456,7 +460,7 @@ def _insert_pages(
 def select_active_participant() -> QuerySet[Participant]:
     """Return the participant of a slot if they are active."""
     return Participant.objects.filter(
-        pk=slot("participant", Participant), status="active", anonymised_on__isnull=True
+        pk=make_slot("participant", Participant), status="active", anonymised_on__isnull=True
     )
 
 
@@ -486,7 +490,7 @@ def end(*, participant: Participant, outcome: Outcome) -> None:
     record(participant, "ended", {"outcome": outcome.value})
 
 
-def new_code(length: int) -> str:
+def make_code(length: int) -> str:
     """Return a random code of letters and digits that are hard to confuse."""
     return "".join(secrets.choice(_CODE_ALPHABET) for _position in range(length))
 

@@ -161,7 +161,7 @@ class Payer:
 
     def _note(self, payment: Payment) -> None:
         """Approve a submission or ask to return it, unless that has happened."""
-        ids = _ids(payment)
+        ids = _read_ids(payment)
         try:
             submission = self._check_submission(payment, ids)
             if submission is None or self._has_happened(payment, submission):
@@ -220,7 +220,9 @@ class Payer:
         """Pay each person one payment; a second one comes in the next round."""
         by_study: dict[str, dict[int, Payment]] = {}
         for payment in self._money_to_pay():
-            by_study.setdefault(_ids(payment).study_id_there, {}).setdefault(payment.participant_id, payment)
+            by_study.setdefault(_read_ids(payment).study_id_there, {}).setdefault(
+                payment.participant_id, payment
+            )
         for study, people in by_study.items():
             payments = list(people.values())
             for start in range(0, len(payments), AT_ONCE):
@@ -235,7 +237,7 @@ class Payer:
         ready = []
         for payment in payments:
             try:
-                submission = self._check_submission(payment, _ids(payment))
+                submission = self._check_submission(payment, _read_ids(payment))
             except RefusedByProlific as error:
                 self._end([payment], State.FAILED, str(error))
                 continue
@@ -247,7 +249,7 @@ class Payer:
         if not ready:
             return
         try:
-            amounts = {_ids(each).session_id: each.amount or Decimal(0) for each in ready}
+            amounts = {_read_ids(each).session_id: each.amount or Decimal(0) for each in ready}
             transfer = self.api.set_up_bonuses(study, amounts)
         except RefusedByProlific as error:
             self._end(ready, State.FAILED, str(error))
@@ -275,7 +277,7 @@ class Payer:
     def _look(self, payment: Payment) -> None:
         """Ask the platform if a payment that was sent has arrived."""
         try:
-            submission = self.api.submission(_ids(payment).session_id)
+            submission = self.api.submission(_read_ids(payment).session_id)
         except (RefusedByProlific, Doubtful):
             self._end_overdue(payment)
             return
@@ -364,13 +366,13 @@ def _count_confirmed(payment: Payment) -> int:
     return others.filter(own, state=State.CONFIRMED).count()
 
 
-def _ids(payment: Payment) -> ExternalIds:
+def _read_ids(payment: Payment) -> ExternalIds:
     """Return the platform's IDs; empty ones after they were deleted."""
     return getattr(payment.participant, "external_ids", ExternalIds())
 
 
 def _redact_ids(note: str, payments: Iterable[Payment]) -> str:
-    for ids in map(_ids, payments):
+    for ids in map(_read_ids, payments):
         for name in (ids.session_id, ids.person_id, ids.study_id_there):
             note = note.replace(name, "…") if name else note
     return note[:300]

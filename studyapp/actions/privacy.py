@@ -34,12 +34,12 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.queries.own_answers import keys_of_answers
+from studyapp.queries.own_answers import list_answer_keys
 from studyapp.queries.privacy import find_overdue_versions
-from studyapp.queries.question_pages import questions_on, stages_of
+from studyapp.queries.question_pages import list_part_questions, list_stages
 from studyapp.queries.studies import load_frozen_study
 from studyapp.rules import states
-from studyapp.rules.survey_pages import answers_of
+from studyapp.rules.survey_pages import merge_answers
 
 _GONE = "removed"  # a completed participant has some code, and an exclusion some reason
 _NOTICES_KEPT = timedelta(days=30)
@@ -59,7 +59,7 @@ def withdraw(*, participant: Participant, by: User | None = None, reason: str = 
     Returns:
         "exclude" or "delete"; "delete" if the participant is deleted already.
     """
-    locked = _locked(participant)
+    locked = _lock_participant(participant)
     if locked is None:
         return "delete"
     participant = locked
@@ -81,7 +81,7 @@ def delete_participant(*, participant: Participant, by: User | None, reason: str
 
     Returns False if the participant is deleted already.
     """
-    locked = _locked(participant)
+    locked = _lock_participant(participant)
     if locked is None:
         return False
     study, mode = locked.version.study, locked.mode
@@ -105,7 +105,7 @@ def anonymise_participant(*, participant: Participant, by: User | None, reason: 
     Returns:
         False, and changes nothing, if this was done before or the participant was deleted.
     """
-    locked = _locked(participant)
+    locked = _lock_participant(participant)
     if locked is None or locked.anonymised_on is not None:
         return False
     _anonymise(locked)
@@ -150,7 +150,7 @@ def _retire(version: StudyVersion, participants: list[Participant], failures: li
     return done
 
 
-def _locked(participant: Participant) -> Participant | None:
+def _lock_participant(participant: Participant) -> Participant | None:
     """Return the participant as stored now, locked; None if deleted.
 
     The lock keeps pages from being submitted in between, and rows that point to the participant from being
@@ -187,9 +187,9 @@ def _remove_typed_texts(participant: Participant) -> None:
     Choices and numbers stay.
     """
     content = load_frozen_study(participant.version)
-    for stage in stages_of(content)[:-1]:
+    for stage in list_stages(content)[:-1]:
         pages = StageResponse.objects.filter(participant=participant, stage=stage)
-        _remove_texts(pages, questions_on(content, stage))
+        _remove_texts(pages, list_part_questions(content, stage))
     _remove_texts(Trial.objects.filter(participant=participant), content.item_questionnaire)
     if isinstance(content.task, Advice):
         own = _list_answer_keys(participant)
@@ -214,7 +214,7 @@ def _remove_texts(pages: QuerySet[Any], questions: Sequence[Question]) -> None:
 
 
 def _list_answer_keys(participant: Participant) -> set[tuple[int, str]]:
-    return keys_of_answers(Trial.objects.filter(participant=participant))
+    return list_answer_keys(Trial.objects.filter(participant=participant))
 
 
 def _remove_own_answers(participant: Participant, content: FrozenStudy) -> None:
@@ -229,7 +229,7 @@ def _remove_own_answers(participant: Participant, content: FrozenStudy) -> None:
             *(" ".join(text) for _title, text in item.context or []),
         ]
         words = " | ".join(hotpotqa.normalise_answer(text or "") for text in texts)
-        given = {**answers_of(trial.earlier), **(trial.answers or {})}
+        given = {**merge_answers(trial.earlier), **(trial.answers or {})}
         foreign = {
             key
             for key in ("initial_answer", "final_answer")

@@ -6,7 +6,7 @@ from accounts.models import User
 from studyapp.actions import events
 from studyapp.actions.studies import freeze
 from studyapp.models import Study
-from studyapp.queries.launches import launchable
+from studyapp.queries.launches import plan_launch
 
 
 @transaction.atomic
@@ -23,7 +23,7 @@ def start_rehearsal(*, study: Study, by: User | None) -> Study:
         StudyRefused: the draft is not complete, or a check before a launch refuses it.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    plan = launchable(study)
+    plan = plan_launch(study)
     content_hash = plan.content.hash()
     rehearsals = Study.every.filter(rehearsal_of=study)
     rehearsal = rehearsals.filter(versions__hash=content_hash).first()

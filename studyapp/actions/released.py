@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.models import User, Workspace
 from analysis.io.schuff2020_release import GROUND_TRUTH, Release
-from analysis.reproductions.schuff2020_bundle import public_id
+from analysis.reproductions.schuff2020_bundle import derive_public_id
 from foundation.errors import Conflict
 from predictions.models import System
 from studyapp.actions import events
@@ -119,7 +119,7 @@ def _store_participants(
     participants = Participant.objects.bulk_create(
         Participant(
             version=version,
-            public_id=public_id(person, version.study.slug),
+            public_id=derive_public_id(person, version.study.slug),
             mode=Mode.LIVE,
             status=Participant.Status.COMPLETED,
             outcome=Outcome.DONE,

@@ -22,9 +22,9 @@ from studyapp.models import Report, StudyVersion
 FILE = "report.zip"
 
 
-def report_file(report: Report) -> Path:
+def build_report_path(report: Report) -> Path:
     """Return the path of a kept report, a zip of its pages and tables."""
-    return _folder(report.job_id) / FILE
+    return _build_folder_path(report.job_id) / FILE
 
 
 def keep_report(
@@ -42,7 +42,7 @@ def keep_report(
 
     The file is in place before the row that points to it.
     """
-    folder = _folder(job.pk)
+    folder = _build_folder_path(job.pk)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, written = tempfile.mkstemp(dir=folder)
     os.close(handle)
@@ -59,11 +59,11 @@ def keep_report(
 @transaction.atomic
 def delete_report(*, report: Report, by: User | None) -> None:
     """Delete a report with its file."""
-    folder = _folder(report.job_id)
+    folder = _build_folder_path(report.job_id)
     events.record(kind="report_deleted", study=report.study, by=by, data={"version": report.version.number})
     report.delete()
     transaction.on_commit(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def _folder(job_id: int) -> Path:
+def _build_folder_path(job_id: int) -> Path:
     return Path(settings.REPORT_FOLDER) / str(job_id)

@@ -23,13 +23,13 @@ from studyapp.queries.correctness import (
     EXACT_MATCH,
     GOLD,
     Answer,
-    decisions,
+    determine_verdict,
+    find_decisions,
     find_missed_answers_of_design,
-    verdict,
 )
-from studyapp.queries.designs import Design, design
+from studyapp.queries.designs import Design, build_design
 from studyapp.queries.item_pools import PlannedCondition
-from studyapp.queries.launches import NeedsDecision, launchable, open_checks
+from studyapp.queries.launches import NeedsDecision, open_checks, plan_launch
 from studyapp.rules import states
 from studyapp.rules.launch_checks import LONGEST_REASON, SHORTEST_REASON
 from studyapp.studio.drafts import open_draft
@@ -46,7 +46,7 @@ def create_study(*, definition: StudyDefinition, workspace: Workspace, by: User 
         StudyRefused: something that the definition refers to is missing, or the name belongs to a study of
             another workspace; nothing is stored then.
     """
-    design(definition, workspace)
+    build_design(definition, workspace)
     draft = definition.model_dump(mode="json")
     study, is_new = Study.objects.select_for_update(no_key=True).get_or_create(
         slug=definition.study,
@@ -83,7 +83,7 @@ def launch_study(
         NeedsDecision: a check is open and nobody has decided to launch all the same.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    plan = launchable(study)
+    plan = plan_launch(study)
     for check, reason in accept.items():
         decide(study=study, plan=plan, check=check, reason=reason, by=by)
     checks = open_checks(study, plan)
@@ -111,7 +111,7 @@ def accept_check(*, study: Study, check: str, reason: str, by: User | None) -> N
         StudyRefused: the draft cannot be launched anyway, there is no such check, or the reason is too short.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    decide(study=study, plan=launchable(study), check=check, reason=reason, by=by)
+    decide(study=study, plan=plan_launch(study), check=check, reason=reason, by=by)
 
 
 def decide(*, study: Study, plan: Design, check: str, reason: str, by: User | None) -> None:
@@ -219,14 +219,14 @@ def freeze(*, study: Study, plan: Design, by: User | None) -> StudyVersion:
         frozen_by=by,
     )
     items = _freeze_items(version, plan)
-    judged = decisions(find_missed_answers_of_design(plan))
+    judged = find_decisions(find_missed_answers_of_design(plan))
     for position, planned in enumerate(plan.conditions, start=1):
-        condition = _condition(version, position, planned)
+        condition = _create_condition(version, position, planned)
         if not planned.definition.advice:
             continue
         shown = plan.content.condition(condition.name).shown
         Stimulus.objects.bulk_create(
-            _stimulus(condition, item, shown[item.external_id], judged) for item in items
+            _build_stimulus(condition, item, shown[item.external_id], judged) for item in items
         )
     return version
 
@@ -269,7 +269,7 @@ def _freeze_items(version: StudyVersion, plan: Design) -> list[Item]:
     return items
 
 
-def _condition(version: StudyVersion, position: int, planned: PlannedCondition) -> Condition:
+def _create_condition(version: StudyVersion, position: int, planned: PlannedCondition) -> Condition:
     return Condition.objects.create(
         version=version,
         position=position,
@@ -283,7 +283,7 @@ def _condition(version: StudyVersion, position: int, planned: PlannedCondition) 
     )
 
 
-def _stimulus(
+def _build_stimulus(
     condition: Condition, item: Item, shown: Shown, judged: Mapping[Answer, JudgedAnswer]
 ) -> Stimulus:
     """Return the stimulus of a condition for an item.
@@ -292,7 +292,7 @@ def _stimulus(
     """
     assert shown.answer is not None  # a design shows something everywhere
     assert item.question is not None
-    judgement = verdict(item.question, shown.answer, judged)
+    judgement = determine_verdict(item.question, shown.answer, judged)
     is_gold = condition.is_ground_truth
     return Stimulus(
         condition=condition,

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from foundation.database.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, make_slot
 from jobs.actions import webhooks
 from studyapp.actions import events
 from studyapp.definition.suspicion_flags import OF_ALL_ITEMS, Flag
@@ -26,11 +26,11 @@ from studyapp.models import (
     WebhookEvent,
 )
 from studyapp.queries.answer_quotas import AnswerQuota
-from studyapp.queries.flags import participant_flags
+from studyapp.queries.flags import list_participant_flags
 from studyapp.queries.recruitment import count_participants
 
 _LISTENING = Prepared(
-    lambda: StudyWebhook.objects.filter(study=slot("study", Study), active=True).only("kinds")
+    lambda: StudyWebhook.objects.filter(study=make_slot("study", Study), active=True).only("kinds")
 )
 
 
@@ -62,9 +62,11 @@ def has_listener(study_id: int, kind: WebhookEvent) -> bool:
 def announce_completed(participant: Participant) -> None:
     """Queue that a participant completed, and the flags of all items."""
     hooks = _LISTENING.all(study=participant.version.study_id)
-    _announce(hooks, participant.version.study, WebhookEvent.COMPLETED, _person(participant), participant)
+    _announce(
+        hooks, participant.version.study, WebhookEvent.COMPLETED, _describe_person(participant), participant
+    )
     if _is_event_wanted(hooks, WebhookEvent.FLAGGED):
-        own = participant_flags(Participant.objects.filter(pk=participant.pk)).get(participant.pk, [])
+        own = list_participant_flags(Participant.objects.filter(pk=participant.pk)).get(participant.pk, [])
         _announce_flags(hooks, participant, [flag for flag in own if flag in OF_ALL_ITEMS])
 
 
@@ -79,7 +81,7 @@ def _announce_flags(hooks: Sequence[StudyWebhook], participant: Participant, fla
     earlier = StudyDelivery.objects.filter(participant=participant, kind=WebhookEvent.FLAGGED)
     announced = {flag for body in earlier.values_list("body", flat=True) for flag in body["data"]["flags"]}
     if new := [flag for flag in flags if flag not in announced]:
-        data = {**_person(participant), "flags": new}
+        data = {**_describe_person(participant), "flags": new}
         _announce(hooks, participant.version.study, WebhookEvent.FLAGGED, data, participant)
 
 
@@ -128,7 +130,7 @@ def _is_event_wanted(hooks: Iterable[StudyWebhook], kind: WebhookEvent) -> bool:
     return any(not hook.kinds or kind in hook.kinds for hook in hooks)
 
 
-def _person(participant: Participant) -> dict[str, Any]:
+def _describe_person(participant: Participant) -> dict[str, Any]:
     return {
         "participant": participant.public_id,
         "mode": participant.mode,

@@ -12,14 +12,14 @@ from pydantic import Field, model_validator
 from analysis.participants.measures import Measure
 from analysis.participants.study_version import Version
 from analysis.planning.declared_plan import PlanFile
-from analysis.planning.frozen_version import measures_of
+from analysis.planning.frozen_version import list_measures
 from analysis.scores.score_table import SCORES
 from analysis.stats.correlations import Coefficient
 from analysis.stats.results import Target
 from analysis.stats.sequential import MOST_LOOKS, Spending
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
-from studyapp.definition.questionnaires import Questionnaire, parts_of
+from studyapp.definition.questionnaires import Questionnaire, list_question_parts
 from studyapp.definition.scale_scores import ScaleKey, list_score_columns
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -166,7 +166,7 @@ def check_plan(plan: AnalysisPlan, conditions: Mapping[str, bool], measures: Map
             )
 
 
-def measures_of_questions(
+def list_question_measures(
     asked: Questionnaire, own: Sequence[ScaleKey], task: Mapping[str, Any]
 ) -> list[Measure]:
     """Return the measures that the task and the questions allow.
@@ -177,9 +177,9 @@ def measures_of_questions(
         task: The task with its options.
     """
     parts = {
-        "item_questionnaire": parts_of(asked.item),
-        "pre_survey": parts_of(asked.pre_survey),
-        "post_survey": parts_of(asked.post_survey),
+        "item_questionnaire": list_question_parts(asked.item),
+        "pre_survey": list_question_parts(asked.pre_survey),
+        "post_survey": list_question_parts(asked.post_survey),
     }
     version = Version.model_validate(
         {
@@ -191,7 +191,7 @@ def measures_of_questions(
             **{part: [row.model_dump(mode="json") for row in rows] for part, rows in parts.items()},
         }
     )
-    return measures_of(version)
+    return list_measures(version)
 
 
 def _check_measure(key: str, measures: Collection[str], where: str) -> None:

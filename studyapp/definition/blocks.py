@@ -18,7 +18,7 @@ BEFORE, LEARNING, AFTER = "before", "learning", "after"
 BLOCKS = (BEFORE, LEARNING, AFTER)
 
 
-def blocks_by_position(blocks: Blocks, practice: int, attention: Iterable[int]) -> list[str]:
+def list_blocks_by_position(blocks: Blocks, practice: int, attention: Iterable[int]) -> list[str]:
     """Return the block of each page with an item, in order.
 
     Practice items have none. An attention item belongs to the block of the item after it, the last ones to
@@ -29,7 +29,7 @@ def blocks_by_position(blocks: Blocks, practice: int, attention: Iterable[int]) 
         practice: The number of practice items, which come first.
         attention: The 1-based positions of attention items among all but practice items.
 
-    >>> blocks_by_position(Blocks(before=2, learning=2, after=2), 1, [3])
+    >>> list_blocks_by_position(Blocks(before=2, learning=2, after=2), 1, [3])
     ['', 'before', 'before', 'learning', 'learning', 'learning', 'after', 'after']
     """
     laid_out = [name for name, size in blocks.sizes.items() for _item in range(size)]

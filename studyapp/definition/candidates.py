@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from analysis.scores import hotpotqa
-from modelserver.inputs.mentions import MentionType, mentions
+from modelserver.inputs.mentions import MentionType, find_mentions
 from studyapp.definition.task_questions import YES_NO
 
 Context = Sequence[tuple[str, Sequence[str]]]
 
 
-def candidates(
+def select_candidates(
     answer: str, likely: Sequence[str], context: Context, labels: Sequence[str], *, most: int, seed: str
 ) -> list[str]:
     """Return the answers to choose from, with the system's own among them.
@@ -38,7 +38,7 @@ def candidates(
     # A system may answer a question for yes or no with words, and the other way round.
     others = [
         *(YES_NO if polar else []),
-        *shuffle_texts(_mentions(likely_answers, context), f"{seed}/mentions"),
+        *shuffle_texts(_select_mentions(likely_answers, context), f"{seed}/mentions"),
     ]
     # By another seed than the mentions, or those drawn would always come first.
     return shuffle_texts(_drop_equal_answers([*likely_answers, *others])[:most], seed)
@@ -62,7 +62,7 @@ def _drop_equal_answers(answers: Sequence[str]) -> list[str]:
     return list(kept.values())
 
 
-def _mentions(likely_answers: Sequence[str], context: Context) -> list[str]:
+def _select_mentions(likely_answers: Sequence[str], context: Context) -> list[str]:
     """Return what the articles mention of the type of a likely answer.
 
     The type of a name is the one that it has most often. A word that only opens sentences is not a name. All
@@ -71,7 +71,7 @@ def _mentions(likely_answers: Sequence[str], context: Context) -> list[str]:
     types: dict[str, Counter[MentionType]] = {}
     names = {title for title, _sentences in context}
     for text in (sentence.strip() for _title, sentences in context for sentence in sentences):
-        for mention in mentions(text):
+        for mention in find_mentions(text):
             word = text[mention.start : mention.end]
             types.setdefault(word, Counter())[mention.type] += 1
             if mention.start > 0 or " " in word:

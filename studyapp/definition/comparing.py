@@ -26,7 +26,7 @@ SIDES = {
 ALIKE = "Both are alike"
 
 
-def comparison_questions(task: Task, words: Callable[[str], str] = str) -> list[Question]:
+def list_comparison_questions(task: Task, words: Callable[[str], str] = str) -> list[Question]:
     """Return the question on each criterion; none of another task.
 
     Args:
@@ -52,12 +52,12 @@ def comparison_questions(task: Task, words: Callable[[str], str] = str) -> list[
     ]
 
 
-def texts_to_translate(task: Task) -> list[Question]:
+def list_texts_to_translate(task: Task) -> list[Question]:
     """Return the criteria as questions.
 
     They have no choices, because the site translates those.
     """
-    return [question.model_copy(update={"scale": "yes_no"}) for question in comparison_questions(task)]
+    return [question.model_copy(update={"scale": "yes_no"}) for question in list_comparison_questions(task)]
 
 
 def check_compared(conditions: Sequence[ConditionDefinition], task: Task) -> None:

@@ -164,7 +164,7 @@ class PracticeDefinition(ItemsDefinition):
 ALL_CONDITIONS = "all conditions"
 
 
-def groups_of(
+def group_conditions(
     design: Design, conditions: Sequence[ConditionDefinition]
 ) -> dict[str, list[ConditionDefinition]]:
     """Return the groups that participants are assigned to, by name.
@@ -190,7 +190,7 @@ def check_groups(conditions: Sequence[ConditionDefinition], design: Design) -> N
                 if design == "mixed"
                 else say("%(name)r has a group, which only a mixed design may have", name=condition.name)
             )
-    for name, members in groups_of(design, conditions).items():
+    for name, members in group_conditions(design, conditions).items():
         if len({condition.weight for condition in members}) > 1:
             raise value_error(
                 "the conditions of %(name)r are assigned together and need the same weight", name=name

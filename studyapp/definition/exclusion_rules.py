@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, TypeAdapter, model_validator
 
 from analysis.participants.exclusion_rules import Clock, DeclaredRule
-from foundation.frozen_model import FrozenModel, kinds_of
+from foundation.frozen_model import FrozenModel, map_kinds
 from foundation.messages import say, value_error
 from studyapp.definition.conditions import Name
 from studyapp.definition.questionnaires import Questionnaire, find_question
@@ -175,7 +175,7 @@ RuleDefinition = Annotated[
     | DuplicateAnswersDefinition,
     Field(discriminator="kind"),
 ]
-KINDS = kinds_of(RuleDefinition)
+KINDS = map_kinds(RuleDefinition)
 
 SCALE_KINDS = ("likert", "slider", "matrix")  # of questions whose answers straight-lining compares
 

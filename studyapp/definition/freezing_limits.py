@@ -21,7 +21,7 @@ def freeze_questions(questions: Sequence[Question], conditions: Sequence[NamedCo
     return [
         question.model_copy(
             update={
-                "only": _names(question, conditions),
+                "only": _list_condition_names(question, conditions),
                 "except_": None,
                 "unexplained_text": question.unexplained_text if has_others else None,
             }
@@ -34,20 +34,22 @@ def freeze_instructions(instructions: Instructions, conditions: Sequence[NamedCo
     """Return the instructions as text if all conditions have the same."""
     if isinstance(instructions, str):
         return instructions
-    limited = [(part, _names(part, conditions)) for part in instructions]
+    limited = [(part, _list_condition_names(part, conditions)) for part in instructions]
     if all(names is None for _part, names in limited):
         return "\n\n".join(part.text for part, _names in limited)
     return [part.model_copy(update={"only": names, "except_": None}) for part, names in limited]
 
 
-def instruction_texts(instructions: Instructions) -> list[str]:
+def list_instruction_texts(instructions: Instructions) -> list[str]:
     """Return the texts of the instructions, part by part."""
     if isinstance(instructions, str):
         return [instructions] if instructions else []
     return [part.text for part in instructions]
 
 
-def _names(part: Question | InstructionPart, conditions: Sequence[NamedCondition]) -> list[str] | None:
+def _list_condition_names(
+    part: Question | InstructionPart, conditions: Sequence[NamedCondition]
+) -> list[str] | None:
     """Return the conditions that a limit leaves; None if it leaves all."""
     names = [
         condition.name for condition in conditions if is_for_condition(part.only, part.except_, condition)

@@ -74,7 +74,7 @@ def read_amounts(content: bytes, name: str) -> dict[str, Decimal]:
                 raise BadFile(path, message, line=line)
             if cells[0] in amounts:
                 raise BadFile(path, say("%(id)s is listed twice", id=cells[0]), line=line, field="id")
-            amounts[cells[0]] = _amount(path, line, cells[1])
+            amounts[cells[0]] = _parse_amount(path, line, cells[1])
     except csv.Error as error:
         raise BadFile(path, say("the file is not CSV: %(error)s", error=str(error))) from error
     if not amounts:
@@ -84,7 +84,7 @@ def read_amounts(content: bytes, name: str) -> dict[str, Decimal]:
     return amounts
 
 
-def _amount(path: Path, line: int, text: str) -> Decimal:
+def _parse_amount(path: Path, line: int, text: str) -> Decimal:
     try:
         amount = Decimal(text) if _AMOUNT.fullmatch(text) else None
     except InvalidOperation:

@@ -113,17 +113,17 @@ class InstructionPart(Growing):
     except_: Names = Field(default=None, alias="except", description=EXCEPT.format(what="the part"))
 
 
-def _form(value: Any) -> str:
+def _detect_form(value: Any) -> str:
     return "parts" if isinstance(value, list) else "text"
 
 
 # A text, or parts; discriminated by form, so that an error is about the form that was meant.
 Instructions = Annotated[
-    Annotated[str, Tag("text")] | Annotated[list[InstructionPart], Tag("parts")], Discriminator(_form)
+    Annotated[str, Tag("text")] | Annotated[list[InstructionPart], Tag("parts")], Discriminator(_detect_form)
 ]
 TranslatedInstructions = Annotated[
     Annotated[str, Tag("text")] | Annotated[list[Annotated[str, Field(min_length=1)]], Tag("parts")],
-    Discriminator(_form),
+    Discriminator(_detect_form),
 ]
 
 
@@ -192,7 +192,7 @@ class _Asked(Protocol):
     def check_answer(self, answer: Any, name: str) -> None: ...
 
 
-def allows(part: str, field: str) -> bool:
+def is_field_allowed(part: str, field: str) -> bool:
     """Return whether questions of a part may have a field."""
     return field not in _RESTRICTED or field in _FIELDS_OF.get(part, ())
 
@@ -206,7 +206,7 @@ def check_display(questions: Sequence[_Asked], part: str) -> None:
     keys = [part.key for question in questions for part in question.parts]
     for question in questions:
         for field in _RESTRICTED:
-            if getattr(question, field) and not allows(part, field):
+            if getattr(question, field) and not is_field_allowed(part, field):
                 raise value_error(
                     "%(name)s: %(key)s cannot have %(field)s here",
                     name=part,

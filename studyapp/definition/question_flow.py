@@ -31,7 +31,7 @@ def is_asked(question: Question, viewer: Viewer) -> bool:
     return question.only is None or not viewer.conditions.isdisjoint(question.only)
 
 
-def pages_for(
+def build_pages(
     questions: Sequence[Question], viewer: Viewer, *, is_shuffled: bool = False
 ) -> list[list[Question]]:
     """Return the questions that a viewer is asked, page by page.

@@ -73,7 +73,7 @@ class Choice(FrozenModel):
     label: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="what participants read")
 
 
-def _choice_list(choices: Any) -> Any:
+def _list_choices(choices: Any) -> Any:
     """Turn a mapping into a list, because the database keeps no order."""
     if not isinstance(choices, dict):
         return choices
@@ -95,7 +95,7 @@ class Choices(FrozenModel):
         description="what can be chosen, in order: a mapping of value to label, or a list of both"
     )
 
-    _mapping = field_validator("choices", mode="before")(_choice_list)
+    _mapping = field_validator("choices", mode="before")(_list_choices)
     _values_differ = field_validator("choices")(_check_values)
 
 
@@ -212,7 +212,7 @@ class MatrixScale(Rating, Growing):
         default=[], description="choices in place of points: a mapping of value to label, or a list of both"
     )
 
-    _mapping = field_validator("choices", mode="before")(_choice_list)
+    _mapping = field_validator("choices", mode="before")(_list_choices)
     _values_differ = field_validator("choices")(_check_values)
 
     @field_validator("rows", mode="before")
@@ -289,7 +289,7 @@ class TextField(Growing):
         return self
 
 
-def _scale_tag(value: Any) -> str:
+def _detect_scale_tag(value: Any) -> str:
     if isinstance(value, str):
         return "yes_no"
     kind = value.get("kind", "likert") if isinstance(value, dict) else getattr(value, "kind", "likert")
@@ -307,6 +307,6 @@ Scale = Annotated[
     | Annotated[MatrixScale, Tag("matrix")]
     | Annotated[RankingScale, Tag("ranking")]
     | Annotated[TextField, Tag("text")],
-    Discriminator(_scale_tag),
+    Discriminator(_detect_scale_tag),
 ]
 Kind = Literal["yes_no", "likert", "single", "multiple", "number", "slider", "matrix", "ranking", "text"]

@@ -317,7 +317,7 @@ class Question(Growing):
         return say("a list of %(words)s", words=words) if isinstance(self.scale, MultipleChoice) else words
 
 
-def parts_of(questions: Iterable[Question]) -> list[Question]:
+def list_question_parts(questions: Iterable[Question]) -> list[Question]:
     """Return the questions of one answer each: rows and ranked choices apart."""
     return [part for question in questions for part in question.parts]
 
@@ -350,7 +350,7 @@ def find_question(questions: Iterable[Question], key: str, name: str) -> Questio
 
     Raises ValueError, which lists those there are.
     """
-    asked = {question.key: question for question in parts_of(questions)}
+    asked = {question.key: question for question in list_question_parts(questions)}
     if key not in asked:
         raise value_error(
             "%(name)s: no item question has the key %(key)r; known keys: %(known)s",
@@ -390,7 +390,7 @@ class Questionnaire(Growing):
         if not isinstance(data, dict) or "template" not in data:
             return data
         rest = {key: value for key, value in data.items() if key != "template"}
-        return {**template_named(data["template"]).model_dump(), **rest}
+        return {**find_template(data["template"]).model_dump(), **rest}
 
     @field_validator("item", "post_survey", "pre_survey", mode="before")
     @classmethod
@@ -515,7 +515,7 @@ TEMPLATES: dict[str, Questionnaire] = {
 TASK_TEMPLATES = ("advice", "simulation", "counterfactual", "preference")
 
 
-def template_named(name: Any) -> Questionnaire:
+def find_template(name: Any) -> Questionnaire:
     """Return the questionnaire of that name.
 
     Raises ValueError, which lists those there are.

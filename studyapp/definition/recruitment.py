@@ -243,15 +243,17 @@ def read_arrival(recruitment: Recruitment, sent: Mapping[str, str]) -> Arrival |
     platform = PLATFORMS[recruitment.platform]
     if platform.preview is not None and sent.get(platform.preview[0]) == platform.preview[1]:
         raise BadArrival("preview")
-    person = _id(sent, recruitment.person_parameter)
+    person = _read_id(sent, recruitment.person_parameter)
     if not person:
         if platform.needs_person:
             raise BadArrival("missing", recruitment.person_parameter)
         return None
-    return Arrival(recruitment.platform, person, _id(sent, platform.study), _id(sent, platform.session))
+    return Arrival(
+        recruitment.platform, person, _read_id(sent, platform.study), _read_id(sent, platform.session)
+    )
 
 
-def _id(sent: Mapping[str, str], parameter: str) -> str:
+def _read_id(sent: Mapping[str, str], parameter: str) -> str:
     value = sent.get(parameter, "").strip() if parameter else ""
     if not value:
         return ""

@@ -220,12 +220,14 @@ _DESCRIPTIONS = {
 }
 
 
-def page() -> str:
+def build_page() -> str:
     """Return the whole page, in Markdown."""
-    return "\n".join([_INTRODUCTION, *(_section(*section) for section in _SECTIONS), _templates()])
+    return "\n".join(
+        [_INTRODUCTION, *(_format_section(*section) for section in _SECTIONS), _format_templates()]
+    )
 
 
-def _section(title: str, introduction: str, model: type[BaseModel]) -> str:
+def _format_section(title: str, introduction: str, model: type[BaseModel]) -> str:
     lines = [f"## {title}", "", introduction or " ".join(str(model.__doc__).split()).replace("``", "`"), ""]
     lines += ["| field | default | meaning |", "|---|---|---|"]
     inherited = Question.model_fields if issubclass(model, Question) and model is not Question else {}
@@ -233,11 +235,11 @@ def _section(title: str, introduction: str, model: type[BaseModel]) -> str:
         if name in inherited:
             continue
         meaning = field.description or _DESCRIPTIONS[name]
-        lines.append(f"| `{field.alias or name}` | {_default(field)} | {meaning} |")
+        lines.append(f"| `{field.alias or name}` | {_format_default(field)} | {meaning} |")
     return "\n".join([*lines, ""])
 
 
-def _default(field: FieldInfo) -> str:
+def _format_default(field: FieldInfo) -> str:
     default = field.default
     if field.is_required():
         return "required"
@@ -256,11 +258,12 @@ def _default(field: FieldInfo) -> str:
     return "see below" if isinstance(default, BaseModel) else "none"
 
 
-def _templates() -> str:
+def _format_templates() -> str:
     lines = ["## Defaults of the 2020 study", ""]
     lines += [
-        f"Rules: {_rules(exclusion_rules.RULES_2020)}. A questionnaire without the key `known_before` takes "
-        f"the first two; with the template `pictures`: {_rules(exclusion_rules.RULES_PICTURES)}.",
+        f"Rules: {_format_rules(exclusion_rules.RULES_2020)}. A questionnaire without the key `known_before` "
+        f"takes "
+        f"the first two; with the template `pictures`: {_format_rules(exclusion_rules.RULES_PICTURES)}.",
         "",
     ]
     lines += [
@@ -275,11 +278,11 @@ def _templates() -> str:
         for question in [*questionnaire.item, *questionnaire.post_survey]:
             scale = "yes, no" if question.kind == "yes_no" else f"1 to {len(question.choices)}"
             lines.append(f"| `{question.key}` | {question.text} | {scale} | {_format_conditions(question)} |")
-    return "\n".join([*lines, "", _scales()])
+    return "\n".join([*lines, "", _format_scales()])
 
 
-def _rules(rules: Sequence[exclusion_rules.RuleDefinition]) -> str:
-    return "; ".join(_rule(rule.freeze().model_dump()) for rule in rules)
+def _format_rules(rules: Sequence[exclusion_rules.RuleDefinition]) -> str:
+    return "; ".join(_format_rule(rule.freeze().model_dump()) for rule in rules)
 
 
 def _format_conditions(question: Question) -> str:
@@ -288,7 +291,7 @@ def _format_conditions(question: Question) -> str:
     return ", ".join(f"`{name}`" for name in question.only or ()) or "all"
 
 
-def _scales() -> str:
+def _format_scales() -> str:
     lines = ["## Scales by name", ""]
     lines += [
         "A scale whose wording is not free to quote has its form here and takes its items, in order, in "
@@ -303,10 +306,10 @@ def _scales() -> str:
         entered = f"{scale.entered or 'any number of'} items, to be entered"
         keys = ", ".join(f"`{key}`" for key in scale.items) or entered
         lines.append(f"| `{name}` | {scale.title} | {scale.measures} | {scale.source} | {points} | {keys} |")
-    return "\n".join([*lines, "", _keys()])
+    return "\n".join([*lines, "", _format_keys()])
 
 
-def _keys() -> str:
+def _format_keys() -> str:
     lines = ["## Scores of published scales", ""]
     lines += [
         "A score is the mean of the items after reversing, set on the range. Participants who left out an "
@@ -325,7 +328,7 @@ def _keys() -> str:
     return "\n".join([*lines, ""])
 
 
-def _rule(rule: dict[str, Any]) -> str:
+def _format_rule(rule: dict[str, Any]) -> str:
     if rule["kind"] == "answered":
         return f"`{rule['name']}` where `{rule['question']}` is {str(rule['value']).lower()}"
     side = "under" if rule["kind"] == "min_time" else "over"
@@ -333,4 +336,4 @@ def _rule(rule: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(build_page())

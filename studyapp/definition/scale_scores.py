@@ -200,18 +200,18 @@ def list_scale_keys(keys: Any) -> Any:
     return [{"name": name, **key} if isinstance(key, dict) else key for name, key in keys.items()]
 
 
-def scores_of(questions: Sequence[Question], own: Sequence[ScaleKey]) -> list[Score]:
+def list_scale_scores(questions: Sequence[Question], own: Sequence[ScaleKey]) -> list[Score]:
     """Return the scores of a page; those with the study's own keys come first.
 
     A page that lacks an item of a scale, or asks it on another rating, has no score of it.
     """
     asked = {part.key: part for question in questions for part in question.parts}
     taken = {column.name for question in questions for column in question.columns}
-    scores = [_score(key, asked) for key in own if {*key.items} <= asked.keys()]
-    taken |= {_column(key.name) for key in own}
+    scores = [_build_score(key, asked) for key in own if {*key.items} <= asked.keys()]
+    taken |= {_name_column(key.name) for key in own}
     for name, published in PUBLISHED.items():
-        keys = _keys(published, asked)
-        if keys and _column(name) not in taken:
+        keys = _find_item_keys(published, asked)
+        if keys and _name_column(name) not in taken:
             key = ScaleKey(
                 name=name,
                 items=keys,
@@ -222,7 +222,7 @@ def scores_of(questions: Sequence[Question], own: Sequence[ScaleKey]) -> list[Sc
                 source=published.source,
             )
             line = {"slope": published.slope, "intercept": published.intercept}
-            scores.append(_score(key, asked).model_copy(update=line))
+            scores.append(_build_score(key, asked).model_copy(update=line))
     return scores
 
 
@@ -233,13 +233,13 @@ def list_score_columns(
     return [
         {"table": "trials" if part == "item_questionnaire" else part, **score.model_dump(mode="json")}
         for part, asked in parts.items()
-        for score in scores_of(asked, own)
+        for score in list_scale_scores(asked, own)
     ]
 
 
 def check_scales(own: Sequence[ScaleKey], parts: Mapping[str, Sequence[Question]]) -> None:
     """Raise ValueError, naming the scale, unless every key can be applied."""
-    for name, times in Counter(_column(key.name) for key in own).items():
+    for name, times in Counter(_name_column(key.name) for key in own).items():
         if times > 1:
             raise value_error("two scales have the column %(column)r", column=name)
     if not own:
@@ -250,16 +250,16 @@ def check_scales(own: Sequence[ScaleKey], parts: Mapping[str, Sequence[Question]
     ]
     taken = {column.name for page in SCORED_PARTS for q in parts.get(page, ()) for column in q.columns}
     for key in own:
-        for problem in _problems(key, pages, taken):
+        for problem in _find_problems(key, pages, taken):
             raise value_error("%(name)s: %(problem)s", name=key.name, problem=problem)
 
 
-def _problems(key: ScaleKey, pages: Sequence[dict[str, Question]], taken: set[str]) -> Iterator[str]:
+def _find_problems(key: ScaleKey, pages: Sequence[dict[str, Question]], taken: set[str]) -> Iterator[str]:
     page = max(pages, key=lambda asked: len(asked.keys() & {*key.items}))
     for item in key.items:
         if item not in page:
             yield say("no question has the column %(item)r; all items must be on one page", item=item)
-        elif _bounds(page[item]) is None:
+        elif _find_bounds(page[item]) is None:
             yield say("%(item)r is not answered by a number or a rating", item=item)
     if len({*key.items}) < len(key.items):
         yield say("an item is listed twice")
@@ -268,13 +268,13 @@ def _problems(key: ScaleKey, pages: Sequence[dict[str, Question]], taken: set[st
             yield say("reverse: %(item)r is not an item of the scale", item=item)
     if key.range and key.range[0] >= key.range[1]:
         yield say("range: the second number must be larger than the first")
-    if not key.range and len({_bounds(page[item]) for item in key.items if item in page}) > 1:
+    if not key.range and len({_find_bounds(page[item]) for item in key.items if item in page}) > 1:
         yield say("its items have different ratings; give range, such as [0, 100]")
-    if _column(key.name) in taken:
-        yield say("a question has the column %(column)r; choose another name", column=_column(key.name))
+    if _name_column(key.name) in taken:
+        yield say("a question has the column %(column)r; choose another name", column=_name_column(key.name))
 
 
-def _keys(published: _Published, asked: Mapping[str, Question]) -> list[str]:
+def _find_item_keys(published: _Published, asked: Mapping[str, Question]) -> list[str]:
     """Return the items of a published scale; empty unless all are asked."""
     scale, stem = SCALES[published.scale], published.scale.replace("-", "_")
     entered = next(n for n in range(len(asked) + 1) if f"{stem}_{n + 1}" not in asked)
@@ -290,11 +290,11 @@ def _keys(published: _Published, asked: Mapping[str, Question]) -> list[str]:
     return keys if has_form else []
 
 
-def _score(key: ScaleKey, asked: Mapping[str, Question]) -> Score:
-    bounds = [_bounds(asked[item]) or (0.0, 1.0) for item in key.items]
+def _build_score(key: ScaleKey, asked: Mapping[str, Question]) -> Score:
+    bounds = [_find_bounds(asked[item]) or (0.0, 1.0) for item in key.items]
     low, high = key.range or bounds[0]
     return Score(
-        column=_column(key.name),
+        column=_name_column(key.name),
         title=key.title or key.name,
         items=[
             ScoredItem(key=item, low=least, high=most, reversed=item in key.reverse)
@@ -307,11 +307,11 @@ def _score(key: ScaleKey, asked: Mapping[str, Question]) -> Score:
     )
 
 
-def _column(name: str) -> str:
+def _name_column(name: str) -> str:
     return "score_" + name.replace("-", "_")
 
 
-def _bounds(question: Question) -> tuple[float, float] | None:
+def _find_bounds(question: Question) -> tuple[float, float] | None:
     """Return the lowest and the highest number of an answer, if it is one."""
     match question.scale:
         case LikertScale(points=points):

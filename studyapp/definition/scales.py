@@ -29,11 +29,11 @@ class ScaleTemplate(NamedTuple):
     entered: int | None = None
 
 
-def _likert(points: int, low: str, high: str) -> Entry:
+def _build_likert(points: int, low: str, high: str) -> Entry:
     return {"points": points, "ends": [low, high]}
 
 
-_WORKLOAD = _likert(21, "Very low", "Very high")
+_WORKLOAD = _build_likert(21, "Very low", "Very high")
 _NOT_SAID = {"not_said": "I prefer not to say"}
 
 SCALES: dict[str, ScaleTemplate] = {
@@ -49,7 +49,7 @@ SCALES: dict[str, ScaleTemplate] = {
             "tlx_temporal": "How hurried or rushed was the pace of the task?",
             "tlx_performance": (
                 "How successful were you in accomplishing what you were asked to do?",
-                _likert(21, "Perfect", "Failure"),
+                _build_likert(21, "Perfect", "Failure"),
             ),
             "tlx_effort": "How hard did you have to work to accomplish your level of performance?",
             "tlx_frustration": "How insecure, discouraged, irritated, stressed, and annoyed were you?",
@@ -59,7 +59,7 @@ SCALES: dict[str, ScaleTemplate] = {
         "UMUX-Lite",
         "usability",
         "Lewis, Utesch and Maher 2013",
-        _likert(7, "Strongly disagree", "Strongly agree"),
+        _build_likert(7, "Strongly disagree", "Strongly agree"),
         {
             "umux_capabilities": "This system's capabilities meet my requirements.",
             "umux_ease": "This system is easy to use.",
@@ -69,7 +69,7 @@ SCALES: dict[str, ScaleTemplate] = {
         "Checklist for trust between people and automation",
         "trust",
         "Jian, Bisantz and Drury 2000",
-        _likert(7, "Not at all", "Extremely"),
+        _build_likert(7, "Not at all", "Extremely"),
         {},
         entered=12,
     ),
@@ -91,7 +91,7 @@ SCALES: dict[str, ScaleTemplate] = {
         "System usability scale",
         "usability",
         "Brooke 1996",
-        _likert(5, "Strongly disagree", "Strongly agree"),
+        _build_likert(5, "Strongly disagree", "Strongly agree"),
         {},
         entered=10,
     ),
@@ -171,7 +171,7 @@ def expand(entries: Any) -> Any:
         if is_layout(entry):
             above |= {_LAYOUT.get(name, name): value for name, value in entry.items()}
             continue
-        own = questions_of(entry) if isinstance(entry, dict) and "template" in entry else [entry]
+        own = expand_scale(entry) if isinstance(entry, dict) and "template" in entry else [entry]
         if above and isinstance(own[0], dict):
             own = [{**above, **own[0]}, *own[1:]]
             above = {}
@@ -204,7 +204,7 @@ def expand_if_possible(entries: Any) -> Any:
         return entries
 
 
-def positions_as_written(entries: Any) -> list[int]:
+def list_written_positions(entries: Any) -> list[int]:
     """Return the index in the list as written of each expanded question."""
     return [
         position
@@ -214,7 +214,7 @@ def positions_as_written(entries: Any) -> list[int]:
     ]
 
 
-def questions_of(entry: Entry) -> list[Entry]:
+def expand_scale(entry: Entry) -> list[Entry]:
     """Return the questions of one use of a scale.
 
     Raises:
@@ -240,7 +240,7 @@ def questions_of(entry: Entry) -> list[Entry]:
             else say("scale %(name)r: required must be true or false", name=name)
         )
     return [
-        _question(scale, key, items[key], is_required)
+        _build_question(scale, key, items[key], is_required)
         for key in _select_items(name, items, entry.get("only"))
     ]
 
@@ -280,6 +280,8 @@ def _select_items(name: str, items: dict[str, Any], only: Any) -> Sequence[str]:
     return [key for key in items if key in only]
 
 
-def _question(scale: ScaleTemplate, key: str, item: str | tuple[str, Entry], is_required: bool) -> Entry:
+def _build_question(
+    scale: ScaleTemplate, key: str, item: str | tuple[str, Entry], is_required: bool
+) -> Entry:
     text, form = (item, scale.form) if isinstance(item, str) else item
     return {"key": key, "text": text, "scale": form, "required": is_required}

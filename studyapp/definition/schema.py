@@ -13,9 +13,9 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from foundation.blank_texts import VISIBLE
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
-from foundation.validation_messages import sentence
+from foundation.validation_messages import describe_error
 from studyapp.definition import scale_scores, scales
-from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, measures_of_questions
+from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, list_question_measures
 from studyapp.definition.blocks import (
     check_attention,
     check_conditions,
@@ -30,7 +30,7 @@ from studyapp.definition.comparing import (
     check_compared_design,
     check_compared_items,
     check_compared_order,
-    texts_to_translate,
+    list_texts_to_translate,
 )
 from studyapp.definition.conditions import (
     ConditionDefinition,
@@ -40,7 +40,7 @@ from studyapp.definition.conditions import (
     check_groups,
     check_represents,
     check_unique,
-    groups_of,
+    group_conditions,
     name_conditions,
 )
 from studyapp.definition.exclusion_rules import (
@@ -55,7 +55,7 @@ from studyapp.definition.exclusion_rules import (
     check_question,
 )
 from studyapp.definition.freezing import Design, FrozenCondition, FrozenItem, FrozenStudy
-from studyapp.definition.freezing_limits import freeze_instructions, freeze_questions, instruction_texts
+from studyapp.definition.freezing_limits import freeze_instructions, freeze_questions, list_instruction_texts
 from studyapp.definition.privacy import Privacy
 from studyapp.definition.question_display import Instructions, check_display, check_names
 from studyapp.definition.questionnaires import (
@@ -66,11 +66,11 @@ from studyapp.definition.questionnaires import (
     Questionnaire,
     check_free,
     check_keys,
-    template_named,
+    find_template,
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
-from studyapp.definition.task_questions import list_check_questions, questions_beside
+from studyapp.definition.task_questions import list_check_questions, select_page_questions
 from studyapp.definition.tasks import Preference, Task, Verification, expand_task, is_reserved
 from studyapp.definition.translations import (
     Language,
@@ -236,7 +236,7 @@ class StudyDefinition(FrozenModel):
     @field_validator("questionnaire", mode="before")
     @classmethod
     def _template(cls, value: Any) -> Any:
-        return template_named(value) if isinstance(value, str) else value
+        return find_template(value) if isinstance(value, str) else value
 
     @field_validator("questionnaire")
     @classmethod
@@ -287,7 +287,7 @@ class StudyDefinition(FrozenModel):
         if conditions and isinstance(info.data.get("task"), Preference):
             check_compared_items(items, conditions)
         elif conditions and info.data.get("design") in ("within", "mixed"):
-            largest = max(len(group) for group in groups_of(info.data["design"], conditions).values())
+            largest = max(len(group) for group in group_conditions(info.data["design"], conditions).values())
             if items.total < largest:
                 raise value_error(
                     "%(n)s items are too few to show %(largest)s conditions", n=items.total, largest=largest
@@ -344,7 +344,7 @@ class StudyDefinition(FrozenModel):
         questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
         asked = None
         if questionnaire is not None:
-            asked = [*list_check_questions(task), *questions_beside(task, "", questionnaire.item)]
+            asked = [*list_check_questions(task), *select_page_questions(task, "", questionnaire.item)]
         _check_attention(attention, info.data.get("items"), asked)
         check_attention(task, attention)
         check_compared_attention(attention, task)
@@ -362,7 +362,7 @@ class StudyDefinition(FrozenModel):
         if {"task", "questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
             for language, words in translations.items():
                 for part, key in find_unknown_texts(
-                    words, _parts(info.data), _list_instructed_ids(info.data["attention"])
+                    words, _collect_questions(info.data), _list_instructed_ids(info.data["attention"])
                 ):
                     raise value_error(
                         "%(place)s: there is no %(key)r to translate", place=f"{language}.{part}", key=key
@@ -394,14 +394,14 @@ class StudyDefinition(FrozenModel):
         if plan and {"conditions", "questionnaire", "scales", "task"} <= info.data.keys():
             conditions = {row.name: row.ground_truth for row in info.data["conditions"]}
             task = info.data["task"].model_dump()
-            measures = measures_of_questions(info.data["questionnaire"], info.data["scales"], task)
+            measures = list_question_measures(info.data["questionnaire"], info.data["scales"], task)
             check_plan(plan, conditions, {measure.key: measure.geometric for measure in measures})
         return plan
 
     @property
     def parts(self) -> dict[str, Sequence[Question]]:
         """The questions by the part of the study that asks them."""
-        parts = _parts(
+        parts = _collect_questions(
             {name: getattr(self, name) for name in ("task", "screening", "comprehension", "questionnaire")}
         )
         conditions = name_conditions(self.conditions)
@@ -423,7 +423,7 @@ class StudyDefinition(FrozenModel):
             language: find_missing_fields(
                 words,
                 self.parts,
-                instructions=instruction_texts(self.instructions),
+                instructions=list_instruction_texts(self.instructions),
                 attention=_list_instructed_ids(self.attention),
             )
             for language, words in self.fill_translations().items()
@@ -545,13 +545,13 @@ def _list_instructed_ids(attention: Sequence[AttentionDefinition]) -> list[str]:
     return [row.id for row in attention if row.kind == "instructed"]
 
 
-def _parts(fields: Mapping[str, Any]) -> dict[str, Sequence[Question]]:
+def _collect_questions(fields: Mapping[str, Any]) -> dict[str, Sequence[Question]]:
     check, asked = fields["comprehension"], fields["questionnaire"]
     return {
         "screening": fields["screening"],
         "comprehension": check.questions if check else [],
         "pre_survey": asked.pre_survey,
-        "item": [*texts_to_translate(fields["task"]), *asked.item],
+        "item": [*list_texts_to_translate(fields["task"]), *asked.item],
         "post_survey": asked.post_survey,
     }
 
@@ -576,5 +576,5 @@ def read_definition(text: str, name: str) -> StudyDefinition:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
         details = error.errors(include_url=False)[:MAX_PROBLEMS]
-        problems = list(zip(locate_errors(node, details), map(sentence, details), strict=True))
+        problems = list(zip(locate_errors(node, details), map(describe_error, details), strict=True))
         raise build_located_error(name, node, problems) from error

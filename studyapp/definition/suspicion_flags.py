@@ -56,7 +56,7 @@ class ItemPage:
     hidden_ms: int | None = None
 
 
-def number_of(*values: object) -> int:
+def hash_values(*values: object) -> int:
     """Return a number for values, of 52 bits.
 
     Those of 2,000 items can be added in a column of the database. Two different answers have the same number

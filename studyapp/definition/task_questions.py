@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.scores import hotpotqa
-from studyapp.definition.comparing import COMPARISON, comparison_questions
+from studyapp.definition.comparing import COMPARISON, list_comparison_questions
 from studyapp.definition.freezing import Shown
 from studyapp.definition.question_display import ShowIf
 from studyapp.definition.question_scales import Choice, LikertScale, Scale, SingleChoice, TextField
@@ -57,7 +57,7 @@ CONFIDENCE = (
 _OPTION_WORDS = {"yes": "Yes", "no": "No"}
 
 
-def task_pages(task: Task, block: str = "") -> Sequence[str]:
+def list_task_pages(task: Task, block: str = "") -> Sequence[str]:
     """Return the names of the pages of an item; none if its task asks nothing.
 
     ``block`` is that of an item of a simulation.
@@ -95,7 +95,10 @@ def build_initial_page(task: Advice, options: Sequence[str], words: Words = str)
         options: The answers to choose among; the participant types if there are none.
         words: Translates a text.
     """
-    return [_build_answer_question("initial_answer", options, words), *_confidence(task, INITIAL, words)]
+    return [
+        _build_answer_question("initial_answer", options, words),
+        *_list_confidence_questions(task, INITIAL, words),
+    ]
 
 
 def build_final_page(
@@ -110,7 +113,7 @@ def build_final_page(
         advice: The answer of the system; None in the control condition.
         words: Translates a text.
     """
-    confidence = _confidence(task, FINAL, words)
+    confidence = _list_confidence_questions(task, FINAL, words)
     if options:
         is_new = advice is not None and not any(hotpotqa.exact_match(one, advice) for one in options)
         more = [advice] if is_new and advice is not None else []
@@ -119,7 +122,7 @@ def build_final_page(
     if not kept:
         return [_build_answer_question("final_answer", (), words), *confidence]
     text = words(TEXTS["final_answer"])
-    choice = _question(CHOICE, text, _choices({**kept, OTHER: words("Another answer")}))
+    choice = _build_question(CHOICE, text, _build_choices({**kept, OTHER: words("Another answer")}))
     shown = ShowIf.model_validate({"question": CHOICE, "is": [OTHER]})
     other = _build_answer_question("final_answer", (), words, show_if=shown, text=words("The other answer"))
     return [choice, other, *confidence]
@@ -135,19 +138,19 @@ def build_prediction_page(task: Predicting, options: Sequence[str], words: Words
     """
     asks_answer = task.ask == "answer"
     offered = options if asks_answer else YES_NO
-    labels = {option: answer_label(option, words) for option in offered}
+    labels = {option: label_answer(option, words) for option in offered}
     if isinstance(task, Counterfactual):
         labels[CANNOT_TELL] = words(TEXTS[CANNOT_TELL])
-    text = _texts(task)["predicted_answer" if asks_answer else "predicted_correct"]
-    return [_question(PREDICTED, words(text), _choices(labels))]
+    text = _select_texts(task)["predicted_answer" if asks_answer else "predicted_correct"]
+    return [_build_question(PREDICTED, words(text), _build_choices(labels))]
 
 
-def answer_label(answer: str, words: Words = str) -> str:
+def label_answer(answer: str, words: Words = str) -> str:
     """Return an answer as people read it: yes and no in their language."""
     return words(_OPTION_WORDS.get(answer, answer))
 
 
-def questions_beside(task: Task, page: str, questions: Sequence[Question]) -> list[Question]:
+def select_page_questions(task: Task, page: str, questions: Sequence[Question]) -> list[Question]:
     """Return the questions of the questionnaire that a page of an item asks.
 
     In a simulation, the helpfulness of explanations is asked where answers are shown, and all else with the
@@ -182,28 +185,28 @@ def list_task_questions(
             return build_initial_page(task, options, words)
         case Advice():
             return build_final_page(task, options, given, advice, words)
-    return comparison_questions(task, words)
+    return list_comparison_questions(task, words)
 
 
 def list_all_questions(task: Task, words: Words = str) -> list[Question]:
     """Return the questions whose answers an item stores for its task."""
     if isinstance(task, Predicting):
-        texts = _texts(task)
+        texts = _select_texts(task)
         keys = ("predicted_correct", *([CANNOT_TELL] if isinstance(task, Counterfactual) else []))
-        yes_no = [_question(key, words(texts[key]), "yes_no") for key in keys]
+        yes_no = [_build_question(key, words(texts[key]), "yes_no") for key in keys]
         return [
             _build_answer_question("predicted_answer", (), words, text=words(texts["predicted_answer"])),
             *yes_no,
         ]
     if not isinstance(task, Advice):
-        return comparison_questions(task, words)
+        return list_comparison_questions(task, words)
     pages = (build_initial_page(task, (), words), build_final_page(task, (), None, None, words))
     return [question for page in pages for question in page]
 
 
 def list_check_questions(task: Task, words: Words = str) -> list[Question]:
     """Return the questions of the task that attention items ask too."""
-    return [*_confidence(task, FINAL, words), *comparison_questions(task, words)]
+    return [*_list_confidence_questions(task, FINAL, words), *list_comparison_questions(task, words)]
 
 
 def resolve_answers(
@@ -247,7 +250,7 @@ def is_prediction_right(given: Mapping[str, Any], shown: Shown) -> bool | None:
     return None
 
 
-def _texts(task: Predicting) -> dict[str, str]:
+def _select_texts(task: Predicting) -> dict[str, str]:
     return TEXTS | SIMULATION_TEXTS if isinstance(task, Simulation) else TEXTS
 
 
@@ -264,23 +267,23 @@ def _build_final_choices(given: str | None, advice: str | None, words: Words) ->
 def _build_answer_question(key: str, options: Sequence[str], words: Words, **fields: Any) -> Question:
     scale: Scale = TextField(kind="text", lines=1, max_length=LONGEST)
     if options:
-        scale = _choices({option: answer_label(option, words) for option in options})
-    return _question(key, fields.pop("text", None) or words(TEXTS[key]), scale, **fields)
+        scale = _build_choices({option: label_answer(option, words) for option in options})
+    return _build_question(key, fields.pop("text", None) or words(TEXTS[key]), scale, **fields)
 
 
-def _confidence(task: Task, page: str, words: Words) -> list[Question]:
+def _list_confidence_questions(task: Task, page: str, words: Words) -> list[Question]:
     if not (isinstance(task, Advice) and task.confidence):
         return []
     key = f"{page}_confidence"
     scale = LikertScale(points=len(CONFIDENCE), labels=[words(label) for label in CONFIDENCE])
-    return [_question(key, words(TEXTS[key]), scale)]
+    return [_build_question(key, words(TEXTS[key]), scale)]
 
 
-def _choices(labels: Mapping[str, str]) -> SingleChoice:
+def _build_choices(labels: Mapping[str, str]) -> SingleChoice:
     """Return choices whose values are answers, which may have any form."""
     choices = [Choice.model_construct(value=value, label=label) for value, label in labels.items()]
     return SingleChoice.model_construct(kind="single", choices=choices)
 
 
-def _question(key: str, text: str, scale: Scale, **fields: Any) -> Question:
+def _build_question(key: str, text: str, scale: Scale, **fields: Any) -> Question:
     return Question.model_construct(key=key, text=text, scale=scale, role=None, **fields)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, field_validator, model_validator
 
-from foundation.frozen_model import FrozenModel, kinds_of
+from foundation.frozen_model import FrozenModel, map_kinds
 from foundation.messages import value_error
 
 Seconds = Annotated[int, Field(ge=5, le=3600)]
@@ -24,7 +24,7 @@ Options = Annotated[
 ]
 
 
-def _limits(limits: Any, pages: str) -> Any:
+def _build_limits_field(limits: Any, pages: str) -> Any:
     text = "a page that ran out is stored as it is then, and named in the column `timed_out`"
     return Field(default=limits, description=f"seconds for {pages}; {text}")
 
@@ -58,7 +58,7 @@ class Advice(FrozenModel):
 
     kind: Literal["advice"] = Field(description="`advice`")
     confidence: bool = Field(default=True, description="ask for the confidence in both answers, from 1 to 5")
-    time_limits: AdviceLimits = _limits(AdviceLimits(), "the pages `initial` and `final`")
+    time_limits: AdviceLimits = _build_limits_field(AdviceLimits(), "the pages `initial` and `final`")
     bonus: Bonus | None = Field(default=None, description="pay for each correct final answer")
 
 
@@ -82,7 +82,7 @@ class Counterfactual(FrozenModel):
         "whether its answer is correct",
     )
     options: Options = 5
-    time_limits: PredictionLimits = _limits(PredictionLimits(), "the page `prediction`")
+    time_limits: PredictionLimits = _build_limits_field(PredictionLimits(), "the page `prediction`")
     bonus: Bonus | None = Field(default=None, description="pay for each right prediction")
 
 
@@ -144,7 +144,9 @@ class Simulation(FrozenModel):
         description="show the explanation, without the answer, while participants predict; explanations can "
         "give the answer away",
     )
-    time_limits: SimulationLimits = _limits(SimulationLimits(), "the pages `prediction` and `answer`")
+    time_limits: SimulationLimits = _build_limits_field(
+        SimulationLimits(), "the pages `prediction` and `answer`"
+    )
     bonus: Bonus | None = Field(default=None, description="pay for each right prediction, in every block")
 
 
@@ -188,7 +190,7 @@ class Preference(FrozenModel):
         "key `overall`: “Which explanation is better?” or “Which answer is better?”"
     )
     ties: bool = Field(default=True, description="allow the answer that both are alike")
-    time_limits: ComparisonLimits = _limits(ComparisonLimits(), "the page `comparison`")
+    time_limits: ComparisonLimits = _build_limits_field(ComparisonLimits(), "the page `comparison`")
 
     @model_validator(mode="before")
     @classmethod
@@ -220,7 +222,7 @@ class Preference(FrozenModel):
 
 
 Task = Annotated[Verification | Advice | Simulation | Counterfactual | Preference, Discriminator("kind")]
-KINDS = kinds_of(Task)
+KINDS = map_kinds(Task)
 # Tasks in which people predict the system.
 Predicting = Simulation | Counterfactual
 

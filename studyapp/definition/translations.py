@@ -54,33 +54,33 @@ class Translation(FrozenModel):
     )
 
 
-def labels_of(question: Question) -> list[str]:
+def list_labels(question: Question) -> list[str]:
     """Return labels, units and all other texts of a question but its wording.
 
     Yes and no are the site's own words.
     """
     alt = question.image.alt if question.image else None
     others = (question.unexplained_text, question.heading, question.heading_text, alt)
-    return [*_scale_labels(question), *(text for text in others if text is not None)]
+    return [*_list_scale_labels(question), *(text for text in others if text is not None)]
 
 
-def _scale_labels(question: Question) -> list[str]:
+def _list_scale_labels(question: Question) -> list[str]:
     match question.scale:
         case LikertScale(labels=labels):
             return [label for label in labels if not label.isdecimal()]
         case MatrixScale(rows=rows, answers=answers):
-            inner = _scale_labels(question.model_copy(update={"scale": answers}))
+            inner = _list_scale_labels(question.model_copy(update={"scale": answers}))
             return [*(row.text for row in rows), *inner]
         case Choices(choices=choices):
             return [choice.label for choice in choices]
         case SliderScale(ends=ends, unit=unit):
-            return [*ends, *_words(unit)]
+            return [*ends, *_list_unit_words(unit)]
         case NumberScale(unit=unit):
-            return _words(unit)
+            return _list_unit_words(unit)
     return []
 
 
-def _words(unit: str | None) -> list[str]:
+def _list_unit_words(unit: str | None) -> list[str]:
     """Return a unit that is a word in some language; % is none."""
     return [unit] if unit and any(map(str.isalpha, unit)) else []
 
@@ -112,7 +112,7 @@ def fill_translation(
         questions = parts.get(part, ())
         written: Texts = getattr(translation, part)
         texts[part] = {q.key: builtin[q.text] for q in questions if q.text in builtin} | written
-        for label in (label for question in questions for label in labels_of(question)):
+        for label in (label for question in questions for label in list_labels(question)):
             if label in builtin:
                 labels.setdefault(label, builtin[label])
     return translation.model_copy(update={**texts, "labels": labels})
@@ -155,7 +155,7 @@ def _find_missing_fields(
             if question.key not in getattr(translation, part):
                 yield f"{part}.{question.key}"
     yield from (f"attention.{name}" for name in attention if name not in translation.attention)
-    used = {label: None for part in PARTS for q in parts.get(part, ()) for label in labels_of(q)}
+    used = {label: None for part in PARTS for q in parts.get(part, ()) for label in list_labels(q)}
     yield from (f"labels.{label}" for label in used if label not in translation.labels)
 
 
@@ -171,7 +171,7 @@ def find_unknown_texts(
         keys = {question.key for question in parts.get(part, ())}
         lost += [(part, key) for key in getattr(translation, part) if key not in keys]
     lost += [("attention", key) for key in translation.attention if key not in attention]
-    used = {label for part in PARTS for q in parts.get(part, ()) for label in labels_of(q)}
+    used = {label for part in PARTS for q in parts.get(part, ()) for label in list_labels(q)}
     return lost + [("labels", label) for label in translation.labels if label not in used]
 
 

@@ -23,12 +23,12 @@ class Difference(NamedTuple):
     after: Any = None
 
 
-def differences(before: Any, after: Any) -> list[Difference]:
+def find_differences(before: Any, after: Any) -> list[Difference]:
     """Return the differences between two JSON values.
 
     They are in the order of the first value, then what only the second has.
 
-    >>> differences({"a": [{"id": "q", "n": 1}]}, {"a": [{"id": "q", "n": 2}]})
+    >>> find_differences({"a": [{"id": "q", "n": 1}]}, {"a": [{"id": "q", "n": 2}]})
     [Difference(path=('a', 'q', 'n'), kind='changed', before=1, after=2)]
     """
     return list(_compare((), before, after))
@@ -38,9 +38,9 @@ def _compare(path: tuple[str, ...], before: Any, after: Any) -> Iterator[Differe
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield from _fields(path, before, after)
+        yield from _compare_fields(path, before, after)
     elif (old := _index_by_name(before)) is not None and (new := _index_by_name(after)) is not None:
-        yield from _fields(path, old, new)
+        yield from _compare_fields(path, old, new)
         kept = [[name for name in row if name in other] for row, other in ((old, new), (new, old))]
         if kept[0] != kept[1]:
             yield Difference(path, "moved", kept[0], kept[1])
@@ -48,7 +48,7 @@ def _compare(path: tuple[str, ...], before: Any, after: Any) -> Iterator[Differe
         yield Difference(path, "changed", before, after)
 
 
-def _fields(
+def _compare_fields(
     path: tuple[str, ...], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Difference]:
     for name in [*before, *(name for name in after if name not in before)]:

@@ -62,7 +62,7 @@ def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
 
 def _find_unstorable_values(data: Any) -> Iterator[tuple[Location, str]]:
     """Return what no database keeps, or a file of JSON has not."""
-    for location, value in _parts(data, ()):
+    for location, value in _walk_values(data, ()):
         if isinstance(value, str) and not _is_kept(value):
             yield location, say("contains a character that cannot be stored")
         elif isinstance(value, float) and not math.isfinite(value):
@@ -75,12 +75,12 @@ def _find_unstorable_values(data: Any) -> Iterator[tuple[Location, str]]:
             yield location, say("field names must be text; write them in quotes")
 
 
-def _parts(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
+def _walk_values(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
     """Yield every value with its location, containers first."""
     yield location, value
     rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, child in rows:
-        yield from _parts(child, (*location, name if isinstance(name, int) else str(name)))
+        yield from _walk_values(child, (*location, name if isinstance(name, int) else str(name)))
 
 
 def _is_kept(text: str) -> bool:
@@ -92,7 +92,7 @@ def build_located_error(
 ) -> DefinitionError:
     """Return the error about fields of a document, with their lines."""
     return _error(
-        name, [Problem(*_line_and_field(node, location), message) for location, message in problems]
+        name, [Problem(*_find_line_and_field(node, location), message) for location, message in problems]
     )
 
 
@@ -116,13 +116,13 @@ def _locate_error(node: yaml.Node | None, error: Any, positions: dict[int, list[
         is_last = depth == len(error["loc"]) - 1
         if isinstance(part, int):
             if id(node) not in positions:
-                positions[id(node)] = scales.positions_as_written(_load_plain_data(node))
+                positions[id(node)] = scales.list_written_positions(_load_plain_data(node))
             if part < len(positions[id(node)]):
                 part = positions[id(node)][part]
-        elif _child(node, part) is None and not (is_last and error["type"] == "missing"):
+        elif _find_child(node, part) is None and not (is_last and error["type"] == "missing"):
             continue
         location.append(part)
-        node = (_child(node, part) or (0, None))[1]
+        node = (_find_child(node, part) or (0, None))[1]
     return tuple(location)
 
 
@@ -172,7 +172,7 @@ def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
         raise _error(name, [Problem(error.line, "", error.problem)]) from error
 
 
-def _line_and_field(node: yaml.Node | None, location: Location) -> tuple[int, str]:
+def _find_line_and_field(node: yaml.Node | None, location: Location) -> tuple[int, str]:
     """Return line and dotted field of a location.
 
     A field that the file lacks, such as a missing key, has the line of its parent.
@@ -180,12 +180,12 @@ def _line_and_field(node: yaml.Node | None, location: Location) -> tuple[int, st
     line = node.start_mark.line + 1 if node is not None else 1
     field = ""
     for part in location:
-        line, node = _child(node, part) or (line, None)
+        line, node = _find_child(node, part) or (line, None)
         field += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if field else part
     return line, field
 
 
-def _child(node: yaml.Node | None, part: int | str) -> tuple[int, yaml.Node] | None:
+def _find_child(node: yaml.Node | None, part: int | str) -> tuple[int, yaml.Node] | None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == part:

@@ -12,9 +12,9 @@ from uuid import uuid4
 from foundation.errors import BadFile
 from foundation.images.image_files import has_image, read_image
 from studyapp.exports import documents, rows
-from studyapp.exports.codebook import codebook, codebook_page, table_columns
+from studyapp.exports.codebook import build_codebook, build_codebook_page, list_table_columns
 from studyapp.exports.columns import TABLES
-from studyapp.exports.psych_ds import DATA, copy_tables, psych_ds
+from studyapp.exports.psych_ds import DATA, build_psych_ds, copy_tables
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import FORMATS, Format, write_table
 from studyapp.models import Mode, Study
@@ -90,25 +90,25 @@ def _write(data: StudyData, folder: Path, file_format: Format, report: Callable[
         report(done, len(TABLES))
         counts[name] = write_table(
             folder / f"{name}.{file_format}",
-            table_columns(data, name),
-            table_rows(data, name, tally),
+            list_table_columns(data, name),
+            build_table_rows(data, name, tally),
             public=data.public,
         )
-    scores, book = documents.scores(data), codebook(data, tally)
-    _json(folder / "study_version.json", documents.study_version(data))
-    _json(folder / "rules.json", documents.rules(data, tally))
-    _json(folder / "flow.json", documents.flow(data))
-    _json(folder / "scores.json", scores)
-    _json(folder / "codebook.json", book)
-    (folder / "codebook.md").write_text(codebook_page(book), encoding="utf-8")
-    _json(folder / "dataset_description.json", psych_ds(data, book))
+    scores, book = documents.build_scores(data), build_codebook(data, tally)
+    _write_json(folder / "study_version.json", documents.build_study_version(data))
+    _write_json(folder / "rules.json", documents.build_rules(data, tally))
+    _write_json(folder / "flow.json", documents.build_flow(data))
+    _write_json(folder / "scores.json", scores)
+    _write_json(folder / "codebook.json", book)
+    (folder / "codebook.md").write_text(build_codebook_page(book), encoding="utf-8")
+    _write_json(folder / "dataset_description.json", build_psych_ds(data, book))
     for name, source in LOADERS.items():
         shutil.copyfile(source, folder / name)
-    _images(data, folder / IMAGES)
+    _copy_images(data, folder / IMAGES)
     return Written(counts, documents.find_missing_scores(scores))
 
 
-def _images(data: StudyData, folder: Path) -> None:
+def _copy_images(data: StudyData, folder: Path) -> None:
     """Copy the images of questions; one that the site lost is left out."""
     asked = [question for content in data.frozen.values() for question in content.asked]
     for path in sorted({question.image.path for question in asked if question.image}):
@@ -117,7 +117,7 @@ def _images(data: StudyData, folder: Path) -> None:
             (folder / PurePosixPath(path).name).write_bytes(read_image(path))
 
 
-def table_rows(data: StudyData, name: str, tally: Tally) -> Iterator[Row]:
+def build_table_rows(data: StudyData, name: str, tally: Tally) -> Iterator[Row]:
     """Yield the rows of an exported table.
 
     Args:
@@ -126,21 +126,21 @@ def table_rows(data: StudyData, name: str, tally: Tally) -> Iterator[Row]:
         tally: Counts the trials on the way, for ``rules.json``.
     """
     sources: dict[str, Callable[[], Iterator[Row]]] = {
-        "trials": lambda: rows.trial_rows(data, tally),
-        "participants": lambda: rows.participant_rows(data),
-        "checks": lambda: rows.check_rows(data),
-        "stages": lambda: rows.stage_rows(data),
-        "pre_survey": lambda: rows.pre_survey_rows(data),
-        "post_survey": lambda: rows.post_survey_rows(data),
-        "events": lambda: rows.event_rows(data),
-        "items": lambda: rows.item_rows(data),
-        "judgements": lambda: iter(results.judges(data.study)),
-        "question_scores": lambda: documents.question_scores(data),
+        "trials": lambda: rows.build_trial_rows(data, tally),
+        "participants": lambda: rows.build_participant_rows(data),
+        "checks": lambda: rows.build_check_rows(data),
+        "stages": lambda: rows.build_stage_rows(data),
+        "pre_survey": lambda: rows.build_pre_survey_rows(data),
+        "post_survey": lambda: rows.build_post_survey_rows(data),
+        "events": lambda: rows.build_event_rows(data),
+        "items": lambda: rows.build_item_rows(data),
+        "judgements": lambda: iter(results.read_judgement_rows(data.study)),
+        "question_scores": lambda: documents.build_question_score_rows(data),
     }
     return sources[name]()
 
 
-def _json(path: Path, document: dict[str, Any]) -> None:
+def _write_json(path: Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
@@ -160,13 +160,13 @@ def _check_replaceable(out: Path, slug: str) -> None:
     foreign = sorted(names - FILES)
     if foreign:
         raise BadFile(out, f"holds {foreign[0]!r}, which is not part of a bundle; give --out another folder")
-    owner = _study_of(out / "study_version.json")
+    owner = _read_study_slug(out / "study_version.json")
     if owner != slug:
         what = "is no bundle" if owner is None else f"is the bundle of study {owner!r}"
         raise BadFile(out, f"{what}; give --out another folder")
 
 
-def _study_of(path: Path) -> str | None:
+def _read_study_slug(path: Path) -> str | None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -8,7 +8,7 @@ from typing import Any
 from studyapp.exports.columns import TABLES, Column
 from studyapp.exports.fields import FIELDS
 from studyapp.exports.rows import StudyData, Tally
-from studyapp.exports.task_columns import task_columns
+from studyapp.exports.task_columns import build_task_columns
 
 _DIFFERS = {
     "date": "the date only",
@@ -17,16 +17,16 @@ _DIFFERS = {
 }
 
 
-def table_columns(data: StudyData, name: str) -> tuple[Column, ...]:
+def list_table_columns(data: StudyData, name: str) -> tuple[Column, ...]:
     """Return the columns of a table, with those of the questionnaire."""
     table = TABLES[name]
     questions = data.questions(table.questionnaire) if table.questionnaire else ()
     if table.questionnaire == "item_questionnaire":
-        questions = (*task_columns(data.frozen.values()), *questions)
+        questions = (*build_task_columns(data.frozen.values()), *questions)
     return table.columns(questions)
 
 
-def codebook(data: StudyData, tally: Tally | None = None) -> dict[str, Any]:
+def build_codebook(data: StudyData, tally: Tally | None = None) -> dict[str, Any]:
     """Return codebook.json.
 
     With a ``tally`` that has counted all trials it says by which clocks they were judged.
@@ -37,7 +37,7 @@ def codebook(data: StudyData, tally: Tally | None = None) -> dict[str, Any]:
         "tables": {
             name: {
                 "row": TABLES[name].row,
-                "columns": [_column(column) for column in table_columns(data, name)],
+                "columns": [_describe_column(column) for column in list_table_columns(data, name)],
             }
             for name in TABLES
         },
@@ -52,7 +52,7 @@ def codebook(data: StudyData, tally: Tally | None = None) -> dict[str, Any]:
     }
 
 
-def _column(column: Column) -> dict[str, str | None]:
+def _describe_column(column: Column) -> dict[str, str | None]:
     return {
         "name": column.name,
         "type": column.type,
@@ -63,7 +63,7 @@ def _column(column: Column) -> dict[str, str | None]:
     }
 
 
-def codebook_page(document: dict[str, Any]) -> str:
+def build_codebook_page(document: dict[str, Any]) -> str:
     """Return codebook.md, the codebook as a page."""
     lines = [
         f"# Codebook of {document['study']}",
@@ -73,7 +73,7 @@ def codebook_page(document: dict[str, Any]) -> str:
     for name, table in document["tables"].items():
         lines += ["", f"## {name}", "", f"One row per {table['row']}.", ""]
         lines += ["| column | type | unit | values | meaning | public variant |", "|---|---|---|---|---|---|"]
-        lines += [_line(column) for column in table["columns"]]
+        lines += [_format_line(column) for column in table["columns"]]
     if document["time_rules"]:
         lines += ["", "## Clocks of the rules about time", ""]
         lines += ["| mode | rule | clock | trials judged by it | excluded by it |", "|---|---|---|---|---|"]
@@ -81,15 +81,15 @@ def codebook_page(document: dict[str, Any]) -> str:
     lines += ["", "## What becomes of each field of the database", ""]
     lines += ["| field | internal variant | public variant | where, or why not |", "|---|---|---|---|"]
     for name, field in document["fields"].items():
-        lines.append(f"| {name} | {field['internal']} | {field['public']} | {_cell(field['note'])} |")
+        lines.append(f"| {name} | {field['internal']} | {field['public']} | {_escape_cell(field['note'])} |")
     return "\n".join(lines) + "\n"
 
 
-def _line(column: dict[str, str | None]) -> str:
+def _format_line(column: dict[str, str | None]) -> str:
     public = _DIFFERS.get(column["public"] or "", "the same")
     cells = (column["name"], column["type"], column["unit"], column["values"], column["meaning"], public)
-    return "| " + " | ".join(_cell(cell or "") for cell in cells) + " |"
+    return "| " + " | ".join(_escape_cell(cell or "") for cell in cells) + " |"
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")

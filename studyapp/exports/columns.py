@@ -57,7 +57,7 @@ _MODES = "live; pilot; bot"
 _CONDITION = "name of the condition; empty for a participant before the assignment or with several conditions"
 
 
-def _field(
+def _build_field_column(
     model: str,
     name: str,
     type: ColumnType,
@@ -70,9 +70,12 @@ def _field(
     return Column(name, type, meaning, f"{model}.{name}", unit, values, public)
 
 
-_participant, _stage = partial(_field, "Participant"), partial(_field, "StageResponse")
-_item, _stimulus = partial(_field, "Item"), partial(_field, "Stimulus")
-_judgement = partial(_field, "Judgement")
+_participant, _stage = (
+    partial(_build_field_column, "Participant"),
+    partial(_build_field_column, "StageResponse"),
+)
+_item, _stimulus = partial(_build_field_column, "Item"), partial(_build_field_column, "Stimulus")
+_judgement = partial(_build_field_column, "Judgement")
 _WHO = (
     Column(
         "participant_id",
@@ -87,19 +90,19 @@ _WHO = (
 )
 
 
-def _moment(name: str, meaning: str, model: str = "Participant") -> Column:
-    return _field(model, name, "time", meaning, "UTC", public="date")
+def _build_moment_column(name: str, meaning: str, model: str = "Participant") -> Column:
+    return _build_field_column(model, name, "time", meaning, "UTC", public="date")
 
 
-def _clocks(model: str) -> tuple[Column, ...]:
+def _build_clock_columns(model: str) -> tuple[Column, ...]:
     """Return the two clocks of a page.
 
     The browser's columns are empty without JavaScript.
     """
-    client = partial(_field, model)
+    client = partial(_build_field_column, model)
     return (
-        _moment("shown_at", "server clock when first shown", model),
-        _moment("submitted_at", "server clock when submitted", model),
+        _build_moment_column("shown_at", "server clock when first shown", model),
+        _build_moment_column("submitted_at", "server clock when submitted", model),
         Column(
             "server_ms",
             "integer",
@@ -143,7 +146,7 @@ TABLES: dict[str, Table] = {
             *_WHO,
             Column("item_id", "string", "external id of the question", "Item.external_id"),
             Column("position", "integer", "1-based position in this participant's order", "Trial.position"),
-            *_clocks("Trial"),
+            *_build_clock_columns("Trial"),
         ),
         questionnaire="item_questionnaire",
         after=(
@@ -237,12 +240,14 @@ TABLES: dict[str, Table] = {
                 "file and revision; empty for people",
                 "EntryLink.behaviour",
             ),
-            _moment("consented_at", "server clock at consent"),
-            _moment("assigned_at", "server clock at the assignment"),
-            _moment("started_at", "server clock when the first item was shown"),
-            _moment("completed_at", "server clock when the post survey was stored"),
-            _moment("ended_at", "server clock when the participant ended, completed or not"),
-            _moment("returned_at", "server clock when the platform reported the submission as returned"),
+            _build_moment_column("consented_at", "server clock at consent"),
+            _build_moment_column("assigned_at", "server clock at the assignment"),
+            _build_moment_column("started_at", "server clock when the first item was shown"),
+            _build_moment_column("completed_at", "server clock when the post survey was stored"),
+            _build_moment_column("ended_at", "server clock when the participant ended, completed or not"),
+            _build_moment_column(
+                "returned_at", "server clock when the platform reported the submission as returned"
+            ),
             Column("finished_late", "boolean", "whether the participant completed after returned_at"),
             _participant("items_submitted", "integer", "items submitted", unit="count"),
             Column("attention_failed", "integer", "attention items not answered as instructed", unit="count"),
@@ -317,7 +322,7 @@ TABLES: dict[str, Table] = {
                 "1-based position among the practice items, or among the others",
                 "Trial.position",
             ),
-            *_clocks("Trial"),
+            *_build_clock_columns("Trial"),
         ),
         questionnaire="item_questionnaire",
         after=(
@@ -336,7 +341,7 @@ TABLES: dict[str, Table] = {
             *_WHO,
             _stage("stage", "string", "which page", values="screening; instructions; comprehension"),
             _stage("attempt", "integer", "1-based try"),
-            *_clocks("StageResponse"),
+            *_build_clock_columns("StageResponse"),
         ),
         questionnaire="stages",
         after=(_stage("passed", "boolean", "whether the answers passed; empty if there is nothing to pass"),),
@@ -344,19 +349,19 @@ TABLES: dict[str, Table] = {
     "pre_survey": Table(
         "participant who submitted the survey before the items, or some of its pages: then submitted_at is "
         "empty; times of the browser are added up over the pages",
-        before=(*_WHO, *_clocks("StageResponse")),
+        before=(*_WHO, *_build_clock_columns("StageResponse")),
         questionnaire="pre_survey",
     ),
     "post_survey": Table(
         "participant who submitted the post survey, or some of its pages: then submitted_at is empty; times "
         "of the browser are added up over the pages",
-        before=(*_WHO, *_clocks("SurveyResponse")),
+        before=(*_WHO, *_build_clock_columns("SurveyResponse")),
         questionnaire="post_survey",
     ),
     "events": Table(
         "logged act; those of staff first, then by participant, each in order of time",
         before=(
-            _moment("at", "server clock", "Event"),
+            _build_moment_column("at", "server clock", "Event"),
             Column(
                 "participant_id",
                 "string",
@@ -408,7 +413,7 @@ TABLES: dict[str, Table] = {
                 "JudgedAnswer.settled_how",
                 values="agreement; third judge; discussion",
             ),
-            _moment("settled_at", "server clock when it was decided", "JudgedAnswer"),
+            _build_moment_column("settled_at", "server clock when it was decided", "JudgedAnswer"),
             Column(
                 "settled_by",
                 "string",
@@ -435,7 +440,7 @@ TABLES: dict[str, Table] = {
             _judgement("judge", "string", "user name of the judge", public="withheld"),
             _judgement("is_correct", "boolean", "the judge's decision"),
             _judgement("note", "string", "the judge's note", public="withheld"),
-            _moment("at", "server clock", "Judgement"),
+            _build_moment_column("at", "server clock", "Judgement"),
         ),
     ),
     "question_scores": Table(
@@ -452,7 +457,7 @@ TABLES: dict[str, Table] = {
 }
 
 
-def question_columns(questions: list[Question]) -> tuple[Column, ...]:
+def build_question_columns(questions: list[Question]) -> tuple[Column, ...]:
     """Return the answer columns, then the columns that count changes.
 
     The questions of all versions share columns. A key whose scale differs between versions is one column of
@@ -463,7 +468,7 @@ def question_columns(questions: list[Question]) -> tuple[Column, ...]:
     for question in questions:
         *of_question, change = question.columns
         for answer in of_question:
-            values = "; ".join(f"{_text(value)} = {label}" for value, label in answer.values)
+            values = "; ".join(f"{_format_answer(value)} = {label}" for value, label in answer.values)
             # Typed text may name a person.
             public: Public = "withheld" if answer.is_free_text else "as is"
             meaning = f"{answer.meaning}{_explain_empty_cells(question)}"
@@ -477,7 +482,7 @@ def question_columns(questions: list[Question]) -> tuple[Column, ...]:
     return (*answers.values(), *changes.values())
 
 
-def display_columns(questions: Sequence[Question]) -> tuple[Column, ...]:
+def build_display_columns(questions: Sequence[Question]) -> tuple[Column, ...]:
     """Return what was declined and in which order, of composite questions."""
     columns = {column.name: column for question in questions for column in question.display_columns}
     return tuple(Column(column.name, column.type, column.meaning) for column in columns.values())
@@ -493,7 +498,7 @@ def _explain_empty_cells(question: Question) -> str:
     if (shown := question.show_if) is not None:
         limits = (("at least", shown.at_least), ("at most", shown.at_most))
         bounds = [f"{word} {bound:g}" for word, bound in limits if bound is not None]
-        answers = [_text(value) for value in shown.is_ or ()]
+        answers = [_format_answer(value) for value in shown.is_ or ()]
         notes.append(f"asked only if {shown.question} is {' or '.join(answers) or ' and '.join(bounds)}")
     return f" ({'; '.join(notes)})" if notes else ""
 
@@ -526,5 +531,5 @@ def _score_column(score: Score) -> Column:
     )
 
 
-def _text(value: Answer) -> str:
+def _format_answer(value: Answer) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -7,13 +7,13 @@ from analysis import __version__
 from analysis.io.origin import commit
 from analysis.scores.score_table import SCORES
 from predictions.models import PredictionRun
-from predictions.score_document import ScoresDocument, SystemScores, scores_document
+from predictions.score_document import ScoresDocument, SystemScores, build_scores_document
 from predictions.scoring import PARTS
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import parts_of
+from studyapp.definition.questionnaires import list_question_parts
 from studyapp.definition.scale_scores import list_score_columns
 from studyapp.exports.rows import StudyData, Tally
-from studyapp.exports.writers import text
+from studyapp.exports.writers import format_value
 from studyapp.models import LaunchDecision, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.results import Row
@@ -21,9 +21,9 @@ from studyapp.queries.results import Row
 Document = dict[str, Any]
 
 
-def study_version(data: StudyData) -> Document:
+def build_study_version(data: StudyData) -> Document:
     """Return study_version.json."""
-    sources = results.correctness_counts(data.study)
+    sources = results.count_correctness(data.study)
     return {
         "study": data.study.slug,
         "title": data.study.title,
@@ -33,24 +33,26 @@ def study_version(data: StudyData) -> Document:
             {
                 "version": version.number,
                 "hash": version.hash,
-                "frozen_at": text(version.frozen_at.date() if data.public else version.frozen_at),
+                "frozen_at": format_value(version.frozen_at.date() if data.public else version.frozen_at),
                 "correctness": sources.get(version.number, []),
-                "decisions": [decision_part(row, public=data.public) for row in version.decisions.all()],
+                "decisions": [
+                    build_decision_part(row, public=data.public) for row in version.decisions.all()
+                ],
                 "published": _select_published_facts(version),
-                **content_part(data.frozen[version.number]),
+                **build_content_part(data.frozen[version.number]),
             }
             for version in data.versions
         ],
     }
 
 
-def content_part(content: FrozenStudy) -> Document:
+def build_content_part(content: FrozenStudy) -> Document:
     """Return what study_version.json takes from the content of a version."""
     frozen = content.canonical()
     questions = {
-        "item_questionnaire": parts_of(content.item_questionnaire),
-        "pre_survey": parts_of(content.pre_survey),
-        "post_survey": parts_of(content.post_survey),
+        "item_questionnaire": list_question_parts(content.item_questionnaire),
+        "pre_survey": list_question_parts(content.pre_survey),
+        "post_survey": list_question_parts(content.post_survey),
     }
     return {
         "conditions": [
@@ -77,11 +79,11 @@ def content_part(content: FrozenStudy) -> Document:
     }
 
 
-def decision_part(row: LaunchDecision, *, public: bool) -> Document:
+def build_decision_part(row: LaunchDecision, *, public: bool) -> Document:
     """Return a decision before the launch; the public variant names nobody."""
     by = row.made_by.username if row.made_by and not public else None
     at = row.made_at.date() if public else row.made_at
-    return {"check": row.check_name, "reason": row.reason, "by": by, "at": text(at)}
+    return {"check": row.check_name, "reason": row.reason, "by": by, "at": format_value(at)}
 
 
 def _select_published_facts(version: StudyVersion) -> Document | None:
@@ -94,7 +96,7 @@ def _select_published_facts(version: StudyVersion) -> Document | None:
     return {key: value for key, value in version.published.items() if key != "scores"}
 
 
-def rules(data: StudyData, tally: Tally) -> Document:
+def build_rules(data: StudyData, tally: Tally) -> Document:
     """Return rules.json, after ``tally`` has counted all trials.
 
     ``tally`` has counted all trials.
@@ -107,7 +109,7 @@ def rules(data: StudyData, tally: Tally) -> Document:
     return document
 
 
-def flow(data: StudyData) -> Document:
+def build_flow(data: StudyData) -> Document:
     """Return flow.json.
 
     Participants who were never assigned are counted by outcome, or as waiting while in progress.
@@ -120,7 +122,7 @@ def flow(data: StudyData) -> Document:
         )
     )
     modes: dict[str, Document] = {}
-    for row in (row for row in results.flow_counts(data.study) if row["mode"] in data.modes):
+    for row in (row for row in results.count_flow(data.study) if row["mode"] in data.modes):
         mode = modes.setdefault(
             row["mode"],
             {
@@ -155,7 +157,7 @@ def _build_empty_flow() -> Document:
     return {"assigned": 0, "started": 0, "dropped_at": {}, "completed": 0, "withdrawn": 0, "active": 0}
 
 
-def scores(data: StudyData) -> Document:
+def build_scores(data: StudyData) -> Document:
     """Return scores.json: scores of each system's newest run, and published."""
     entries: dict[str, Document] = {}
     datasets: set[str] = set()
@@ -177,7 +179,7 @@ def scores(data: StudyData) -> Document:
     return document.model_dump(mode="json")
 
 
-def question_scores(data: StudyData) -> Iterator[Row]:
+def build_question_score_rows(data: StudyData) -> Iterator[Row]:
     """Yield the rows of question_scores, by system.
 
     They are the questions of the runs whose scores are in scores.json.
@@ -187,7 +189,7 @@ def question_scores(data: StudyData) -> Iterator[Row]:
     }
     elsewhere = {name for published in _list_published_scores(data) for name in published["systems"]}
     for system in sorted(runs.keys() - elsewhere):
-        for question_id, parts in results.question_scores(runs[system]):
+        for question_id, parts in results.read_question_scores(runs[system]):
             # Scores that an earlier version computed have fewer parts.
             given = dict(zip(PARTS, parts, strict=False))
             yield {"system": system, "question_id": question_id, **dict.fromkeys(PARTS), **given}
@@ -200,7 +202,7 @@ def _list_published_scores(data: StudyData) -> list[Document]:
 
 
 def _run_scores(run: PredictionRun) -> Document:
-    systems: Document = scores_document([run])["systems"]
+    systems: Document = build_scores_document([run])["systems"]
     if run.system.name in systems:
         return systems[run.system.name]
     command = f".venv/bin/python manage.py score --dataset {run.dataset.name} --system {run.system.name}"

@@ -10,10 +10,10 @@ import pandas as pd
 from django.db.models import Count, Max
 
 from analysis.participants.allocation import allocate
-from analysis.participants.condition_grids import condition_grids, item_columns, measure_stream
+from analysis.participants.condition_grids import build_condition_grids, map_item_columns, measure_stream
 from analysis.participants.estimates import Estimate, estimate
 from analysis.participants.exclusion_rules import CLOCK_COLUMNS, parse_rules
-from analysis.participants.measures import Measure, scale_measures
+from analysis.participants.measures import Measure, build_scale_measures
 from analysis.participants.study_version import ScaleScore, Version
 from analysis.participants.tasks import TASKS, find_measure
 from analysis.participants.trial_grid import choose_clock
@@ -56,11 +56,11 @@ def compute_running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEst
     acts = Event.objects.filter(study=study, kind__in=CHANGING).count()
     surveys = SurveyResponse.objects.filter(participant__in=participants.values("pk"), answers__isnull=False)
     state = (now["n"], now["last"], withdrawn, acts, count_decisions(study), surveys.count())
-    return _estimates(study.pk, mode, state)
+    return _compute_estimates(study.pk, mode, state)
 
 
 @lru_cache(maxsize=16)
-def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEstimates | None:
+def _compute_estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEstimates | None:
     """Compute the estimates, cached until ``state`` changes.
 
     It changes with another item, another survey, a withdrawal, an exclusion or a decision about correctness.
@@ -71,7 +71,7 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     }
     answered = pd.DataFrame(
         row
-        for row in rows.trial_rows(data, rows.Tally(data))
+        for row in rows.build_trial_rows(data, rows.Tally(data))
         if row["mode"] == mode and row["submitted_at"] is not None and row["participant_id"] not in gone
     )
     if answered.empty:
@@ -80,30 +80,30 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     trials = answered[answered["version"] == number].reset_index(drop=True)
     document = next(
         version_document
-        for version_document in documents.study_version(data)["versions"]
+        for version_document in documents.build_study_version(data)["versions"]
         if version_document["version"] == number
     )
     version = Version.model_validate(document)
     kept = trials[trials["excluded_by"].isna()]
     clock = choose_clock(parse_rules(document["definition"]["rules"]), trials)
     scores = [_rename_early_score(score) for score in version.scale_scores]
-    numbers = [*item_columns(version).values(), "system_correct", *CLOCK_COLUMNS.values()]
+    numbers = [*map_item_columns(version).values(), "system_correct", *CLOCK_COLUMNS.values()]
     used = kept.copy()
     used[numbers] = used[numbers].astype(float)
     participants = trials[["participant_id"]].drop_duplicates().assign(condition=None)
     members = allocate(version, participants, trials).membership()
-    out = [row["participant_id"] for row in rows.participant_rows(data) if row["excluded_by"]]
+    out = [row["participant_id"] for row in rows.build_participant_rows(data) if row["excluded_by"]]
     left = members[~members["participant_id"].isin(out)]
-    grids = condition_grids(
+    grids = build_condition_grids(
         version,
         used,
         left,
-        _surveys(data, scores),
+        _build_survey_table(data, scores),
         clock=clock,
         items=sorted(trials["item_id"].unique()),
         post_columns={score.column: score.column for score in scores if score.table == "post_survey"},
     )
-    measures = [*_list_task_measures(version), *scale_measures(scores)]
+    measures = [*_list_task_measures(version), *build_scale_measures(scores)]
     result = estimate(grids, measures, rng=measure_stream(SEED), resamples=RESAMPLES)
     names = [condition.name for condition in version.conditions]
     return RunningEstimates(
@@ -134,11 +134,14 @@ def _rename_early_score(score: ScaleScore) -> ScaleScore:
     return score.model_copy(update={"table": "post_survey", "column": score.column + BEFORE, "title": title})
 
 
-def _surveys(data: rows.StudyData, scores: list[ScaleScore]) -> pd.DataFrame | None:
+def _build_survey_table(data: rows.StudyData, scores: list[ScaleScore]) -> pd.DataFrame | None:
     """Return the scores of both surveys by participant; None without any."""
     names = [score.column for score in scores if score.table == "post_survey"]
     people: dict[str, dict[str, float | None]] = {}
-    for ending, survey in (("", rows.post_survey_rows(data)), (BEFORE, rows.pre_survey_rows(data))):
+    for ending, survey in (
+        ("", rows.build_post_survey_rows(data)),
+        (BEFORE, rows.build_pre_survey_rows(data)),
+    ):
         for row in survey:
             own = people.setdefault(row["participant_id"], dict.fromkeys(names))
             own |= {name: row[column] for column in row if (name := column + ending) in own}

@@ -35,7 +35,7 @@ def _repeat_field(model: str, names: str, field: Field) -> dict[str, Field]:
     return {f"{model}.{name}": field for name in names.split()}
 
 
-def _page_fields(model: str, table: str) -> dict[str, Field]:
+def _export_page_fields(model: str, table: str) -> dict[str, Field]:
     clocks = "client_total_ms client_visible_ms client_hidden_ms hidden_count first_interaction_ms"
     return {
         **_repeat_field(model, "shown_at submitted_at", _export_field(table + _DATE)),
@@ -180,18 +180,18 @@ FIELDS: dict[str, Field] = {
     "Trial.page_shown_at": _export_field("trials, by the clocks of each page"),
     "Trial.timed_out": _export_field("trials"),
     "Trial.articles": _export_field("trials, by articles_opened, articles_open_ms and articles_log"),
-    **_page_fields("Trial", "trials"),
+    **_export_page_fields("Trial", "trials"),
     "StageResponse.id": _KEY,
     "StageResponse.participant": Field("exported", "pseudonymised", "stages, pre_survey"),
     **_repeat_field("StageResponse", "stage attempt passed", _export_field("stages")),
     "StageResponse.page": _withhold_field("follows from the answers"),
     "StageResponse.earlier": _export_field("stages, pre_survey, merged into the row of the part"),
-    **_page_fields("StageResponse", "stages"),
+    **_export_page_fields("StageResponse", "stages"),
     "SurveyResponse.id": _KEY,
     "SurveyResponse.participant": Field("exported", "pseudonymised", "post_survey"),
     "SurveyResponse.page": _withhold_field("follows from the answers"),
     "SurveyResponse.earlier": _export_field("post_survey, merged into the row of the part"),
-    **_page_fields("SurveyResponse", "post_survey"),
+    **_export_page_fields("SurveyResponse", "post_survey"),
     "ExternalIds.id": _KEY,
     **_repeat_field(
         "ExternalIds",

@@ -52,7 +52,7 @@ def load(folder: str | Path = ".", *, mode: str | Sequence[str], exclusions: str
         raise ValueError(f'exclusions must be "applied" or "kept", not {exclusions!r}')
     folder = Path(folder)
     codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
-    tables = {name: _table(folder, name, table["columns"]) for name, table in codebook["tables"].items()}
+    tables = {name: _read_table(folder, name, table["columns"]) for name, table in codebook["tables"].items()}
     people = tables["participants"]
     wanted = people["mode"].isin(modes)
     if exclusions == "applied":
@@ -68,7 +68,7 @@ def load(folder: str | Path = ".", *, mode: str | Sequence[str], exclusions: str
     }
 
 
-def _table(folder: Path, name: str, columns: list[dict[str, str]]) -> pd.DataFrame:
+def _read_table(folder: Path, name: str, columns: list[dict[str, str]]) -> pd.DataFrame:
     path = next(path for path in sorted(folder.glob(f"{name}.*")) if path.suffix in _READERS)
     frame = _READERS[path.suffix](path)
     if frame.empty:  # JSON Lines without rows has no columns
@@ -85,18 +85,22 @@ def _convert_values(values: pd.Series, kind: str) -> pd.Series:
     return values.astype(pd.api.types.pandas_dtype(TYPES[kind]))
 
 
-def _csv(path: Path) -> pd.DataFrame:
+def _read_csv(path: Path) -> pd.DataFrame:
     frame = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
     return frame.replace(FORMULA, r"\1", regex=True)
 
 
-def _jsonl(path: Path) -> pd.DataFrame:
+def _read_jsonl(path: Path) -> pd.DataFrame:
     with path.open(encoding="utf-8") as lines:
         return pd.DataFrame([json.loads(line) for line in lines], dtype="object")
 
 
-def _parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path) -> pd.DataFrame:
     return pd.read_parquet(path)
 
 
-_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {".csv": _csv, ".parquet": _parquet, ".jsonl": _jsonl}
+_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": _read_csv,
+    ".parquet": _read_parquet,
+    ".jsonl": _read_jsonl,
+}

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from studyapp.models import Mode, Study
 from studyapp.queries.privacy import list_external_ids
-from studyapp.queries.recruitment import code_shown_to
+from studyapp.queries.recruitment import find_shown_code
 
 ID_COLUMNS = (
     *("participant_id", "mode", "platform", "person_id", "session_id"),
@@ -31,12 +31,12 @@ def build_external_id_rows(study: Study) -> Iterator[tuple[str, ...]]:
         person = ids.participant
         yield (
             *(person.public_id, ids.mode, ids.platform, ids.person_id, ids.session_id),
-            *(person.outcome, code_shown_to(person)),
+            *(person.outcome, find_shown_code(person)),
             *(at.isoformat() if at else "" for at in (person.completed_at, person.returned_at)),
         )
 
 
-def payment_rows(
+def build_payment_rows(
     study: Study, amounts: Mapping[str, Decimal], earned: Mapping[str, Decimal] = NOTHING
 ) -> Iterator[tuple[str, ...]]:
     """Yield the payments of live participants by outcome.
@@ -56,11 +56,11 @@ def payment_rows(
         amount = amounts[person.outcome] + earned.get(person.public_id, Decimal(0))
         yield (
             *(ids.person_id, f"{amount:.2f}", ids.platform, ids.session_id),
-            *(person.outcome, code_shown_to(person)),
+            *(person.outcome, find_shown_code(person)),
         )
 
 
-def payment_file(
+def build_payment_file(
     study: Study,
     amounts: Mapping[str, Decimal],
     file_format: str,
@@ -76,7 +76,7 @@ def payment_file(
     platform = PAYMENT_COLUMNS.index("platform")
     rows = (
         [row[index] for index in indices]
-        for row in payment_rows(study, amounts, earned)
+        for row in build_payment_rows(study, amounts, earned)
         if file_format == "all" or (row[platform] == file_format and Decimal(row[1]))
     )
     return [head for head in columns.values() if head], rows

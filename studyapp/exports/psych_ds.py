@@ -16,7 +16,7 @@ SCHEMA_VERSION = "1.4.0"
 DATA = "data"  # the folder of the copies
 
 
-def psych_ds(data: StudyData, codebook: dict[str, Any]) -> dict[str, Any]:
+def build_psych_ds(data: StudyData, codebook: dict[str, Any]) -> dict[str, Any]:
     """Return dataset_description.json.
 
     Args:
@@ -56,9 +56,12 @@ def copy_tables(folder: Path, study: str) -> None:
     (folder / DATA).mkdir()
     for table in sorted(folder.glob("*.csv")):
         shutil.copyfile(
-            table, folder / DATA / f"study-{_value(study)}_description-{_value(table.stem)}_data.csv"
+            table,
+            folder
+            / DATA
+            / f"study-{_simplify_name(study)}_description-{_simplify_name(table.stem)}_data.csv",
         )
 
 
-def _value(name: str) -> str:
+def _simplify_name(name: str) -> str:
     return re.sub("[^a-zA-Z0-9]", "", name)

@@ -11,10 +11,10 @@ from studyapp.exports.documents import Document
 from studyapp.exports.rows import load
 from studyapp.models import Study
 from studyapp.queries.correctness import add_verdict, build_empty_verdicts, list_shown_answers
-from studyapp.queries.launches import launchable, open_checks
+from studyapp.queries.launches import open_checks, plan_launch
 
 
-def preregistration_text(study: Study, form: str = "touchstone") -> str:
+def build_preregistration(study: Study, form: str = "touchstone") -> str:
     """Return the pre-registration as Markdown; it lists what is left open.
 
     Args:
@@ -25,16 +25,16 @@ def preregistration_text(study: Study, form: str = "touchstone") -> str:
         NotFound: The study was never launched.
         AlteredVersion: A frozen version was changed in the database since.
     """
-    return _text(documents.study_version(load(study, public=False)), form)
+    return _format_preregistration(documents.build_study_version(load(study, public=False)), form)
 
 
-def draft_preregistration(study: Study, form: str = "touchstone") -> str:
+def build_draft_preregistration(study: Study, form: str = "touchstone") -> str:
     """Return the pre-registration of the draft, with the hash of its content.
 
     Raises:
         StudyRefused: The draft cannot be launched.
     """
-    plan = launchable(study)
+    plan = plan_launch(study)
     counts: dict[str, Document] = {}
     for each in list_shown_answers(plan):
         name = each.condition.definition.name
@@ -44,13 +44,13 @@ def draft_preregistration(study: Study, form: str = "touchstone") -> str:
         "version": study.versions.count() + 1,
         "hash": plan.content.hash(),
         "correctness": list(counts.values()),
-        "decisions": [documents.decision_part(row, public=False) for row in decided],
-        **documents.content_part(plan.content),
+        "decisions": [documents.build_decision_part(row, public=False) for row in decided],
+        **documents.build_content_part(plan.content),
     }
-    return _text({"study": study.slug, "title": study.title, "versions": [draft]}, form)
+    return _format_preregistration({"study": study.slug, "title": study.title, "versions": [draft]}, form)
 
 
-def _text(document: Document, form: str) -> str:
+def _format_preregistration(document: Document, form: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / FILE).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
         return preregistration(load_frozen(Path(folder)), form=form)

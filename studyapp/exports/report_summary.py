@@ -111,22 +111,24 @@ class Summary(FrozenModel):
 def read_summary(report: Path) -> Summary:
     """Read the first screen from the folder of a report."""
     tables = report / "tables"
-    measures = [row for row in _rows(tables / "measures.csv") if row["exclusions"] == "with" and row["value"]]
+    measures = [
+        row for row in _read_rows(tables / "measures.csv") if row["exclusions"] == "with" and row["value"]
+    ]
     available = dict.fromkeys(row["measure"] for row in measures)
     key = next((key for key in KEY_MEASURES if key in available), _select_main_measure(available))
-    differences = [row for row in _rows(tables / "differences.csv") if row["measure"] == key]
-    ranks = _rows(tables / "rank_table.csv") or _rows(tables / "rank_table_1.csv")
+    differences = [row for row in _read_rows(tables / "differences.csv") if row["measure"] == key]
+    ranks = _read_rows(tables / "rank_table.csv") or _read_rows(tables / "rank_table_1.csv")
     scores = tuple(name for name in (ranks[0] if ranks else ()) if name != "measure")
-    related = {(row["measure"], row["score"]): row for row in _rows(tables / "correlations.csv")}
-    counts = _rows(tables / "exclusions_by_condition.csv")[-1:]  # the last row is the sum
+    related = {(row["measure"], row["score"]): row for row in _read_rows(tables / "correlations.csv")}
+    counts = _read_rows(tables / "exclusions_by_condition.csv")[-1:]  # the last row is the sum
     return Summary(
         measure=key,
         estimates=tuple(
             Estimated(
                 condition=row["condition"],
                 value=float(row["value"]),
-                low=_number(row["low"]),
-                high=_number(row["high"]),
+                low=_parse_number(row["low"]),
+                high=_parse_number(row["high"]),
                 participants=int(row["participants"]),
             )
             for row in measures
@@ -139,7 +141,7 @@ def read_summary(report: Path) -> Summary:
                 value=float(row["difference"]),
                 low=float(row["low"]),
                 high=float(row["high"]),
-                p=_number(row["p_holm"]),
+                p=_parse_number(row["p_holm"]),
             )
             for row in differences
             if row["difference"] and row["low"] and row["high"]
@@ -175,19 +177,19 @@ def _rank_row(
     cells = []
     for score in scores:
         pair = related.get((row["measure"], score), {})
-        share = _number(pair.get("sign_share", ""))
+        share = _parse_number(pair.get("sign_share", ""))
         percent = None if share is None else int(100 * share + 1e-9)
         is_open = pair.get("sign_recurs") == "false"
         cells.append(RankCell(sign=row[score], percent=percent, is_open=is_open))
     return RankRow(measure=row["measure"], signs=tuple(row[name] for name in scores), cells=tuple(cells))
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _read_rows(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: unescape_formula(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     return float(text) if text else None

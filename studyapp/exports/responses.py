@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.participants.exclusion_rules import PersonRule
-from studyapp.exports.codebook import table_columns
+from studyapp.exports.codebook import list_table_columns
 from studyapp.exports.columns import Column
-from studyapp.exports.rows import StudyData, Tally, mark_trial_rows, trial_row
-from studyapp.exports.writers import prepare, text
+from studyapp.exports.rows import StudyData, Tally, build_trial_row, mark_trial_rows
+from studyapp.exports.writers import format_value, prepare
 from studyapp.models import Study
-from studyapp.queries.person_facts import Facts, person_facts
-from studyapp.queries.responses import Key, ResponseFilter, filter_trials, key_of, trials_after
+from studyapp.queries.person_facts import Facts, read_person_facts
+from studyapp.queries.responses import Key, ResponseFilter, build_page_key, filter_trials, list_trials_after
 from studyapp.queries.results import Row, list_verified_versions
 from studyapp.queries.studies import load_frozen_study
 
@@ -35,7 +35,7 @@ class ResponsePage:
     after: Key | None
 
 
-def response_data(study: Study, *, for_file: bool = False) -> StudyData:
+def load_response_data(study: Study, *, for_file: bool = False) -> StudyData:
     """Load what the rows of trials need.
 
     Args:
@@ -57,22 +57,22 @@ def _load_no_facts(_study: Study) -> dict[int, Any]:
 
 def _load_all_facts(study: Study) -> dict[int, Facts]:
     """Return the facts with the numbers of trials: a file may hold some only."""
-    return person_facts(study, with_trials=True)
+    return read_person_facts(study, with_trials=True)
 
 
-def response_columns(data: StudyData) -> tuple[Column, ...]:
+def list_response_columns(data: StudyData) -> tuple[Column, ...]:
     """Return every column of the table."""
-    return table_columns(data, "trials")
+    return list_table_columns(data, "trials")
 
 
-def default_columns(data: StudyData) -> list[str]:
+def list_default_columns(data: StudyData) -> list[str]:
     """Return the names of the columns that are shown at first."""
     answers = {
         column.name
         for question in data.questions("item_questionnaire")
         if not (column := question).name.startswith("changes_")
     }
-    columns = response_columns(data)
+    columns = list_response_columns(data)
     preferred = {column.name for column in columns if column.name.startswith("preferred_")}
     shown = answers | preferred | {*SHOWN, *OWN_ANSWERS}
     if preferred:  # of two conditions, no answer is the system's
@@ -80,36 +80,36 @@ def default_columns(data: StudyData) -> list[str]:
     return [column.name for column in columns if column.name in shown]
 
 
-def response_page(
+def load_response_page(
     data: StudyData, chosen: ResponseFilter, *, after: Key | None = None, size: int = PAGE
 ) -> ResponsePage:
     """Return the next rows."""
     rows = filter_trials(data.study, chosen)
-    trials = trials_after(rows, after, size + 1)
+    trials = list_trials_after(rows, after, size + 1)
     keys = {row["participant_id"] for row in trials}
     if any(isinstance(rule, PersonRule) for content in data.frozen.values() for rule in content.rules):
-        data = replace(data, read_facts=lambda study: person_facts(study, keys, with_trials=True))
+        data = replace(data, read_facts=lambda study: read_person_facts(study, keys, with_trials=True))
     data = replace(data, flagged=keys)
     return ResponsePage(
-        _build_rows(data, trials[:size]), key_of(trials[size - 1]) if len(trials) > size else None
+        _build_rows(data, trials[:size]), build_page_key(trials[size - 1]) if len(trials) > size else None
     )
 
 
 def read_responses(data: StudyData, chosen: ResponseFilter) -> Iterator[list[Row]]:
     """Yield every row that a filter lets through, in batches."""
     rows, after = filter_trials(data.study, chosen), None
-    while trials := trials_after(rows, after, BATCH):
+    while trials := list_trials_after(rows, after, BATCH):
         yield _build_rows(data, trials)
-        after = key_of(trials[-1])
+        after = build_page_key(trials[-1])
 
 
-def cells(columns: Sequence[Column], row: Row) -> list[Any]:
+def format_cells(columns: Sequence[Column], row: Row) -> list[Any]:
     """Return the values of a row as a CSV file has them.
 
     Numbers stay numbers, all else is text.
     """
     prepared = (prepare(column, row[column.name], public=False) for column in columns)
-    return [value if type(value) in (int, float) else text(value) for value in prepared]
+    return [value if type(value) in (int, float) else format_value(value) for value in prepared]
 
 
 def _build_rows(data: StudyData, trials: Sequence[Row]) -> list[Row]:
@@ -117,5 +117,5 @@ def _build_rows(data: StudyData, trials: Sequence[Row]) -> list[Row]:
         row["pk"]: row for row in data.read_participants(list({row["participant_id"] for row in trials}))
     }
     columns = data.questions("item_questionnaire")
-    rows = [trial_row(data, people[trial["participant_id"]], trial, columns) for trial in trials]
+    rows = [build_trial_row(data, people[trial["participant_id"]], trial, columns) for trial in trials]
     return mark_trial_rows(data, rows, Tally(data))

@@ -16,30 +16,36 @@ from analysis.participants.exclusion_rules import (
     Exclusions,
     Rule,
     apply_rules,
+    list_person_hits,
     parse_rules,
-    person_hits,
 )
-from foundation.database.days import seconds_between
+from foundation.database.days import measure_seconds
 from studyapp.definition.freezing import FrozenStudy, has_stages
 from studyapp.definition.question_flow import select_visible_questions
-from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
-from studyapp.definition.scale_scores import Score, scores_of
+from studyapp.definition.questionnaires import ORDER_COLUMN, Question, list_question_parts
+from studyapp.definition.scale_scores import Score, list_scale_scores
 from studyapp.definition.suspicion_flags import Flag
 from studyapp.definition.tasks import Advice, Predicting, Preference
-from studyapp.exports.columns import QUESTION_ORDER, Column, display_columns, question_columns, score_columns
+from studyapp.exports.columns import (
+    QUESTION_ORDER,
+    Column,
+    build_display_columns,
+    build_question_columns,
+    score_columns,
+)
 from studyapp.exports.task_columns import (
     Judged,
-    advice_cells,
-    prediction_cells,
-    preference_cells,
-    task_columns,
+    build_advice_cells,
+    build_prediction_cells,
+    build_preference_cells,
+    build_task_columns,
 )
 from studyapp.models import Condition, Mode, Participant, Study, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.correctness import SOURCES, read_decided_answers
-from studyapp.queries.flags import participant_flags
-from studyapp.queries.person_facts import Facts, person_facts
-from studyapp.queries.question_pages import PageName, is_shuffled, pages_on, seed_of
+from studyapp.queries.flags import list_participant_flags
+from studyapp.queries.person_facts import Facts, read_person_facts
+from studyapp.queries.question_pages import PageName, build_part_pages, compute_seed, is_shuffled
 from studyapp.queries.results import CLOCKS, Row
 from studyapp.rules.survey_pages import merge_pages
 
@@ -62,7 +68,7 @@ class StudyData:
     public: bool
     modes: Collection[str] = tuple(Mode.values)
     flagged: Collection[int] | None = None
-    read_facts: Callable[[Study], dict[int, Facts]] = person_facts
+    read_facts: Callable[[Study], dict[int, Facts]] = read_person_facts
 
     @cached_property
     def participants(self) -> list[Row]:
@@ -75,7 +81,7 @@ class StudyData:
 
     def read_participants(self, keys: Sequence[int] | None) -> list[Row]:
         """Return the participants with these keys, or all, in order of arrival."""
-        rows = [row for row in results.participants(self.study, keys) if row["mode"] in self.modes]
+        rows = [row for row in results.read_participants(self.study, keys) if row["mode"] in self.modes]
         for row in rows:
             row["participant_id"] = self._pseudonym(row["public_id"])
             row["version"], row["condition"] = row["version_number"], row["condition_name"]
@@ -92,12 +98,12 @@ class StudyData:
     @cached_property
     def conditions(self) -> list[Condition]:
         """The conditions of all versions, with their systems, runs and scores."""
-        return results.conditions(self.study)
+        return results.read_conditions(self.study)
 
     @cached_property
     def correct(self) -> dict[tuple[int, int], bool]:
         """The correctness of shown answers by condition and item key."""
-        return results.judgements(self.study)
+        return results.read_correctness(self.study)
 
     @cached_property
     def decided(self) -> dict[tuple[int, str], bool]:
@@ -122,8 +128,8 @@ class StudyData:
             for question in self._select_questions(content, questionnaire)
             if question.is_composite
         ]
-        orders = (*display_columns(composite), *([QUESTION_ORDER] if has_order else []))
-        return (*question_columns(asked), *orders, *score_columns(scores))
+        orders = (*build_display_columns(composite), *([QUESTION_ORDER] if has_order else []))
+        return (*build_question_columns(asked), *orders, *score_columns(scores))
 
     @staticmethod
     def _select_questions(content: FrozenStudy, questionnaire: str) -> Sequence[Question]:
@@ -147,7 +153,7 @@ class StudyData:
     def _asked(self) -> dict[tuple[int, str], list[Question]]:
         names = ("item_questionnaire", "pre_survey", "post_survey", "stages")
         return {
-            (number, name): parts_of(self._select_questions(content, name))
+            (number, name): list_question_parts(self._select_questions(content, name))
             for number, content in self.frozen.items()
             for name in names
         }
@@ -155,7 +161,7 @@ class StudyData:
     @cached_property
     def _scores(self) -> dict[tuple[int, str], list[Score]]:
         return {
-            (number, name): [] if name == "stages" else scores_of(asked, self.frozen[number].scales)
+            (number, name): [] if name == "stages" else list_scale_scores(asked, self.frozen[number].scales)
             for (number, name), asked in self._asked.items()
         }
 
@@ -189,7 +195,7 @@ class StudyData:
     @cached_property
     def _flags(self) -> dict[int, list[Flag]]:
         people = Participant.objects.filter(version__study=self.study)
-        return participant_flags(people if self.flagged is None else people.filter(pk__in=self.flagged))
+        return list_participant_flags(people if self.flagged is None else people.filter(pk__in=self.flagged))
 
     @cached_property
     def facts(self) -> dict[int, Facts]:
@@ -244,26 +250,28 @@ class Tally:
             self._add(mode, exclusions)
 
     def _add(self, mode: str, exclusions: Exclusions) -> None:
-        counts = _sum(self.counts.get(mode, {}), exclusions.as_counts())
+        counts = _sum_counts(self.counts.get(mode, {}), exclusions.as_counts())
         counts["percent"] = 100 * counts["excluded"] / counts["total_trials"]
         self.counts[mode] = counts
 
 
-def _sum(counts: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def _sum_counts(counts: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Add nested counts, with sorted keys.
 
     Sorting hides the order in which participants came.
     """
     total = dict(counts)
     for key, value in more.items():
-        total[key] = _sum(total.get(key, {}), value) if isinstance(value, dict) else total.get(key, 0) + value
+        total[key] = (
+            _sum_counts(total.get(key, {}), value) if isinstance(value, dict) else total.get(key, 0) + value
+        )
     return dict(sorted(total.items()))
 
 
-def participant_rows(data: StudyData) -> Iterator[Row]:
+def build_participant_rows(data: StudyData) -> Iterator[Row]:
     """Yield a row per participant."""
     nothing = dict.fromkeys(PERSON_COLUMNS)
-    paid = results.payments(data.study)
+    paid = results.sum_payments(data.study)
     for person in data.participants:
         row = {
             **person,
@@ -273,7 +281,10 @@ def participant_rows(data: StudyData) -> Iterator[Row]:
             "flags": data.flags_of(person),
             "trials_excluded": person["rule_hits"],
         }
-        yield {**row, "excluded_by": ";".join(person_hits(data.parsed_rules[row["version"]], row)) or None}
+        yield {
+            **row,
+            "excluded_by": ";".join(list_person_hits(data.parsed_rules[row["version"]], row)) or None,
+        }
 
 
 def _has_finished_late(person: Row) -> bool:
@@ -282,13 +293,13 @@ def _has_finished_late(person: Row) -> bool:
     return returned is not None and completed is not None and returned <= completed
 
 
-def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
+def build_trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
     """Return every assigned trial.
 
     ``tally`` has counted all of them once this is used up.
     """
     for chunk in data.chunks():
-        rows = [row for row in _trials(data, chunk) if row["kind"] == "item"]
+        rows = [row for row in _read_trials(data, chunk) if row["kind"] == "item"]
         yield from mark_trial_rows(data, rows, tally)
 
 
@@ -302,36 +313,38 @@ def mark_trial_rows(data: StudyData, rows: list[Row], tally: Tally) -> list[Row]
     return rows
 
 
-def check_rows(data: StudyData) -> Iterator[Row]:
+def build_check_rows(data: StudyData) -> Iterator[Row]:
     """Return every practice and attention item that was laid out."""
     if not any(content.practice or content.attention for content in data.frozen.values()):
         return
     for chunk in data.chunks():
-        for row in _trials(data, chunk):
+        for row in _read_trials(data, chunk):
             if row["kind"] != "item":
                 yield {**row, "check_kind": row["kind"], "check_passed": row["passed"]}
 
 
-def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
+def _read_trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
     """Return all trials of some participants, each with its own condition.
 
     Practice items are counted apart.
     """
-    trials = results.trials([person["pk"] for person in chunk])
+    trials = results.read_trials([person["pk"] for person in chunk])
     columns = data.questions("item_questionnaire")
     for person in chunk:
         for trial in trials.get(person["pk"], ()):
-            yield trial_row(data, person, trial, columns)
+            yield build_trial_row(data, person, trial, columns)
 
 
-def trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, ...]) -> Row:
+def build_trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, ...]) -> Row:
     """Return one trial with the answer columns of its questionnaire."""
     left, right = trial["condition_name"], trial["other_condition_name"]
     practice = 0 if trial["kind"] == "practice" else len(data.frozen[person["version"]].practice)
     return {
         **_identify_participant(person),
-        **_task(data, person, trial),
-        **_page(data, person, trial, "item_questionnaire", columns, [*filter(None, (left, right))]),
+        **_build_task_cells(data, person, trial),
+        **_build_page_cells(
+            data, person, trial, "item_questionnaire", columns, [*filter(None, (left, right))]
+        ),
         "flags": data.flags_of(person),
         "person": person["pk"],
         "condition": left if right is None else None,
@@ -340,23 +353,23 @@ def trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, .
         "item_key": trial["item_id"],
         "kind": trial["kind"],
         "passed": trial["passed"],
-        **_openings(trial["articles"]),
+        **_count_openings(trial["articles"]),
         "position": trial["position"] - practice,
         "is_submitted": trial["answers"] is not None,
     }
 
 
-def _task(data: StudyData, person: Row, trial: Row) -> Row:
+def _build_task_cells(data: StudyData, person: Row, trial: Row) -> Row:
     """Return the columns of the task; none if no version has one of its own."""
-    columns = task_columns(data.frozen.values())
+    columns = build_task_columns(data.frozen.values())
     if not columns:
         return {}
     content = data.frozen[person["version"]]
     cells = dict.fromkeys(column.name for column in columns)
     if isinstance(content.task, Predicting):
-        return cells | prediction_cells(trial, content)
+        return cells | build_prediction_cells(trial, content)
     if isinstance(content.task, Preference):
-        return cells | preference_cells(trial, content.task)
+        return cells | build_preference_cells(trial, content.task)
     if not isinstance(content.task, Advice):
         return cells
     advice = (
@@ -364,10 +377,10 @@ def _task(data: StudyData, person: Row, trial: Row) -> Row:
     )
     item = Judged(trial["question"], trial["gold_answer"], data.decided)
     is_right = data.correct.get((trial["condition_id"], trial["item_id"]))
-    return cells | advice_cells(trial, advice, item, is_right=is_right)
+    return cells | build_advice_cells(trial, advice, item, is_right=is_right)
 
 
-def _openings(articles: list[Any] | None) -> Row:
+def _count_openings(articles: list[Any] | None) -> Row:
     """Return the columns of the openings of articles."""
     return {
         "articles_opened": None if articles is None else len(articles),
@@ -376,29 +389,32 @@ def _openings(articles: list[Any] | None) -> Row:
     }
 
 
-def stage_rows(data: StudyData) -> Iterator[Row]:
+def build_stage_rows(data: StudyData) -> Iterator[Row]:
     """Yield pages before the items, except the survey, in each one's order."""
-    for person, page in _stages(data):
+    for person, page in _read_stages(data):
         if page["stage"] != "pre_survey":
             yield {
                 **_identify_participant(person),
-                **_page(data, person, page, "stages", data.questions("stages")),
+                **_build_page_cells(data, person, page, "stages", data.questions("stages")),
                 **{name: page[name] for name in ("stage", "attempt", "passed")},
             }
 
 
-def pre_survey_rows(data: StudyData) -> Iterator[Row]:
+def build_pre_survey_rows(data: StudyData) -> Iterator[Row]:
     """Yield submitted surveys before the items."""
     columns = data.questions("pre_survey")
-    for person, page in _stages(data):
+    for person, page in _read_stages(data):
         if page["stage"] == "pre_survey" and (page["answers"] is not None or page["earlier"]):
-            yield {**_identify_participant(person), **_page(data, person, page, "pre_survey", columns)}
+            yield {
+                **_identify_participant(person),
+                **_build_page_cells(data, person, page, "pre_survey", columns),
+            }
 
 
-def _stages(data: StudyData) -> Iterator[tuple[Row, Row]]:
+def _read_stages(data: StudyData) -> Iterator[tuple[Row, Row]]:
     if not any(has_stages(content) for content in data.frozen.values()):
         return
-    yield from _read_rows_per_participant(data, results.stages)
+    yield from _read_rows_per_participant(data, results.read_stages)
 
 
 def _read_rows_per_participant(
@@ -412,24 +428,27 @@ def _read_rows_per_participant(
                 yield person, row
 
 
-def post_survey_rows(data: StudyData) -> Iterator[Row]:
+def build_post_survey_rows(data: StudyData) -> Iterator[Row]:
     """Yield submitted post surveys."""
     columns = data.questions("post_survey")
-    for person, survey in _read_rows_per_participant(data, results.surveys):
-        yield {**_identify_participant(person), **_page(data, person, survey, "post_survey", columns)}
+    for person, survey in _read_rows_per_participant(data, results.read_surveys):
+        yield {
+            **_identify_participant(person),
+            **_build_page_cells(data, person, survey, "post_survey", columns),
+        }
 
 
-def event_rows(data: StudyData) -> Iterator[Row]:
+def build_event_rows(data: StudyData) -> Iterator[Row]:
     """Yield the events of staff, then those of each participant."""
-    for event in results.staff_events(data.study):
+    for event in results.read_staff_events(data.study):
         yield {**event, "participant_id": None}
-    for person, event in _read_rows_per_participant(data, results.events):
+    for person, event in _read_rows_per_participant(data, results.read_events):
         yield {**event, "participant_id": person["participant_id"]}
 
 
-def item_rows(data: StudyData) -> Iterator[Row]:
+def build_item_rows(data: StudyData) -> Iterator[Row]:
     """Yield what each condition shows for each item."""
-    for row in results.stimuli(data.study):
+    for row in results.read_stimuli(data.study):
         content = data.frozen[row["version"]]
         if data.public and row["judged_by"] not in SOURCES:
             row["judged_by"] = ""
@@ -446,7 +465,7 @@ def _identify_participant(person: Row) -> Row:
     return {name: person[name] for name in ("participant_id", "mode", "version", "condition")}
 
 
-def _page(
+def _build_page_cells(
     data: StudyData,
     person: Row,
     page: Row,
@@ -488,8 +507,10 @@ def _describe_display(
     if not answers:
         return {}
     conditions = list(map(content.condition, shown)) or content.conditions_of(person["group"] or "")
-    seed = None if person["anonymised_on"] else seed_of(content, person["order_seed"], person["public_id"])
-    asked = [q for own in pages_on(content, page, content.viewer(conditions, seed)) for q in own]
+    seed = (
+        None if person["anonymised_on"] else compute_seed(content, person["order_seed"], person["public_id"])
+    )
+    asked = [q for own in build_part_pages(content, page, content.viewer(conditions, seed)) for q in own]
     cells: dict[str, Any] = {}
     for question in select_visible_questions(asked, answers):
         if question.prefer_not_to_say:
@@ -502,5 +523,5 @@ def _describe_display(
 
 
 def _measure_elapsed_ms(page: Row) -> int | None:
-    seconds = seconds_between(page["shown_at"], page["submitted_at"])
+    seconds = measure_seconds(page["shown_at"], page["submitted_at"])
     return None if seconds is None else round(1000 * seconds)

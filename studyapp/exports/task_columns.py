@@ -17,8 +17,8 @@ from studyapp.definition.task_questions import (
 )
 from studyapp.definition.tasks import Preference, Simulation
 from studyapp.exports.columns import Column
-from studyapp.queries.decisions import digest
-from studyapp.rules.survey_pages import answers_of
+from studyapp.queries.decisions import hash_answer
+from studyapp.rules.survey_pages import merge_answers
 
 _CLOCKS = {
     "server_ms": "time on the page of the {which}, server clock",
@@ -34,7 +34,7 @@ _WHICH = {
 _VALUES = "; ".join(f"{number} = {label}" for number, label in enumerate(CONFIDENCE, start=1))
 
 
-def _clocks(page: str) -> tuple[Column, ...]:
+def _build_clock_columns(page: str) -> tuple[Column, ...]:
     """Return the columns of the clocks of one page of an item."""
     return tuple(
         Column(f"{page}_{name}", "integer", meaning.format(which=_WHICH[page]), "", "ms")
@@ -60,7 +60,7 @@ def _build_page_columns(page: str) -> tuple[Column, ...]:
             f"whether the {which} is the advice: equal after normalisation, or both correct; empty "
             "without advice or answer",
         ),
-        *_clocks(page),
+        *_build_clock_columns(page),
     )
 
 
@@ -101,7 +101,7 @@ SIMULATION = (
     ),
     *_OUTCOMES,
     _build_timed_out_column(LEARNING_PAGES),
-    *(column for page in LEARNING_PAGES for column in _clocks(page)),
+    *(column for page in LEARNING_PAGES for column in _build_clock_columns(page)),
 )  # fmt: skip
 COUNTERFACTUAL = (
     *_PREDICTIONS,
@@ -119,7 +119,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
 }
 
 
-def _preference(task: Preference) -> tuple[Column, ...]:
+def _build_preference_columns(task: Preference) -> tuple[Column, ...]:
     """Return the columns of a task preference, one for each criterion."""
     choices = "; ".join(("left", *(["tie"] if task.ties else []), "right"))
     return (
@@ -138,12 +138,14 @@ def _preference(task: Preference) -> tuple[Column, ...]:
     )
 
 
-def task_columns(contents: Iterable[FrozenStudy]) -> tuple[Column, ...]:
+def build_task_columns(contents: Iterable[FrozenStudy]) -> tuple[Column, ...]:
     """Return the columns of the tasks of all versions, each name once."""
     tasks = [content.task for content in contents]
     kinds = {task.kind for task in tasks}
     own = [column for kind in COLUMNS if kind in kinds for column in COLUMNS[kind]]
-    own += [column for task in tasks if isinstance(task, Preference) for column in _preference(task)]
+    own += [
+        column for task in tasks if isinstance(task, Preference) for column in _build_preference_columns(task)
+    ]
     return tuple({column.name: column for column in own}.values())
 
 
@@ -169,7 +171,7 @@ class Judged(NamedTuple):
             return None
         if hotpotqa.exact_match(self.gold, answer):
             return True
-        decided = self.decided.get((self.question, digest(answer))) if self.question else None
+        decided = self.decided.get((self.question, hash_answer(answer))) if self.question else None
         return bool(decided)
 
 
@@ -183,11 +185,11 @@ def is_in_agreement(answer: str | None, advice: str | None, *, are_correct: bool
     return hotpotqa.exact_match(advice, answer) or are_correct
 
 
-def prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, Any]:
+def build_prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, Any]:
     """Return the values of the columns of a trial with a prediction.
 
     Args:
-        trial: A row of `results.trial_values`.
+        trial: A row of `results.select_trial_values`.
         content: The content of its version.
     """
     cells: dict[str, Any] = {"timed_out": trial["timed_out"] or None}
@@ -195,7 +197,7 @@ def prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, A
         return cells  # an attention item
     item = content.item(trial["external_id"])
     shown = content.condition(trial["condition_name"]).shown[item.id]
-    given = answers_of(trial["earlier"]) | (trial["answers"] or {})
+    given = merge_answers(trial["earlier"]) | (trial["answers"] or {})
     cells |= {
         **{name: given.get(name) for name in ("predicted_answer", "predicted_correct")},
         "system_answer": shown.outcome[0],
@@ -203,7 +205,7 @@ def prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, A
         "options": len(shown.options) or 2,
     }
     if isinstance(content.task, Simulation):
-        return cells | {"block": trial["block"] or None, **_page_times(trial, LEARNING_PAGES)}
+        return cells | {"block": trial["block"] or None, **_read_page_times(trial, LEARNING_PAGES)}
     return cells | {
         "cannot_tell": given.get("cannot_tell"),
         "source_item_id": item.id,
@@ -211,7 +213,7 @@ def prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, A
     }
 
 
-def _page_times(trial: dict[str, Any], pages: Sequence[str]) -> dict[str, Any]:
+def _read_page_times(trial: dict[str, Any], pages: Sequence[str]) -> dict[str, Any]:
     """Return the clocks of each page of an item that was submitted."""
     records = trial["earlier"] or []
     return {
@@ -221,11 +223,11 @@ def _page_times(trial: dict[str, Any], pages: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def preference_cells(trial: dict[str, Any], task: Preference) -> dict[str, Any]:
+def build_preference_cells(trial: dict[str, Any], task: Preference) -> dict[str, Any]:
     """Return the values of the columns of a trial with two conditions.
 
     Args:
-        trial: A row of `results.trial_values`.
+        trial: A row of `results.select_trial_values`.
         task: The task of its version.
     """
     given = trial["answers"] or {}
@@ -237,21 +239,21 @@ def preference_cells(trial: dict[str, Any], task: Preference) -> dict[str, Any]:
     }
 
 
-def advice_cells(
+def build_advice_cells(
     trial: dict[str, Any], advice: str | None, item: Judged, *, is_right: bool | None
 ) -> dict[str, Any]:
     """Return the values of the columns of a trial with own answers.
 
     Args:
-        trial: A row of `results.trial_values`.
+        trial: A row of `results.select_trial_values`.
         advice: The answer that its condition shows; None if it shows none.
         item: The facts about its item.
         is_right: True if the advice is correct; None if that is unknown.
     """
     pages = trial["earlier"] or []
-    given = answers_of(pages) | (trial["answers"] or {})
+    given = merge_answers(pages) | (trial["answers"] or {})
     cells: dict[str, Any] = {"advice": advice, "timed_out": trial["timed_out"] or None}
-    cells |= _page_times(trial, ADVICE_PAGES)
+    cells |= _read_page_times(trial, ADVICE_PAGES)
     for page in ADVICE_PAGES:
         answer = given.get(f"{page}_answer")
         correct = item.is_correct(answer)

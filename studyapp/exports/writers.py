@@ -35,7 +35,7 @@ def write_table(
         KeyError: a row lacks a column: what is declared is what is written.
     """
     values = ([prepare(column, row[column.name], public=public) for column in columns] for row in rows)
-    write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[path.suffix]
+    write = {".csv": _write_csv, ".jsonl": _write_jsonl, ".parquet": _write_parquet}[path.suffix]
     return write(path, columns, values)
 
 
@@ -47,7 +47,7 @@ def prepare(column: Column, value: Any, *, public: bool) -> Any:
     if value is None or (public and column.public == "withheld"):
         return None
     if column.type == "time":
-        return _date(value) if public and column.public == "date" else value.astimezone(UTC)
+        return _convert_to_date(value) if public and column.public == "date" else value.astimezone(UTC)
     if column.type == "json":
         return dump(value)
     return value
@@ -58,7 +58,7 @@ def dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-def text(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as text; a missing value is empty.
 
     Truth values are in lower case, times in ISO 8601.
@@ -72,26 +72,26 @@ def text(value: Any) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _date(moment: datetime) -> date:
+def _convert_to_date(moment: datetime) -> date:
     return moment.astimezone(UTC).date()
 
 
-def _csv(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
+def _write_csv(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([column.name for column in columns])
         for count, row in enumerate(rows, start=1):  # noqa: B007 (the last one is the number of rows)
-            writer.writerow([text(escape_formula(value)) for value in row])
+            writer.writerow([format_value(escape_formula(value)) for value in row])
     return count
 
 
-def _jsonl(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
+def _write_jsonl(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
     names = [column.name for column in columns]
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for count, row in enumerate(rows, start=1):  # noqa: B007
-            plain = [text(value) if isinstance(value, date) else value for value in row]
+            plain = [format_value(value) if isinstance(value, date) else value for value in row]
             file.write(json.dumps(dict(zip(names, plain, strict=True)), ensure_ascii=False) + "\n")
     return count
 
@@ -107,7 +107,7 @@ _ARROW: dict[str, pa.DataType] = {
 }
 
 
-def _parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
+def _write_parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
     """Write a Parquet file.
 
     Times are text as in the other formats, so that a date and a moment read alike.
@@ -115,10 +115,10 @@ def _parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -
     schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns])
     iterator, count = iter(rows), 0
     with pq.ParquetWriter(path, schema) as writer:
-        for batch in _batches(iterator):
+        for batch in _split_into_batches(iterator):
             by_column = zip(*batch, strict=True)
             arrays = [
-                pa.array(_arrow_values(values, field.type), type=field.type)
+                pa.array(_convert_to_arrow(values, field.type), type=field.type)
                 for values, field in zip(by_column, schema, strict=True)
             ]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
@@ -126,12 +126,12 @@ def _parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -
     return count
 
 
-def _arrow_values(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
+def _convert_to_arrow(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
     if kind != pa.string():
         return list(values)
-    return [None if value is None else text(value) for value in values]
+    return [None if value is None else format_value(value) for value in values]
 
 
-def _batches(rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
+def _split_into_batches(rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
     while batch := list(islice(rows, BATCH)):
         yield batch

@@ -158,7 +158,7 @@ class PagedResponse(TimedPage):
         abstract = True
 
 
-def _page_constraints(name: str) -> list[models.BaseConstraint]:
+def _build_page_constraints(name: str) -> list[models.BaseConstraint]:
     return [
         models.CheckConstraint(
             condition=Q(submitted_at__isnull=True) | Q(answers__isnull=False),
@@ -186,7 +186,7 @@ class StageResponse(PagedResponse):
         ordering = ["pk"]
         constraints = [
             models.UniqueConstraint(fields=["participant", "stage", "attempt"], name="stage_attempt_once"),
-            *_page_constraints("stage"),
+            *_build_page_constraints("stage"),
         ]
 
     def __str__(self) -> str:
@@ -228,7 +228,7 @@ class Trial(PagedResponse):
                 fields=["participant", "item"], name="trial_once_per_participant_and_item"
             ),
             models.UniqueConstraint(fields=["participant", "position"], name="trial_position_once"),
-            *_page_constraints("trial"),
+            *_build_page_constraints("trial"),
         ]
 
     def __str__(self) -> str:
@@ -241,7 +241,7 @@ class SurveyResponse(PagedResponse):
     participant = models.OneToOneField(Participant, on_delete=models.PROTECT, related_name="survey")
 
     class Meta:
-        constraints = _page_constraints("survey")
+        constraints = _build_page_constraints("survey")
 
     def __str__(self) -> str:
         return f"survey of {self.participant_id}"

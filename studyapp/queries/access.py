@@ -8,8 +8,8 @@ from operator import or_
 from django.db.models import Q, QuerySet, Value
 
 from accounts.models import Membership, Role, User, Workspace
-from accounts.policy import Act, Roles, allows, find_granting_roles
-from accounts.queries.workspaces import workspaces_of
+from accounts.policy import Act, Roles, find_granting_roles, is_allowed
+from accounts.queries.workspaces import select_workspaces
 from accounts.rights import can
 from predictions.models import PredictionRun
 from predictions.queries.predictions import list_finished_runs
@@ -40,22 +40,22 @@ def reach_of(user: User) -> Reach:
     rows = list(given.union(shared))
     roles = frozenset(Role(role) for is_share, role in rows if not is_share)
     shares = frozenset(Role(role) for is_share, role in rows if is_share)
-    return Reach(acts_of(Roles(roles)), acts_of(Roles(roles, shares)))
+    return Reach(list_allowed_acts(Roles(roles)), list_allowed_acts(Roles(roles, shares)))
 
 
-def acts_of(roles: Roles) -> frozenset[Act]:
+def list_allowed_acts(roles: Roles) -> frozenset[Act]:
     """Return the acts that roles allow."""
-    return frozenset(act for act in Act if allows(roles, act))
+    return frozenset(act for act in Act if is_allowed(roles, act))
 
 
-def studies_of(user: User, act: Act = Act.STUDY_SEE) -> QuerySet[Study]:
+def list_studies(user: User, act: Act = Act.STUDY_SEE) -> QuerySet[Study]:
     """Return the studies that a user sees, or with which they may do an act."""
     return Study.objects.filter(
-        Q(workspace__in=workspaces_of(user, act)) | Q(pk__in=_shares(user, act).values("study"))
+        Q(workspace__in=select_workspaces(user, act)) | Q(pk__in=_select_shares(user, act).values("study"))
     )
 
 
-def members_of(study: Study) -> QuerySet[Membership]:
+def list_members(study: Study) -> QuerySet[Membership]:
     """Return the roles in its workspace by which active users see a study."""
     rows = Membership.objects.filter(
         workspace=study.workspace, role__in=find_granting_roles(Act.STUDY_SEE), user__is_active=True
@@ -63,7 +63,7 @@ def members_of(study: Study) -> QuerySet[Membership]:
     return rows.select_related("user").order_by("user__username", "role")
 
 
-def shares_of(study: Study) -> QuerySet[StudyShare]:
+def list_shares(study: Study) -> QuerySet[StudyShare]:
     """Return the shares of a study, by user name."""
     return study.shares.select_related("user").order_by("user__username", "role")
 
@@ -93,7 +93,7 @@ class JudgedRun:
 
     def studies_of(self, user: User) -> list[Study]:
         """Return the studies that use this run and whose answers a user judges."""
-        studies = studies_of(user, Act.JUDGE).filter(workspace=self.workspace, archived_at=None)
+        studies = list_studies(user, Act.JUDGE).filter(workspace=self.workspace, archived_at=None)
         launched = set(studies.filter(versions__conditions__run=self.run).values_list("pk", flat=True))
         return [
             study
@@ -102,7 +102,7 @@ class JudgedRun:
         ]
 
     def _is_used_by(self, draft: dict[str, object]) -> bool:
-        return draft.get("dataset") == self.run.dataset.name and self.run.system.name in _systems(draft)
+        return draft.get("dataset") == self.run.dataset.name and self.run.system.name in _list_systems(draft)
 
 
 def run_numbered(pk: int) -> PredictionRun | None:
@@ -110,18 +110,20 @@ def run_numbered(pk: int) -> PredictionRun | None:
     return PredictionRun.objects.select_related("dataset__workspace", "system").filter(pk=pk).first()
 
 
-def runs_to_judge(user: User) -> QuerySet[PredictionRun]:
+def list_runs_to_judge(user: User) -> QuerySet[PredictionRun]:
     """Return the finished runs whose answers a user may judge."""
-    workspaces = list(workspaces_of(user, Act.JUDGE))
+    workspaces = list(select_workspaces(user, Act.JUDGE))
     studies = list(
-        Study.objects.filter(pk__in=_shares(user, Act.JUDGE).values("study")).select_related("workspace")
+        Study.objects.filter(pk__in=_select_shares(user, Act.JUDGE).values("study")).select_related(
+            "workspace"
+        )
     )
     launched = Q(pk__in=PredictionRun.objects.filter(condition__version__study__in=studies).values("pk"))
     drafts = [
         Q(
             dataset__workspace=study.workspace,
             dataset__name=study.definition.get("dataset", ""),
-            system__name__in=_systems(study.definition),
+            system__name__in=_list_systems(study.definition),
         )
         for study in studies
     ]
@@ -141,26 +143,26 @@ def can_choose_data(user: User | None, study: Study) -> bool:
     return user is None or can(user, Act.STUDY_EDIT, study.workspace)
 
 
-def data_of_study(study: Study) -> set[Used]:
+def list_study_data(study: Study) -> set[Used]:
     """Return the data that the draft and the versions of a study use."""
     rows = Condition.objects.filter(version__study=study, run__isnull=False)
     launched = set(rows.values_list("run__dataset__name", "run__system__name"))
-    return data_of_draft(study.definition) | launched | {(dataset, None) for dataset, _system in launched}
+    return list_draft_data(study.definition) | launched | {(dataset, None) for dataset, _system in launched}
 
 
-def data_of_draft(draft: Mapping[str, object]) -> set[Used]:
+def list_draft_data(draft: Mapping[str, object]) -> set[Used]:
     """Return the data that a draft uses."""
     dataset = draft.get("dataset")
     if not isinstance(dataset, str) or not dataset:
         return set()
-    return {(dataset, None), *((dataset, system) for system in _systems(draft))}
+    return {(dataset, None), *((dataset, system) for system in _list_systems(draft))}
 
 
-def _shares(user: User, act: Act) -> QuerySet[StudyShare]:
+def _select_shares(user: User, act: Act) -> QuerySet[StudyShare]:
     return StudyShare.objects.filter(user=user, role__in=find_granting_roles(act, shared=True))
 
 
-def _systems(draft: Mapping[str, object]) -> list[str]:
+def _list_systems(draft: Mapping[str, object]) -> list[str]:
     """Return the systems of a draft's conditions; it may have any form."""
     conditions = draft.get("conditions")
     rows = conditions if isinstance(conditions, list) else []

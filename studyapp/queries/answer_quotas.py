@@ -23,7 +23,9 @@ class AnswerQuota:
     quota: int
 
 
-def quotas_of(participant: Participant, answers: Mapping[str, Answer], now: datetime) -> list[AnswerQuota]:
+def find_matching_quotas(
+    participant: Participant, answers: Mapping[str, Answer], now: datetime
+) -> list[AnswerQuota]:
     """Return the quotas that a participant's screening answers fall under.
 
     The participant is not counted, and the version must be locked. Only live participants have quotas.
@@ -44,7 +46,7 @@ def quotas_of(participant: Participant, answers: Mapping[str, Answer], now: date
     ]
 
 
-def answer_quotas(study: Study) -> list[AnswerQuota]:
+def list_answer_quotas(study: Study) -> list[AnswerQuota]:
     """Return the quotas of the newest version, in the order of its questions."""
     version = find_latest_version(study)
     if version is None:

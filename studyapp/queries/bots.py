@@ -6,26 +6,26 @@ Bots look an answer up by the question and the answer that they are shown, as a 
 from collections.abc import Sequence
 
 from foundation.errors import NotFound
-from studyapp.definition.blocks import blocks_by_position
-from studyapp.definition.comparing import comparison_questions
+from studyapp.definition.blocks import list_blocks_by_position
+from studyapp.definition.comparing import list_comparison_questions
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import YES_NO, list_check_questions, questions_beside
+from studyapp.definition.task_questions import YES_NO, list_check_questions, select_page_questions
 from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
-from studyapp.queries.question_pages import questions_on, stages_of
+from studyapp.queries.question_pages import list_part_questions, list_stages
 from studyapp.queries.studies import (
-    condition_names,
     find_current_page,
     find_latest_version,
     load_frozen_study,
+    name_trial_conditions,
 )
 from studyapp.simulation.pages import normalise_spaces
 from studyapp.simulation.walk import StudyPlan
 
 
-def plan_of(study: Study) -> StudyPlan:
+def build_study_plan(study: Study) -> StudyPlan:
     """Return the plan of the newest version.
 
     Raises:
@@ -50,27 +50,27 @@ def plan_of(study: Study) -> StudyPlan:
         item_questions=content.item_questionnaire,
         post_survey=content.post_survey,
         knowledge=knowledge,
-        stages=_stages(content),
+        stages=_list_stage_questions(content),
         heeded=_list_passing_answers(content),
-        gold=_gold(content),
-        predictions=_predictions(content),
-        blocks=_blocks(content),
+        gold=_read_gold_answers(content),
+        predictions=_find_right_predictions(content),
+        blocks=_list_blocks(content),
         task=content.task,
-        compared=comparison_questions(content.task),
+        compared=list_comparison_questions(content.task),
         own_check_questions=[
             *list_check_questions(content.task),
-            *questions_beside(content.task, "", content.item_questionnaire),
+            *select_page_questions(content.task, "", content.item_questionnaire),
         ],
     )
 
 
-def _gold(content: FrozenStudy) -> dict[str, str]:
+def _read_gold_answers(content: FrozenStudy) -> dict[str, str]:
     """Return the right answers by question, if participants answer themselves."""
     items = [*content.practice, *content.items] if isinstance(content.task, Advice) else []
     return {normalise_spaces(item.question or ""): item.gold_answer or "" for item in items}
 
 
-def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[str], str]]:
+def _find_right_predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[str], str]]:
     """Return the right predictions by what a page shows, or by condition.
 
     Two systems that a page does not tell apart differ in their options, or a bot knows the first.
@@ -91,17 +91,17 @@ def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[s
     return expected
 
 
-def _blocks(content: FrozenStudy) -> list[str]:
+def _list_blocks(content: FrozenStudy) -> list[str]:
     """Return the block of each page with an item; empty without blocks."""
     if not isinstance(content.task, Simulation):
         return []
     attention = [row.position for row in content.attention]
-    return blocks_by_position(content.task.blocks, len(content.practice), attention)
+    return list_blocks_by_position(content.task.blocks, len(content.practice), attention)
 
 
-def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
+def _list_stage_questions(content: FrozenStudy) -> dict[str, Sequence[Question]]:
     """Return the questions of the pages before the items, in order."""
-    return {stage.value: questions_on(content, stage) for stage in stages_of(content)[:-1]}
+    return {stage.value: list_part_questions(content, stage) for stage in list_stages(content)[:-1]}
 
 
 def _list_passing_answers(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
@@ -118,7 +118,7 @@ def _list_passing_answers(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
     }
 
 
-def public_id_of(cookie: str) -> str:
+def find_public_id(cookie: str) -> str:
     """Return the pseudonym of the participant whom a cookie names."""
     participant = read_participant(cookie)
     if participant is None:
@@ -126,7 +126,7 @@ def public_id_of(cookie: str) -> str:
     return participant.public_id
 
 
-def conditions_of(cookie: str) -> tuple[str, ...]:
+def list_shown_conditions(cookie: str) -> tuple[str, ...]:
     """Return the names of the conditions now shown: none, one, or two.
 
     The cookie names the participant. In a within-subject or mixed design they are those of the item on the
@@ -138,7 +138,7 @@ def conditions_of(cookie: str) -> tuple[str, ...]:
     if participant.condition is not None:
         return (participant.condition.name,)
     trial = find_current_page(participant).trial
-    return () if trial is None else condition_names(trial)
+    return () if trial is None else name_trial_conditions(trial)
 
 
 def count_stored_rows(link: EntryLink) -> dict[str, int]:

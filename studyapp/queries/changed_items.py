@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from accounts.models import Workspace
 from foundation.errors import NotFound
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 from predictions.models import Dataset, PredictionRun, Question
-from predictions.queries.data import dataset_named
-from predictions.queries.predictions import add_other_runs, answers_of, find_latest_run
-from studyapp.definition.candidates import candidates, shuffle_texts
+from predictions.queries.data import find_dataset
+from predictions.queries.predictions import add_other_runs, find_latest_run, map_answers
+from studyapp.definition.candidates import select_candidates, shuffle_texts
 from studyapp.definition.freezing import FrozenChange, FrozenItem, Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Counterfactual
 from studyapp.errors import StudyRefused
-from studyapp.queries.decisions import Decided, is_correct, verdicts_on
+from studyapp.queries.decisions import Decided, is_correct, read_verdicts
 
 SOURCE = ("task", "source")
 
@@ -110,7 +110,7 @@ class ChangedItems:
         likely = [before, item.changed.gold_answer, item.gold_answer or "", *given]
         if item.changed.gold_answer and is_correct(changed, answer, self.verdicts):
             likely = [one for one in likely if not is_correct(changed, one, self.verdicts)]
-        options = candidates(
+        options = select_candidates(
             *(answer, likely, item.changed.context, self.items[item.id].labels),
             most=self.task.options,
             seed=f"{self.seed}/{item.id}",
@@ -139,10 +139,10 @@ def find_changed_items(
     if not isinstance(task, Counterfactual):
         return None
     try:
-        dataset = dataset_named(task.source, workspace)
+        dataset = find_dataset(task.source, workspace)
     except NotFound as error:
-        raise StudyRefused(SOURCE, message_of(error)) from error
-    answers = answers_of(
+        raise StudyRefused(SOURCE, extract_message(error)) from error
+    answers = map_answers(
         add_other_runs([_find_same_system_run(dataset, run) for run in runs.values()], dataset)
     )
     needs_gold = task.ask == "correct" or any(row.ground_truth for row in definition.conditions)
@@ -157,7 +157,7 @@ def find_changed_items(
             "`changed`, each with source_item_id",
             dataset=str(dataset),
         )
-    verdicts = verdicts_on([row.pk for row in items.values()])
+    verdicts = read_verdicts([row.pk for row in items.values()])
     return ChangedItems(task, dataset, items, answers, verdicts, seed)
 
 

@@ -13,7 +13,7 @@ from analysis.participants.krippendorff import Alpha, krippendorff_alpha
 from analysis.scores import hotpotqa
 from predictions.models import Prediction, PredictionRun, Question
 from studyapp.models import Item, JudgedAnswer, Judgement, Stimulus, Study, StudyVersion
-from studyapp.queries.decisions import digest, verdicts_on
+from studyapp.queries.decisions import hash_answer, read_verdicts
 from studyapp.queries.designs import Design
 from studyapp.queries.item_pools import PlannedCondition
 
@@ -112,7 +112,7 @@ class Verdict:
         return self.source == EXACT_MATCH and not self.exact_match and self.f1 > 0
 
 
-def verdict(question: Question, answer: str, judged: Mapping[Answer, JudgedAnswer]) -> Verdict:
+def determine_verdict(question: Question, answer: str, judged: Mapping[Answer, JudgedAnswer]) -> Verdict:
     """Return the correctness of a system's answer.
 
     The gold answer is correct. Another one is what two judges agreed on or settled, else what the only judge
@@ -225,7 +225,7 @@ def count_waiting(runs: QuerySet[PredictionRun], judge: User) -> int:
     return rows.filter(pk__in=find_waiting_answers(judge).values("pk")).distinct().count()
 
 
-def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
+def list_disagreements(run: PredictionRun) -> list[JudgedAnswer]:
     """Return answers whose two judgements differ, with both judgements.
 
     Only now can a judge see what another one said.
@@ -260,9 +260,9 @@ def judge_agreement(run: PredictionRun) -> JudgeAgreement:
     return JudgeAgreement(len(pairs), share, alpha)
 
 
-def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
+def find_decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
     """Return the queued ones of these answers, by question and answer."""
-    answer_of = {(question, digest(answer)): (question, answer) for question, answer in answers}
+    answer_of = {(question, hash_answer(answer)): (question, answer) for question, answer in answers}
     rows = JudgedAnswer.objects.filter(question__in={question for question, _digest in answer_of})
     rows = rows.prefetch_related("judgements")
     queued = {(row.question_id, row.digest): row for row in rows}
@@ -272,7 +272,7 @@ def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
 def read_decided_answers(study: Study) -> dict[tuple[int, str], bool]:
     """Return what judges decided about answers to a study's questions."""
     questions = Item.objects.filter(version__study=study, question__isnull=False)
-    return verdicts_on(questions.values_list("question", flat=True))
+    return read_verdicts(questions.values_list("question", flat=True))
 
 
 def name_decision_source(decision: JudgedAnswer) -> str:
@@ -292,19 +292,19 @@ class ShownAnswer:
     @property
     def key(self) -> str:
         """A name of the answer that fits into a recorded decision."""
-        return f"{self.question.pk}/{digest(self.answer)[:16]}"
+        return f"{self.question.pk}/{hash_answer(self.answer)[:16]}"
 
 
 def list_shown_answers(plan: Design) -> list[ShownAnswer]:
     """Return the answers of systems that a launch would freeze, by condition."""
-    judged = decisions(find_missed_answers_of_design(plan))
+    judged = find_decisions(find_missed_answers_of_design(plan))
     return [
-        ShownAnswer(condition, question, answer, verdict(question, answer, judged))
+        ShownAnswer(condition, question, answer, determine_verdict(question, answer, judged))
         for condition, question, answer in _list_system_answers(plan)
     ]
 
 
-def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
+def count_design_correctness(plan: Design) -> list[ConditionCorrectness]:
     """Return the correctness that a launch would freeze, by condition."""
     shown = list_shown_answers(plan)
     rows = []
@@ -312,7 +312,7 @@ def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
         if condition.run is None:
             continue
         verdicts = [each.verdict for each in shown if each.condition is condition]
-        counts = Counter(_state(each) for each in verdicts)
+        counts = Counter(_classify_verdict(each) for each in verdicts)
         written = condition.definition
         near = sum(each.is_open for each in verdicts)
         rows.append(
@@ -321,7 +321,7 @@ def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
     return rows
 
 
-def _state(verdict: Verdict) -> str:
+def _classify_verdict(verdict: Verdict) -> str:
     if verdict.exact_match:
         return "exact"
     if verdict.source == EXACT_MATCH:
@@ -350,7 +350,7 @@ def add_verdict(counts: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def judges_of(answers: Iterable[ShownAnswer]) -> int:
+def count_judges(answers: Iterable[ShownAnswer]) -> int:
     """Count the people who judged any of these answers."""
     rows = {each.verdict.row.pk for each in answers if each.verdict.row is not None}
     return Judgement.objects.filter(judged__in=rows).values("judge").distinct().count()
@@ -370,7 +370,7 @@ def find_later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAn
     for row in stimuli:
         if row.item.question_id and row.shown_answer:
             rows.setdefault((row.item.question_id, row.shown_answer), []).append(row)
-    judged = decisions(rows)
+    judged = find_decisions(rows)
     return [
         (stimulus, decision)
         for key, decision in judged.items()

@@ -10,12 +10,12 @@ from studyapp.models import JudgedAnswer
 Decided = Mapping[tuple[int, str], bool]  # by key of the question and digest of the answer
 
 
-def digest(answer: str) -> str:
+def hash_answer(answer: str) -> str:
     """SHA-256, in hex, of an answer as it stands."""
     return hashlib.sha256(answer.encode()).hexdigest()
 
 
-def verdicts_on(questions: Iterable[int | None]) -> dict[tuple[int, str], bool]:
+def read_verdicts(questions: Iterable[int | None]) -> dict[tuple[int, str], bool]:
     """Return what judges decided about answers to questions with these keys.
 
     One judge's verdict counts until there are two.
@@ -36,4 +36,4 @@ def is_correct(question: Question, answer: str, verdicts: Decided) -> bool:
     """Return whether an answer is gold, or correct as judges decided."""
     if hotpotqa.exact_match(question.answer, answer):
         return True
-    return verdicts.get((question.pk, digest(answer)), False)
+    return verdicts.get((question.pk, hash_answer(answer)), False)

@@ -10,15 +10,15 @@ from accounts.models import Workspace
 from analysis.scores import hotpotqa
 from foundation.errors import NotFound
 from foundation.images.image_files import has_image
-from foundation.messages import message_of, say
-from predictions.highlights import check_places, check_question_places, fact_weights, highlights
+from foundation.messages import extract_message, say
+from predictions.highlights import build_fact_weights, build_highlights, check_places, check_question_places
 from predictions.models import Dataset, Prediction, Question
 from predictions.program_steps import IMAGES
-from predictions.queries.data import dataset_named
-from predictions.queries.predictions import find_latest_run, systems_of
+from predictions.queries.data import find_dataset
+from predictions.queries.predictions import find_latest_run, list_systems
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
 from studyapp.definition.comparing import find_same_pairs
-from studyapp.definition.conditions import ConditionDefinition, groups_of
+from studyapp.definition.conditions import ConditionDefinition, group_conditions
 from studyapp.definition.exclusion_rules import ItemDefinition, check_item_rule
 from studyapp.definition.freezing import (
     WITH_FACTS,
@@ -52,7 +52,7 @@ class Design:
     content: FrozenStudy
 
 
-def design(definition: StudyDefinition, workspace: Workspace) -> Design:
+def build_design(definition: StudyDefinition, workspace: Workspace) -> Design:
     """Find the dataset, the runs and the items of a definition in a workspace.
 
     Raises:
@@ -60,9 +60,9 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
             there are too few questions that every condition can show.
     """
     try:
-        dataset = dataset_named(definition.dataset, workspace)
+        dataset = find_dataset(definition.dataset, workspace)
     except NotFound as error:
-        raise StudyRefused(("dataset",), message_of(error)) from error
+        raise StudyRefused(("dataset",), extract_message(error)) from error
     _check_language(definition)
     _check_images(definition)
     conditions = [
@@ -72,7 +72,7 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     changed = find_changed_items(definition, workspace, runs)
     simulated = load_simulated_items(definition, dataset, runs)
     pool = build_item_pool(dataset, conditions, changed, simulated)
-    attention = [_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
+    attention = [_freeze_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
     taken = {row.item for row in attention if row.item is not None}
     questions = select_items(pool, "items", definition.items, taken)
     taken |= {question.external_id for question in questions}
@@ -80,7 +80,7 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     ids = [question.external_id for question in (*questions, *practice)]
     _check_attention(definition, attention, ids)
     _check_item_rules(definition, ids[: len(questions)])
-    content = _content(definition, conditions, questions, practice, attention, changed or simulated)
+    content = _freeze_content(definition, conditions, questions, practice, attention, changed or simulated)
     _check_compared(content)
     return Design(dataset, conditions, questions, practice, content)
 
@@ -103,7 +103,7 @@ def _plan_condition(dataset: Dataset, index: int, definition: ConditionDefinitio
     run = find_latest_run(dataset, definition.system)
     if run is not None:
         return PlannedCondition(definition, run)
-    systems = list(systems_of(dataset.workspace).values_list("name", flat=True))
+    systems = list(list_systems(dataset.workspace).values_list("name", flat=True))
     if definition.system not in systems:
         raise StudyRefused(
             location,
@@ -121,7 +121,7 @@ def _plan_condition(dataset: Dataset, index: int, definition: ConditionDefinitio
     )
 
 
-def _attention(dataset: Dataset, index: int, row: AttentionDefinition) -> FrozenAttention:
+def _freeze_attention(dataset: Dataset, index: int, row: AttentionDefinition) -> FrozenAttention:
     """Return the attention item as it will be shown.
 
     Raises:
@@ -174,7 +174,7 @@ def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> N
             try:
                 check_item_rule(rule, item_ids)
             except ValueError as error:
-                raise StudyRefused(("exclusions", index, "item_id"), message_of(error)) from error
+                raise StudyRefused(("exclusions", index, "item_id"), extract_message(error)) from error
 
 
 def _check_compared(content: FrozenStudy) -> None:
@@ -205,7 +205,7 @@ def _check_images(definition: StudyDefinition) -> None:
                 )
 
 
-def _content(
+def _freeze_content(
     definition: StudyDefinition,
     conditions: Sequence[PlannedCondition],
     questions: Sequence[Question],
@@ -219,7 +219,7 @@ def _content(
             del complete[language]
     groups = {
         member.name: name if definition.design != "between" else ""
-        for name, members in groups_of(definition.design, definition.conditions).items()
+        for name, members in group_conditions(definition.design, definition.conditions).items()
         for member in members
     }
     changed = asked if isinstance(asked, ChangedItems) else None
@@ -284,12 +284,12 @@ def _freeze_condition(
         **condition.definition.model_dump(exclude={"group"}),
         revision=condition.run.revision if condition.run else None,
         group=group,
-        saliency=_saliency(condition),
+        saliency=_find_saliency_method(condition),
         shown=shown,
     )
 
 
-def _saliency(condition: PlannedCondition) -> str:
+def _find_saliency_method(condition: PlannedCondition) -> str:
     """Return the saliency method behind highlighted words; empty for none."""
     if condition.run is None or condition.definition.explanation not in WITH_TOKENS:
         return ""
@@ -323,7 +323,7 @@ def _read_shown_content(
         row.question.external_id: Shown(
             answer=row.answer,
             facts=row.facts if has_facts else None,
-            **_tokens(condition, index, row),
+            **_build_tokens(condition, index, row),
             steps=row.steps if has_steps else None,
             rationale=row.rationale if condition.definition.explanation in WITH_RATIONALE else None,
         )
@@ -331,7 +331,7 @@ def _read_shown_content(
     }
 
 
-def _tokens(condition: PlannedCondition, index: int, prediction: Prediction) -> dict[str, Any]:
+def _build_tokens(condition: PlannedCondition, index: int, prediction: Prediction) -> dict[str, Any]:
     """Return the highlighted pieces of articles and question.
 
     They come from weights of tokens, else from the probabilities of facts.
@@ -340,8 +340,8 @@ def _tokens(condition: PlannedCondition, index: int, prediction: Prediction) -> 
         return {}
     question = prediction.question
     if prediction.explanation_weights is None:
-        weights = fact_weights(question.context, prediction.fact_probabilities or [])
-        return {"tokens": highlights(weights).context}
+        weights = build_fact_weights(question.context, prediction.fact_probabilities or [])
+        return {"tokens": build_highlights(weights).context}
     weights = [tuple(row) for row in prediction.explanation_weights]
     asked = [tuple(row) for row in prediction.question_weights or []]
     try:
@@ -354,6 +354,6 @@ def _tokens(condition: PlannedCondition, index: int, prediction: Prediction) -> 
             run=str(condition.run),
             error=str(error),
         ) from error
-    pieces = highlights(weights, asked)
+    pieces = build_highlights(weights, asked)
     is_known = prediction.question_weights is not None
     return {"tokens": pieces.context, "question_tokens": pieces.question if is_known else None}

@@ -13,21 +13,21 @@ from accounts.models import User, Workspace
 from analysis.scores import hotpotqa
 from foundation.translated_messages import translate_error, translate_text
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
-from predictions.queries.data import dataset_names
+from predictions.queries.data import read_dataset_names
 from predictions.queries.predictions import find_latest_run
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
 from studyapp.models import DraftRevision, Study
-from studyapp.queries.access import can_choose_data, data_of_study
-from studyapp.queries.designs import design
+from studyapp.queries.access import can_choose_data, list_study_data
+from studyapp.queries.designs import build_design
 from studyapp.rules.launch_checks import launch_refusals
 from studyapp.studio import sample
-from studyapp.studio.drafts import Draft, Problem, build_stored_draft, open_draft, parse_draft, problems
+from studyapp.studio.drafts import Draft, Problem, build_stored_draft, find_problems, open_draft, parse_draft
 from studyapp.studio.forms import KnownNames
 
 
-def definition_of(study: Study) -> StudyDefinition:
+def read_definition(study: Study) -> StudyDefinition:
     """Return the draft as a definition.
 
     Raises:
@@ -87,12 +87,12 @@ def find_redoable_revision(study: Study, now: Edited) -> DraftRevision | None:
     return study.revisions.filter(before=now.number).order_by("-number").first()
 
 
-def revisions(study: Study) -> QuerySet[DraftRevision]:
+def list_revisions(study: Study) -> QuerySet[DraftRevision]:
     """Return the revisions without their content, newest first."""
     return study.revisions.defer("content").select_related("made_by").order_by("-number")
 
 
-def dataset_names_of(workspaces: Sequence[Workspace]) -> dict[Workspace, list[str]]:
+def list_dataset_names(workspaces: Sequence[Workspace]) -> dict[Workspace, list[str]]:
     """Return the names of the datasets of workspaces, each in order."""
     names: dict[int, list[str]] = {workspace.pk: [] for workspace in workspaces}
     for pk, name in (
@@ -102,7 +102,7 @@ def dataset_names_of(workspaces: Sequence[Workspace]) -> dict[Workspace, list[st
     return {workspace: names[workspace.pk] for workspace in workspaces}
 
 
-def systems_on(dataset: str, workspace: Workspace) -> list[str]:
+def list_systems_on_dataset(dataset: str, workspace: Workspace) -> list[str]:
     """Return the systems with finished predictions on a dataset, by name."""
     done = PredictionRun.objects.filter(
         status=PredictionRun.Status.DONE, dataset__workspace=workspace, dataset__name=dataset
@@ -118,9 +118,9 @@ def list_usable_names(draft: Draft, study: Study, by: User) -> KnownNames:
     the names that it uses.
     """
     dataset = str(draft.get("dataset", ""))
-    datasets, systems = dataset_names(study.workspace), systems_on(dataset, study.workspace)
+    datasets, systems = read_dataset_names(study.workspace), list_systems_on_dataset(dataset, study.workspace)
     if not can_choose_data(by, study):
-        used = data_of_study(study)
+        used = list_study_data(study)
         datasets = [name for name in datasets if (name, None) in used]
         systems = [name for name in systems if (dataset, name) in used]
     return KnownNames(
@@ -144,10 +144,10 @@ class Look:
     made_up: str = ""
 
 
-def look(draft: Draft, workspace: Workspace) -> Look:
+def preview_draft(draft: Draft, workspace: Workspace) -> Look:
     """Return the preview of a draft: what a launch would freeze now."""
     problems_found = [
-        Problem(problem.location, translate_text(problem.message)) for problem in problems(draft)
+        Problem(problem.location, translate_text(problem.message)) for problem in find_problems(draft)
     ]
     definition = sample.build_valid_part(draft)
     is_valid = not problems_found
@@ -155,12 +155,12 @@ def look(draft: Draft, workspace: Workspace) -> Look:
         refusals = launch_refusals(definition, timezone.localdate())
         problems_found = [Problem(refusal.location, translate_text(refusal.message)) for refusal in refusals]
     try:
-        return Look(problems_found, design(definition, workspace).content)
+        return Look(problems_found, build_design(definition, workspace).content)
     except StudyRefused as error:
         refused = Problem(error.location, translate_error(error))
         return Look(
             [*problems_found, refused] if is_valid else problems_found,
-            sample.content(definition),
+            sample.build_content(definition),
             translate_error(error),
         )
 
@@ -178,7 +178,7 @@ class Candidate:
     right: list[tuple[str, bool | None]]
 
 
-def candidates(
+def search_candidates(
     dataset: Dataset | None, systems: Sequence[str], wanted: str, limit: int
 ) -> tuple[list[Candidate], int]:
     """Return matching questions of a dataset, and the number of all matches.
@@ -201,7 +201,7 @@ def draw_items(draft: Draft, workspace: Workspace) -> list[Candidate]:
     if definition is None:
         raise StudyRefused((), "the draft is not complete yet")
     systems = [system for condition in definition.conditions if (system := condition.system) is not None]
-    planned = design(definition, workspace)
+    planned = build_design(definition, workspace)
     return _build_candidates(planned.questions, planned.dataset, list(dict.fromkeys(systems)))
 
 

@@ -76,11 +76,11 @@ def find_excluded_people(study: Study) -> QuerySet[Participant]:
 
 
 def annotate_time(rows: QuerySet[Trial]) -> QuerySet[Any]:
-    """Annotate trials with what `rule_condition` reads."""
+    """Annotate trials with what `build_rule_condition` reads."""
     return rows.annotate(took=ExpressionWrapper(F("submitted_at") - F("shown_at"), DurationField()))
 
 
-def rule_condition(version: StudyVersion) -> Q | None:
+def build_rule_condition(version: StudyVersion) -> Q | None:
     """Return the condition that a rule hits a trial; None without rules.
 
     Rules about participants are no part of it.
@@ -89,7 +89,7 @@ def rule_condition(version: StudyVersion) -> Q | None:
     return reduce(or_, (_BUILT[type(rule)](rule) for rule in rules)) if rules else None
 
 
-def _time(rule: MinTime | MaxTime, word: str) -> Q:
+def _match_time(rule: MinTime | MaxTime, word: str) -> Q:
     # A clock that was set back in between does not tell the time.
     server = Q(**{f"took__{word}": timedelta(milliseconds=rule.milliseconds)}, took__gte=timedelta())
     if rule.clock == "server":
@@ -99,17 +99,17 @@ def _time(rule: MinTime | MaxTime, word: str) -> Q:
     return Q(**{f"{column}__{word}": rule.milliseconds}) | Q(**{f"{column}__isnull": True}) & server
 
 
-def _bounds(rule: AnsweredNumber) -> Q:
+def _match_bounds(rule: AnsweredNumber) -> Q:
     bounds = ((KeyTransformGte, rule.at_least), (KeyTransformLte, rule.at_most))
-    return Q(*(holds(_answer(rule), _json(n)) for holds, n in bounds if n is not None))
+    return Q(*(holds(_extract_answer(rule), _build_json_value(n)) for holds, n in bounds if n is not None))
 
 
-def _answer(rule: Answered | AnsweredNumber) -> KeyTransform:
+def _extract_answer(rule: Answered | AnsweredNumber) -> KeyTransform:
     # In ``answers__KEY``, Django would take keys such as ``contains`` or ``a__b`` for lookups.
     return KeyTransform(rule.question, "answers")
 
 
-def _json(value: Any) -> Value:
+def _build_json_value(value: Any) -> Value:
     return Value(value, JSONField())
 
 
@@ -133,7 +133,7 @@ def _match_straight_lining(rule: StraightLining, version: StudyVersion) -> Q:
     return _match_participants(alike.filter(GreaterThanOrEqual(F("n") * 100.0, items), n__gte=LEAST_ALIKE))
 
 
-def _duplicates(rule: DuplicateAnswers, version: StudyVersion) -> Q:
+def _match_duplicates(rule: DuplicateAnswers, version: StudyVersion) -> Q:
     if rule.of == "all":
         return match_flag("identical_pattern")
     return Q(pk__in=person_facts.duplicate_texts(version.study, _select_participants(version)))
@@ -143,19 +143,21 @@ def _duplicates(rule: DuplicateAnswers, version: StudyVersion) -> Q:
 _OF_PEOPLE: Mapping[type, Callable[[Any, StudyVersion], Q]] = {
     Flagged: lambda rule, _version: match_flag(rule.flag),
     FailedAttention: lambda rule, version: _match_participants(
-        person_facts.attention_failed(_select_participants(version)).filter(n__gte=rule.at_least_failed)
+        person_facts.count_failed_attention(_select_participants(version)).filter(n__gte=rule.at_least_failed)
     ),
     ExcludedTrials: _match_mostly_excluded,
     ComprehensionTries: lambda rule, version: _match_participants(
-        person_facts.comprehension_tries(_select_participants(version)).filter(n__gte=rule.at_least_tries)
+        person_facts.count_comprehension_tries(_select_participants(version)).filter(
+            n__gte=rule.at_least_tries
+        )
     ),
     StraightLining: _match_straight_lining,
-    DuplicateAnswers: _duplicates,
+    DuplicateAnswers: _match_duplicates,
 }
 _BUILT: Mapping[type, Callable[[Any], Q]] = {
-    MinTime: lambda rule: _time(rule, "lt"),
-    MaxTime: lambda rule: _time(rule, "gt"),
-    Answered: lambda rule: Q(KeyTransformExact(_answer(rule), _json(rule.value))),
-    AnsweredNumber: _bounds,
+    MinTime: lambda rule: _match_time(rule, "lt"),
+    MaxTime: lambda rule: _match_time(rule, "gt"),
+    Answered: lambda rule: Q(KeyTransformExact(_extract_answer(rule), _build_json_value(rule.value))),
+    AnsweredNumber: _match_bounds,
     WholeItem: lambda rule: Q(item__external_id=rule.item_id),
 }

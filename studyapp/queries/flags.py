@@ -11,7 +11,7 @@ from operator import or_
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
-from foundation.database.days import seconds_between
+from foundation.database.days import measure_seconds
 from studyapp.definition import suspicion_flags
 from studyapp.definition.suspicion_flags import Flag, ItemPage
 from studyapp.models import Item, Mode, Participant, Study, Trial
@@ -60,7 +60,7 @@ _HAVING: dict[Flag, Q] = {
 }
 
 
-def participant_flags(people: QuerySet[Participant]) -> dict[int, list[Flag]]:
+def list_participant_flags(people: QuerySet[Participant]) -> dict[int, list[Flag]]:
     """Return the flags of every flagged participant by key."""
     hits = {flag: Case(When(match_flag(flag), then=True), default=False) for flag in suspicion_flags.FLAGS}
     rows = people.order_by().annotate(**{f"has_{flag}": hit for flag, hit in hits.items()})
@@ -75,11 +75,11 @@ def list_flagged_participants(study: Study, *, most: int | None = None) -> list[
     """Return the flagged live participants, in order of arrival."""
     rows = Participant.objects.filter(match_any_flag(), version__study=study, mode=Mode.LIVE).order_by("pk")
     people = list(rows.values_list("pk", "public_id", "group", "status")[:most])
-    flags = participant_flags(Participant.objects.filter(pk__in=[pk for pk, *_columns in people]))
+    flags = list_participant_flags(Participant.objects.filter(pk__in=[pk for pk, *_columns in people]))
     return [Flagged(public_id, group, status, flags[pk]) for pk, public_id, group, status in people]
 
 
-def flag_counts(study: Study) -> list[tuple[Flag, str, int]]:
+def count_flags(study: Study) -> list[tuple[Flag, str, int]]:
     """Return every flag with its meaning and number of live participants."""
     people = Participant.objects.filter(version__study=study, mode=Mode.LIVE)
     counts = people.aggregate(
@@ -88,7 +88,7 @@ def flag_counts(study: Study) -> list[tuple[Flag, str, int]]:
     return [(flag, suspicion_flags.MEANINGS[flag], counts[flag]) for flag in suspicion_flags.FLAGS]
 
 
-def pages_of(people: QuerySet[Participant]) -> Iterator[tuple[int, list[ItemPage]]]:
+def read_item_pages(people: QuerySet[Participant]) -> Iterator[tuple[int, list[ItemPage]]]:
     """Yield each participant's submitted items, without practice and checks."""
     rows = (
         Trial.objects.filter(participant__in=people.values("pk"))
@@ -103,7 +103,7 @@ def pages_of(people: QuerySet[Participant]) -> Iterator[tuple[int, list[ItemPage
         yield (
             participant,
             [
-                ItemPage(item, answers, seconds_between(shown, submitted), total, hidden)
+                ItemPage(item, answers, measure_seconds(shown, submitted), total, hidden)
                 for _who, item, answers, shown, submitted, total, hidden in group
             ],
         )

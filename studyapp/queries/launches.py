@@ -10,15 +10,15 @@ from django.utils import timezone
 
 from foundation.messages import Message, say
 from foundation.translated_messages import translate_text
-from studyapp.definition.conditions import groups_of
+from studyapp.definition.conditions import group_conditions
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Preference
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyRefused
 from studyapp.models import LaunchDecision, Mode, Participant, Study
 from studyapp.queries.correctness import ONE_JUDGE, list_shown_answers
-from studyapp.queries.designs import Design, design
-from studyapp.queries.drafts import Look, definition_of, look, read_current_draft
+from studyapp.queries.designs import Design, build_design
+from studyapp.queries.drafts import Look, preview_draft, read_current_draft, read_definition
 from studyapp.rules.launch_checks import REFUSING, check_of, launch_refusals
 from studyapp.studio.drafts import parse_draft
 
@@ -83,15 +83,15 @@ class Rehearsed:
     people: int = 0
 
 
-def launchable(study: Study) -> Design:
+def plan_launch(study: Study) -> Design:
     """Return what a launch of the draft would freeze.
 
     Raises:
         StudyRefused: the draft is not complete, something that it refers to is missing, or a check refuses
             it.
     """
-    definition = definition_of(study)
-    plan = design(definition, study.workspace)
+    definition = read_definition(study)
+    plan = build_design(definition, study.workspace)
     for refusal in launch_refusals(definition, timezone.localdate()):
         raise StudyRefused(refusal.location, refusal.message)
     return plan
@@ -114,10 +114,12 @@ def open_checks(study: Study, plan: Design) -> list[OpenCheck]:
     done = count_rehearsals(study, content_hash)
     if not (done.bots or done.people):
         checks.append((CHECK.REHEARSAL, say("Nobody rehearsed this draft."), (content_hash,)))
-    return [OpenCheck(str(name), text, facts, _decision(study, name, facts)) for name, text, facts in checks]
+    return [
+        OpenCheck(str(name), text, facts, _find_decision(study, name, facts)) for name, text, facts in checks
+    ]
 
 
-def _decision(study: Study, name: str, facts: Sequence[str]) -> LaunchDecision | None:
+def _find_decision(study: Study, name: str, facts: Sequence[str]) -> LaunchDecision | None:
     """Return the newest decision on a check that covers what is open now."""
     rows = study.decisions.filter(check_name=name).select_related("made_by").order_by("-pk")
     return next((row for row in rows if set(facts) <= set(row.facts)), None)
@@ -133,13 +135,13 @@ def count_rehearsals(study: Study, content_hash: str) -> Rehearsed:
     return Rehearsed(**counts)
 
 
-def checklist(study: Study, seen: Look | None = None) -> list[CheckState]:
+def build_checklist(study: Study, seen: Look | None = None) -> list[CheckState]:
     """Return the checklist of a draft, in the active language.
 
     ``seen`` is the look at the present draft, if it was taken already.
     """
     draft = read_current_draft(study).draft
-    problems = (seen or look(draft, study.workspace)).problems
+    problems = (seen or preview_draft(draft, study.workspace)).problems
     definition = parse_draft(draft)
     rows = []
     for name in REFUSING:
@@ -153,7 +155,7 @@ def checklist(study: Study, seen: Look | None = None) -> list[CheckState]:
             )
     if definition is None or problems:
         return [*rows, *map(_build_waiting_check, CHECK.values)]
-    plan = design(definition, study.workspace)
+    plan = build_design(definition, study.workspace)
     unfinished = {check.name: check for check in open_checks(study, plan)}
     for check in CHECK.values:
         if check in unfinished:
@@ -200,23 +202,23 @@ def _describe_passed_check(name: str, definition: StudyDefinition) -> Message:
         case "consent":
             return say("The consent holds no placeholder and no empty part.")
         case "retention":
-            return _retention(definition.privacy.retain_until)
+            return _describe_retention(definition.privacy.retain_until)
         case "completion":
             if definition.completion.redirect_url or definition.recruitment:
                 return say("Participants return with the code of their outcome.")
             return say("Participants see a code and are sent nowhere.")
         case "places":
-            return _places(definition)
+            return _describe_admission(definition)
     return say("The draft is complete.")
 
 
-def _retention(day: date | None) -> Message:
+def _describe_retention(day: date | None) -> Message:
     if day is None:
         return say("Personal data are kept until somebody removes them.")
     return say("Personal data are kept until %(day)s.", day=str(day))
 
 
-def _places(definition: StudyDefinition) -> Message:
+def _describe_admission(definition: StudyDefinition) -> Message:
     participants, closes = _compute_admission_limit(definition), definition.closes
     if participants is None and closes is None:
         return say("Participants are admitted without a limit until somebody closes the study.")
@@ -232,7 +234,7 @@ def _compute_admission_limit(definition: StudyDefinition) -> int | None:
     # A group is full once one of its conditions is; without a quota in each group some are never full.
     of_groups = [
         min((each.quota for each in group if each.quota is not None), default=None)
-        for group in groups_of(definition.design, definition.conditions).values()
+        for group in group_conditions(definition.design, definition.conditions).values()
     ]
     of_conditions = None if None in of_groups else sum(filter(None, of_groups))
     of_answers = (question.most_admitted for question in definition.screening)

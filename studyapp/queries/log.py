@@ -7,7 +7,7 @@ from datetime import date
 
 from django.db.models import QuerySet
 
-from foundation.database.days import day_end, day_start
+from foundation.database.days import compute_day_end, compute_day_start
 from studyapp.models import Event, Study
 
 
@@ -26,7 +26,7 @@ class LogFilter:
     until: date | None = None
 
 
-def log(study: Study, wanted: LogFilter) -> QuerySet[Event]:
+def list_events(study: Study, wanted: LogFilter) -> QuerySet[Event]:
     """Return the events of a study that match a filter, newest first."""
     rows = Event.objects.filter(study=study).select_related("actor", "participant").order_by("-pk")
     if wanted.kind:
@@ -36,9 +36,9 @@ def log(study: Study, wanted: LogFilter) -> QuerySet[Event]:
     elif wanted.who:
         rows = rows.filter(actor__username=wanted.who)
     if wanted.since:
-        rows = rows.filter(at__gte=day_start(wanted.since))
+        rows = rows.filter(at__gte=compute_day_start(wanted.since))
     if wanted.until:
-        rows = rows.filter(at__lte=day_end(wanted.until))
+        rows = rows.filter(at__lte=compute_day_end(wanted.until))
     return rows
 
 
@@ -54,17 +54,17 @@ def log_rows(rows: QuerySet[Event]) -> Iterator[tuple[str, ...]]:
         yield event.at.isoformat(), actor, participant, event.kind, data
 
 
-def kinds(study: Study) -> list[str]:
+def list_event_kinds(study: Study) -> list[str]:
     """Return the kinds of events that a study has."""
     return list(Event.objects.filter(study=study).order_by("kind").values_list("kind", flat=True).distinct())
 
 
-def actors(study: Study) -> list[str]:
+def list_actors(study: Study) -> list[str]:
     """User names of the staff who did something with a study."""
     rows = Event.objects.filter(study=study, actor__isnull=False).order_by("actor__username")
     return list(rows.values_list("actor__username", flat=True).distinct())
 
 
-def notes(study: Study) -> QuerySet[Event]:
+def list_notes(study: Study) -> QuerySet[Event]:
     """Return the notes of a study, newest first."""
-    return log(study, LogFilter(kind="note"))
+    return list_events(study, LogFilter(kind="note"))

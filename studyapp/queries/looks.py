@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from analysis.participants.condition_looks import look_numbers
+from analysis.participants.condition_looks import number_conditions
 from studyapp.definition.conditions import ALL_CONDITIONS
 from studyapp.models import Condition, Study
 from studyapp.queries.studies import load_frozen_study
@@ -10,7 +10,7 @@ from studyapp.queries.studies import load_frozen_study
 TRUTH = "truth"
 
 
-def condition_looks(study: Study) -> dict[str, str]:
+def style_conditions(study: Study) -> dict[str, str]:
     """Return the look of each condition and group, by name.
 
     A look is the end of a CSS class.
@@ -20,7 +20,7 @@ def condition_looks(study: Study) -> dict[str, str]:
     """
     rows = Condition.objects.filter(version__study=study).order_by("-version__number", "position")
     conditions = list(rows.select_related("version").defer("version__frozen"))
-    numbers = look_numbers((row.name, row.is_ground_truth) for row in conditions)
+    numbers = number_conditions((row.name, row.is_ground_truth) for row in conditions)
     looks = {name: TRUTH if number is None else str(number + 1) for name, number in numbers.items()}
     groups: dict[str, str] = {}
     for row in conditions:
@@ -30,12 +30,12 @@ def condition_looks(study: Study) -> dict[str, str]:
     return {**groups, **looks}
 
 
-def condition_labels(study: Study) -> dict[str, str]:
+def label_conditions(study: Study) -> dict[str, str]:
     """Return the label of each condition, that of the newest version."""
     rows = Condition.objects.filter(version__study=study).order_by("version__number", "position")
     return {name: label or name for name, label in rows.values_list("name", "label")}
 
 
-def group_labels(study: Study) -> dict[str, str]:
+def label_groups(study: Study) -> dict[str, str]:
     """Return the label of each group of conditions in the page's language."""
-    return {**condition_labels(study), ALL_CONDITIONS: _("all conditions")}
+    return {**label_conditions(study), ALL_CONDITIONS: _("all conditions")}

@@ -14,7 +14,7 @@ from studyapp.models import Condition, EntryLink, JudgedAnswer, Mode, Participan
 from studyapp.queries.correctness import find_later_decisions, find_waiting_answers
 from studyapp.queries.flags import match_any_flag
 from studyapp.queries.progress import ConditionProgress, ModeProgress, compute_weighted_median
-from studyapp.queries.results import data_state
+from studyapp.queries.results import read_data_state
 from studyapp.queries.studies import find_latest_version
 
 HOURS = 48  # arrivals within so many are shown by hour, others by day
@@ -57,7 +57,7 @@ class NextAct:
     count: int = 0
 
 
-def arrivals(study: Study) -> Arrivals:
+def count_arrivals(study: Study) -> Arrivals:
     """Return when live participants consented. One query."""
     # Every time zone begins its hours at a quarter of an hour. The database counts by quarter, because to
     # read each consent would take most of the time of the page.
@@ -76,10 +76,10 @@ def arrivals(study: Study) -> Arrivals:
         return Arrivals("day", [])
     first, last = min(moments), max(moments)
     by_hour = last - first < timedelta(hours=HOURS)
-    start, step = _floor(first, by_hour=by_hour), timedelta(hours=1) if by_hour else timedelta(days=1)
+    start, step = _round_down(first, by_hour=by_hour), timedelta(hours=1) if by_hour else timedelta(days=1)
     counts: Counter[datetime] = Counter()
     for at, number in moments.items():
-        counts[_floor(at, by_hour=by_hour)] += number
+        counts[_round_down(at, by_hour=by_hour)] += number
     bars = []
     while start <= last:
         bars.append(Bar(start, start + step, counts[start]))
@@ -87,11 +87,11 @@ def arrivals(study: Study) -> Arrivals:
     return Arrivals("hour" if by_hour else "day", bars if by_hour else bars[-DAYS:])
 
 
-def _floor(at: datetime, *, by_hour: bool) -> datetime:
+def _round_down(at: datetime, *, by_hour: bool) -> datetime:
     return at.replace(hour=at.hour if by_hour else 0, minute=0, second=0, microsecond=0)
 
 
-def times(study: Study) -> Times:
+def summarise_times(study: Study) -> Times:
     """Return the minutes from consent to completion of live participants.
 
     One query.
@@ -108,7 +108,7 @@ def times(study: Study) -> Times:
     taken = [(seconds / 60, number) for seconds, number in rows]
     if not taken:
         return Times(None, [])
-    width = _width(taken[-1][0])
+    width = _choose_width(taken[-1][0])
     counts: Counter[int] = Counter()
     for minutes, number in taken:
         counts[int(minutes / width)] += number
@@ -116,7 +116,7 @@ def times(study: Study) -> Times:
     return Times(compute_weighted_median(taken), bars)
 
 
-def _width(most: float) -> float:
+def _choose_width(most: float) -> float:
     """Return a round width of bins, so that there are at most about `BINS`."""
     widths = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1440)
     return next((width for width in widths if most / width <= BINS), most / BINS)
@@ -132,7 +132,7 @@ def select_newest_conditions(live: ModeProgress) -> list[ConditionProgress]:
     return [row for row in live.conditions if row.version == version]
 
 
-def quota_of(live: ModeProgress) -> int | None:
+def sum_quotas(live: ModeProgress) -> int | None:
     """Return the quota of the newest version; None if a condition has none."""
     quotas = [row.quota for row in select_newest_conditions(live)]
     return sum(filter(None, quotas)) if quotas and None not in quotas else None
@@ -215,7 +215,7 @@ def _list_reporting_acts(study: Study, live: ModeProgress) -> list[NextAct]:
     report = Report.objects.filter(study=study, mode=Mode.LIVE).first()
     if report is None:
         return [NextAct("report", Act.STUDY_RESULTS, live.completed)]
-    is_old = report.data != data_state(study, Mode.LIVE)
+    is_old = report.data != read_data_state(study, Mode.LIVE)
     return [NextAct("report_again", Act.STUDY_RESULTS)] if is_old else []
 
 

@@ -11,9 +11,9 @@ from studyapp.definition.task_questions import ADVICE_PAGES, is_prediction_right
 from studyapp.definition.tasks import Advice, Bonus, Predicting
 from studyapp.models import Item, JudgedAnswer, Mode, Outcome, Participant, Study, StudyVersion, Trial
 from studyapp.queries.correctness import Answer, read_decided_answers
-from studyapp.queries.decisions import digest
-from studyapp.queries.studies import load_frozen_study, names_of_conditions
-from studyapp.rules.survey_pages import answers_of
+from studyapp.queries.decisions import hash_answer
+from studyapp.queries.studies import load_frozen_study, map_condition_names
+from studyapp.rules.survey_pages import merge_answers
 
 # Bots give made-up answers, which nobody has to judge.
 _PEOPLE = (Mode.LIVE, Mode.PILOT)
@@ -24,7 +24,7 @@ def find_missed_answers_of_people(study: Study) -> Iterator[Answer]:
 
     Those of people who withdrew are left out.
     """
-    rows = exclude_withdrawn(Trial.objects.filter(participant__version__in=_versions(study)))
+    rows = exclude_withdrawn(Trial.objects.filter(participant__version__in=_list_versions(study)))
     for question, gold, answer in _read_own_answers(rows.filter(participant__mode__in=_PEOPLE)):
         if not hotpotqa.exact_match(gold or "", answer):
             yield question, answer
@@ -35,16 +35,16 @@ def exclude_withdrawn(trials: QuerySet[Trial]) -> QuerySet[Trial]:
     return trials.exclude(participant__status=Participant.Status.WITHDRAWN)
 
 
-def keys_of_answers(trials: QuerySet[Trial]) -> set[tuple[int, str]]:
+def list_answer_keys(trials: QuerySet[Trial]) -> set[tuple[int, str]]:
     """Return question and digest of the answers that people gave themselves."""
-    return {(question, digest(answer)) for question, _gold, answer in _read_own_answers(trials)}
+    return {(question, hash_answer(answer)) for question, _gold, answer in _read_own_answers(trials)}
 
 
 def _read_own_answers(trials: QuerySet[Trial]) -> Iterator[tuple[int, str | None, str]]:
     """Yield question, gold answer and own answer, with repetitions."""
     rows = trials.filter(item__question__isnull=False, earlier__isnull=False).order_by("pk")
     for question, gold, earlier in rows.values_list("item__question", "item__gold_answer", "earlier"):
-        given = answers_of(earlier)
+        given = merge_answers(earlier)
         for page in ADVICE_PAGES:
             if answer := given.get(f"{page}_answer"):
                 yield question, gold, answer
@@ -56,7 +56,7 @@ def count_decisions(study: Study) -> int:
     It grows with each judgement and each decision, which count in the data of people at once. Decisions about
     other studies count once they are applied, so there it is 0.
     """
-    versions = _versions(study)
+    versions = _list_versions(study)
     if not versions:
         return 0
     questions = Item.objects.filter(version__in=versions, question__isnull=False).values("question")
@@ -69,16 +69,16 @@ def count_decisions(study: Study) -> int:
 
 def has_own_answer_task(study: Study) -> bool:
     """Return whether a study asks people for answers of their own."""
-    return bool(_versions(study))
+    return bool(_list_versions(study))
 
 
-def currency(study: Study) -> str:
+def find_currency(study: Study) -> str:
     """Return the currency of the newest promised bonus; empty without one."""
     promised = [bonus.currency for _version, bonus in _list_promised_bonuses(study)]
     return promised[-1] if promised else ""
 
 
-def bonuses(study: Study) -> dict[str, Decimal]:
+def compute_bonuses(study: Study) -> dict[str, Decimal]:
     """Return the bonus of participants who completed, by public ID.
 
     It is for final answers to items that are correct, as judges decided, else by exact match, or for right
@@ -101,7 +101,7 @@ def bonuses(study: Study) -> dict[str, Decimal]:
             answers = given or {}
             if isinstance(load_frozen_study(version).task, Predicting):
                 shown = (
-                    load_frozen_study(version).condition(names_of_conditions(version)[condition]).shown[item]
+                    load_frozen_study(version).condition(map_condition_names(version)[condition]).shown[item]
                 )
                 is_right = is_prediction_right(answers, shown) is True
             else:
@@ -116,16 +116,18 @@ def _is_correct(
 ) -> bool:
     if answer is None:
         return False
-    is_judged = question is not None and decided.get((question, digest(answer)), False)
+    is_judged = question is not None and decided.get((question, hash_answer(answer)), False)
     return hotpotqa.exact_match(gold or "", answer) or is_judged
 
 
 def _list_promised_bonuses(study: Study) -> list[tuple[StudyVersion, Bonus]]:
     """Return the versions that promise a bonus, oldest first."""
-    tasks = [(version, load_frozen_study(version).task) for version in _versions(study, Advice | Predicting)]
+    tasks = [
+        (version, load_frozen_study(version).task) for version in _list_versions(study, Advice | Predicting)
+    ]
     return [(version, bonus) for version, task in tasks if (bonus := getattr(task, "bonus", None))]
 
 
-def _versions(study: Study, kinds: UnionType | type = Advice) -> list[StudyVersion]:
+def _list_versions(study: Study, kinds: UnionType | type = Advice) -> list[StudyVersion]:
     versions = study.versions.defer("frozen").order_by("number")
     return [version for version in versions if isinstance(load_frozen_study(version).task, kinds)]

@@ -12,7 +12,7 @@ from foundation.errors import Conflict, NotFound
 from foundation.messages import say
 from studyapp.definition.payments import Group, PaymentOrder
 from studyapp.models import ExternalIds, Mode, Outcome, Participant, Payment, Study
-from studyapp.queries.own_answers import bonuses
+from studyapp.queries.own_answers import compute_bonuses
 from studyapp.queries.privacy import list_external_ids
 
 Kind, State = Payment.Kind, Payment.State
@@ -64,7 +64,7 @@ class Plan:
         return dict(Counter(line.kind for line in self.due))
 
 
-def group_of(participant: Participant) -> Group:
+def classify_submission(participant: Participant) -> Group:
     """Return how the submission of a participant ended."""
     if participant.status == Participant.Status.WITHDRAWN:
         return "withdrawn"
@@ -84,12 +84,12 @@ def list_live_submissions(study: Study) -> QuerySet[ExternalIds]:
 def compute_payable_bonuses(study: Study) -> dict[str, Decimal]:
     """Return the earned bonuses of people from a platform, by public ID."""
     payable = set(list_live_submissions(study).values_list("participant__public_id", flat=True))
-    return {who: amount for who, amount in bonuses(study).items() if who in payable}
+    return {who: amount for who, amount in compute_bonuses(study).items() if who in payable}
 
 
-def group_counts(study: Study) -> dict[str, int]:
+def count_submissions(study: Study) -> dict[str, int]:
     """Return the number of submissions of each group."""
-    return dict(Counter(group_of(ids.participant) for ids in list_live_submissions(study)))
+    return dict(Counter(classify_submission(ids.participant) for ids in list_live_submissions(study)))
 
 
 def plan_payments(study: Study, order: PaymentOrder) -> Plan:
@@ -106,8 +106,8 @@ def plan_payments(study: Study, order: PaymentOrder) -> Plan:
 
 
 def _build_lines(people: list[ExternalIds], order: PaymentOrder) -> Iterator[Line]:
-    groups = [(ids, group_of(ids.participant)) for ids in people]
-    amounts = _amounts(people, order.bonus_amounts)
+    groups = [(ids, classify_submission(ids.participant)) for ids in people]
+    amounts = _match_amounts(people, order.bonus_amounts)
     for ids, group in groups:
         if order.approve and group == "done":
             yield Line(ids, group, Kind.APPROVE)
@@ -121,7 +121,7 @@ def _build_lines(people: list[ExternalIds], order: PaymentOrder) -> Iterator[Lin
             yield Line(ids, group, Kind.SCREEN_OUT, amount=order.screen_out)
 
 
-def _amounts(people: Iterable[ExternalIds], given: Mapping[str, Decimal]) -> dict[int, Decimal]:
+def _match_amounts(people: Iterable[ExternalIds], given: Mapping[str, Decimal]) -> dict[int, Decimal]:
     """Return the amounts of a file by the person's row."""
     by_id: dict[str, ExternalIds] = {}
     for ids in people:
@@ -164,13 +164,13 @@ def _check_line(line: Line, earlier: Mapping[tuple[int, str, str], Payment]) -> 
     return line._replace(earlier=row.state if row is not None else "", obstacle=obstacle)
 
 
-def payments_of(study: Study, *, state: str = "") -> QuerySet[Payment]:
+def list_payments(study: Study, *, state: str = "") -> QuerySet[Payment]:
     """Return the payments of a study, newest first, with their people."""
     rows = Payment.objects.filter(study=study).select_related("participant__external_ids")
     return (rows.filter(state=state) if state else rows).order_by("-pk")
 
 
-def state_counts(study: Study) -> dict[str, int]:
+def count_payment_states(study: Study) -> dict[str, int]:
     """Return the number of payments in each state."""
     return dict(Counter(Payment.objects.filter(study=study).values_list("state", flat=True)))
 

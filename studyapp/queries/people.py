@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from foundation.database.days import seconds_between
+from foundation.database.days import measure_seconds
 from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
@@ -29,10 +29,10 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.queries.excluded import find_excluded_people
-from studyapp.queries.flags import match_any_flag, match_flag, participant_flags
-from studyapp.queries.question_pages import questions_on
+from studyapp.queries.flags import list_participant_flags, match_any_flag, match_flag
+from studyapp.queries.question_pages import list_part_questions
 from studyapp.queries.studies import load_frozen_study
-from studyapp.rules.survey_pages import answers_of
+from studyapp.rules.survey_pages import merge_answers
 
 PAGE = 50
 _SHOWN = ("version", "link", "condition", "exclusion")
@@ -73,7 +73,7 @@ class Person:
     @property
     def minutes(self) -> float | None:
         """Minutes from consent to the end, None without both."""
-        seconds = seconds_between(self.row.consented_at, self.row.completed_at or self.row.ended_at)
+        seconds = measure_seconds(self.row.consented_at, self.row.completed_at or self.row.ended_at)
         return None if seconds is None else seconds / 60
 
 
@@ -109,8 +109,8 @@ def read_people_page(
     start = (number - 1) * PAGE if order else 0
     rows = rows.select_related(*_SHOWN).defer("version__frozen").order_by(*(order or ["-pk"]))
     people = list(rows[start : start + PAGE + 1])
-    flags = participant_flags(Participant.objects.filter(pk__in=[row.pk for row in people]))
-    shown = [_person(row, flags) for row in people[:PAGE]]
+    flags = list_participant_flags(Participant.objects.filter(pk__in=[row.pk for row in people]))
+    shown = [_build_person(row, flags) for row in people[:PAGE]]
     has_more = len(people) > PAGE
     return PeoplePage(shown, total, people[PAGE - 1].pk if has_more and not order else None, has_more)
 
@@ -152,7 +152,7 @@ def _is_fresh(version: StudyVersion) -> Q:
     return Q(version=version) & since
 
 
-def state_of(participant: Participant) -> str:
+def find_participant_state(participant: Participant) -> str:
     """Return the state of a participant, such as stale or screened_out."""
     if participant.status == Participant.Status.ENDED:
         return participant.outcome
@@ -167,11 +167,13 @@ def state_of(participant: Participant) -> str:
     return "active" if seen and seen >= timezone.now() - timedelta(minutes=minutes) else "stale"
 
 
-def _person(row: Participant, flags: Mapping[int, Sequence[Flag]]) -> Person:
-    return Person(row, state_of(row), len(load_frozen_study(row.version).items), flags.get(row.pk, ()))
+def _build_person(row: Participant, flags: Mapping[int, Sequence[Flag]]) -> Person:
+    return Person(
+        row, find_participant_state(row), len(load_frozen_study(row.version).items), flags.get(row.pk, ())
+    )
 
 
-def person_named(study: Study, public_id: str) -> Person:
+def find_person(study: Study, public_id: str) -> Person:
     """Return a participant of a study.
 
     Raises:
@@ -183,7 +185,7 @@ def person_named(study: Study, public_id: str) -> Person:
         raise NotFound(
             say("%(slug)s has no participant with the ID %(public_id)r", slug=study.slug, public_id=public_id)
         )
-    return _person(row, participant_flags(Participant.objects.filter(pk=row.pk)))
+    return _build_person(row, list_participant_flags(Participant.objects.filter(pk=row.pk)))
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ class Step:
     def seconds(self) -> float | None:
         """Seconds from the first sight of the page to its submission."""
         page = self.page
-        return None if page is None else seconds_between(page.shown_at, page.submitted_at)
+        return None if page is None else measure_seconds(page.shown_at, page.submitted_at)
 
 
 # Events that a page of the way says already.
@@ -221,7 +223,7 @@ _OF_PAGES = (
 )
 
 
-def way_of(person: Person) -> list[Step]:
+def list_steps(person: Person) -> list[Step]:
     """Return the way of a participant in order of time.
 
     The answers of participants who withdrew are left out, as in every export.
@@ -230,43 +232,47 @@ def way_of(person: Person) -> list[Step]:
     events = Event.objects.filter(participant=row).exclude(kind__in=_OF_PAGES).select_related("actor")
     steps = [Step(event.at, "event", event=event) for event in events]
     if row.status != Participant.Status.WITHDRAWN:
-        steps += _pages_of(row)
+        steps += _list_page_steps(row)
     latest = max((step.at for step in steps if step.at is not None), default=timezone.now())
     return sorted(steps, key=lambda step: step.at or latest)
 
 
-def _pages_of(row: Participant) -> Iterator[Step]:
+def _list_page_steps(row: Participant) -> Iterator[Step]:
     content = load_frozen_study(row.version)
     for page in StageResponse.objects.filter(participant=row, shown_at__isnull=False):
-        answers = _answers(questions_on(content, page.stage), page)
+        answers = _list_answers(list_part_questions(content, page.stage), page)
         yield Step(page.shown_at, page.stage, page=page, answers=answers)
     seen = Q(shown_at__isnull=False) | Q(answers__isnull=False)
     trials = Trial.objects.filter(seen, participant=row).order_by("position")
     asked = [*list_all_questions(content.task, _), *content.item_questionnaire]
     for trial in trials.select_related("item", "condition", "other_condition"):
-        item, answers = trial.item, _answers(asked, trial)
+        item, answers = trial.item, _list_answers(asked, trial)
         yield Step(trial.shown_at, "item", item.external_id, item.text or "", page=trial, answers=answers)
     for survey in SurveyResponse.objects.filter(participant=row, shown_at__isnull=False):
-        answers = _answers(content.post_survey, survey)
+        answers = _list_answers(content.post_survey, survey)
         yield Step(survey.shown_at, "survey", page=survey, answers=answers)
 
 
-def _answers(
+def _list_answers(
     questions: Sequence[Question], page: Trial | StageResponse | SurveyResponse
 ) -> list[tuple[str, str]]:
     """Return the questions of a page with their answers, by their labels."""
-    given = page.answers or answers_of(page.earlier)
+    given = page.answers or merge_answers(page.earlier)
     return [
         line
         for question in questions
         for line in (
-            *((part.text, _label(part, given[part.key])) for part in question.parts if part.key in given),
+            *(
+                (part.text, _format_answer(part, given[part.key]))
+                for part in question.parts
+                if part.key in given
+            ),
             *([(question.text, _("declined"))] if question.declined_key in given else []),
         )
     ]
 
 
-def _label(question: Any, answer: Any) -> str:
+def _format_answer(question: Any, answer: Any) -> str:
     is_yes_no = question.kind == "yes_no"
     labels = {"yes": _("Yes"), "no": _("No")} if is_yes_no else dict(question.choices)
     by_value = {value: labels.get(sent, sent) for sent, value in question.values.items()}
@@ -275,7 +281,7 @@ def _label(question: Any, answer: Any) -> str:
     return str(by_value.get(answer, answer))
 
 
-def groups_of(study: Study) -> list[str]:
+def list_groups(study: Study) -> list[str]:
     """Return the groups of conditions, those of the newest version first."""
     groups: dict[str, None] = {}
     for version in study.versions.defer("frozen").order_by("-number"):

@@ -30,7 +30,7 @@ from studyapp.queries.studies import load_frozen_study
 Facts = dict[str, Any]
 
 
-def person_facts(
+def read_person_facts(
     study: Study, keys: Collection[int] | None = None, *, with_trials: bool = False
 ) -> dict[int, Facts]:
     """Return what rules read of each participant who did not withdraw, by key.
@@ -45,10 +45,13 @@ def person_facts(
     compared = people
     if keys is not None:
         people = people.filter(pk__in=keys)
-    failed, tries = _numbers(attention_failed(people)), _numbers(comprehension_tries(people))
+    failed, tries = (
+        _find_largest_numbers(count_failed_attention(people)),
+        _find_largest_numbers(count_comprehension_tries(people)),
+    )
     alike: dict[int, int] = {}
     for version in study.versions.defer("frozen"):
-        alike |= _numbers(count_alike_items(version, people))
+        alike |= _find_largest_numbers(count_alike_items(version, people))
     twice = set(people.filter(match_flag("identical_pattern")).values_list("pk", flat=True))
     typed = duplicate_texts(study, compared)
     facts: dict[int, Facts] = {}
@@ -60,13 +63,13 @@ def person_facts(
     return facts
 
 
-def attention_failed(people: QuerySet[Participant]) -> QuerySet[Any]:
+def count_failed_attention(people: QuerySet[Participant]) -> QuerySet[Any]:
     """Count the failed attention items as ``n`` by ``participant``."""
     rows = Trial.objects.filter(participant__in=people.values("pk"), passed=False)
     return rows.order_by().values("participant").annotate(n=Count("pk"))
 
 
-def comprehension_tries(people: QuerySet[Participant]) -> QuerySet[Any]:
+def count_comprehension_tries(people: QuerySet[Participant]) -> QuerySet[Any]:
     """Count the tries of the comprehension check as ``n`` by ``participant``."""
     rows = StageResponse.objects.filter(participant__in=people.values("pk"), stage=Stage.COMPREHENSION)
     return rows.filter(answers__isnull=False).order_by().values("participant").annotate(n=Count("pk"))
@@ -106,27 +109,27 @@ def duplicate_texts(study: Study, people: QuerySet[Participant]) -> set[int]:
             (SurveyResponse.objects.all(), content.post_survey),
         ):
             keys = [question.key for question in questions if question.kind == "text"]
-            for who, mode, answers in _answers(rows, own) if keys else ():
-                for key, text in _texts(answers, keys):
+            for who, mode, answers in _read_answers(rows, own) if keys else ():
+                for key, text in _read_typed_texts(answers, keys):
                     writers[version.pk, mode, key, text].add(who)
     return {who for alike in writers.values() if len(alike) > 1 for who in alike}
 
 
-def _answers(
+def _read_answers(
     rows: QuerySet[Any], people: QuerySet[Participant]
 ) -> Iterable[tuple[int, str, Mapping[str, Any]]]:
     own = rows.filter(participant__in=people.values("pk"), answers__isnull=False).order_by()
     return own.values_list("participant_id", "participant__mode", "answers").iterator(chunk_size=5000)
 
 
-def _texts(answers: Mapping[str, Any], keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _read_typed_texts(answers: Mapping[str, Any], keys: Sequence[str]) -> Iterator[tuple[str, str]]:
     for key in keys:
         text = suspicion_flags.normalise_typed_text(answers.get(key))
         if text is not None:
             yield key, text
 
 
-def _numbers(rows: QuerySet[Any]) -> dict[int, int]:
+def _find_largest_numbers(rows: QuerySet[Any]) -> dict[int, int]:
     """Return the largest number of each participant."""
     largest: dict[int, int] = {}
     for who, number in rows.values_list("participant", "n"):

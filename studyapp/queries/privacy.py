@@ -44,15 +44,15 @@ def read_stored_data(participant: Participant) -> dict[str, list[dict[str, Any]]
         "consented_at": participant.consented_at,
         "text": shown.consent,
     }
-    tables = {"consent": [consent], Participant._meta.label: [_columns(participant)]}
+    tables = {"consent": [consent], Participant._meta.label: [_read_columns(participant)]}
     for relation in Participant._meta.related_objects:
         model = relation.related_model
         rows = model._base_manager.filter(**{relation.field.name: participant}).order_by("pk")
-        tables[model._meta.label] = [_columns(row) for row in rows]
+        tables[model._meta.label] = [_read_columns(row) for row in rows]
     return {label: rows for label, rows in tables.items() if rows}
 
 
-def _columns(row: Model) -> dict[str, Any]:
+def _read_columns(row: Model) -> dict[str, Any]:
     fields = [field for field in row._meta.concrete_fields if field.name not in _NOT_OF_A_PERSON]
     return {field.name: _read_value(row, field) for field in fields}
 
@@ -65,7 +65,7 @@ def _read_value(row: Model, field: "Field[Any, Any]") -> Any:
     return getattr(getattr(row, field.name), name, None)
 
 
-def participant_with_code(code: str) -> Participant | None:
+def find_participant_by_code(code: str) -> Participant | None:
     """Return the participant of a withdrawal code.
 
     Blanks, dashes and letter case do not matter.
@@ -75,7 +75,7 @@ def participant_with_code(code: str) -> Participant | None:
     return rows.filter(withdrawal_code=plain).first() if plain else None
 
 
-def participant_named(study: Study, name: str) -> Participant:
+def find_participant(study: Study, name: str) -> Participant:
     """Return the participant of this id, or of this external id.
 
     Raises:
@@ -106,7 +106,7 @@ def list_external_ids(study: Study) -> QuerySet[ExternalIds]:
     return rows.order_by("participant_id")
 
 
-def promises(study: Study) -> list[Promise]:
+def list_promises(study: Study) -> list[Promise]:
     """Return what each version promises, oldest first."""
     versions = study.versions.defer("frozen").order_by("number")
     return [

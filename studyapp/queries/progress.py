@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User, Workspace
 from studyapp.models import Condition, ItemTime, Mode, Participant, Study, StudyVersion
-from studyapp.queries.access import studies_of
+from studyapp.queries.access import list_studies
 from studyapp.queries.studies import load_frozen_study
 
 ModeName = Literal["live", "pilot", "bot"]
@@ -67,7 +67,7 @@ class ModeProgress:
         return sum(row.completed for row in self.conditions)
 
 
-def studies_with_counts(user: User, workspace: Workspace | None = None) -> QuerySet[Study]:
+def list_studies_with_counts(user: User, workspace: Workspace | None = None) -> QuerySet[Study]:
     """Return the studies that a user sees, newest first, without the archive.
 
     With a workspace only its own. Their live participants are counted as ``assigned`` and ``completed``.
@@ -76,7 +76,7 @@ def studies_with_counts(user: User, workspace: Workspace | None = None) -> Query
     completed = live & Q(versions__participants__status=Participant.Status.COMPLETED)
     of_workspace = Q() if workspace is None else Q(workspace=workspace)
     return (
-        studies_of(user)
+        list_studies(user)
         .filter(of_workspace, archived_at__isnull=True)
         .defer("definition")
         .annotate(
@@ -87,20 +87,20 @@ def studies_with_counts(user: User, workspace: Workspace | None = None) -> Query
     )
 
 
-def study_progress(study: Study) -> list[ModeProgress]:
+def build_study_progress(study: Study) -> list[ModeProgress]:
     """Return the progress of live participants, then of pilots and bots.
 
     Pilots and bots are left out if there are none.
     """
     versions = {version.pk: version for version in study.versions.defer("frozen")}
-    groups = _groups(versions)
+    groups = _group_conditions(versions)
     counts = _count_participants(versions.values(), timezone.now())
-    seconds = _median_seconds(versions.values())
+    seconds = _compute_median_seconds(versions.values())
     return [
         ModeProgress(
             mode,
             [
-                _condition_progress(
+                _build_condition_progress(
                     conditions, versions[version].number, name, counts, seconds, (mode, version, name)
                 )
                 for (version, name), conditions in groups.items()
@@ -112,7 +112,7 @@ def study_progress(study: Study) -> list[ModeProgress]:
     ]
 
 
-def _groups(versions: Mapping[int, StudyVersion]) -> dict[tuple[int, str], list[Condition]]:
+def _group_conditions(versions: Mapping[int, StudyVersion]) -> dict[tuple[int, str], list[Condition]]:
     """Return the conditions of each group, by version and group name."""
     groups: dict[tuple[int, str], list[Condition]] = {}
     for condition in Condition.objects.filter(version__in=versions).order_by("version_id", "position"):
@@ -134,7 +134,7 @@ def _count_unassigned(counts: Mapping[Key, Mapping[str, int]], mode: str) -> dic
     return {outcome: n for outcome, n in sorted(by_outcome.items()) if n}
 
 
-def _condition_progress(
+def _build_condition_progress(
     conditions: Sequence[Condition],
     version: int,
     group: str,
@@ -187,7 +187,7 @@ def _count_participants(versions: Iterable[StudyVersion], now: datetime) -> dict
     return counts
 
 
-def _median_seconds(versions: Iterable[StudyVersion]) -> dict[Key, float]:
+def _compute_median_seconds(versions: Iterable[StudyVersion]) -> dict[Key, float]:
     """Return the median server time of an item in seconds."""
     counts: dict[Key, list[tuple[int, int]]] = defaultdict(list)
     rows = ItemTime.objects.filter(version__in=list(versions), number__gt=0).order_by("tenths")
@@ -244,5 +244,8 @@ def drop_outs(study: Study) -> list[DropOut]:
 def list_archived_studies(user: User) -> QuerySet[Study]:
     """Return the archived studies that a user sees, the latest first."""
     return (
-        studies_of(user).filter(archived_at__isnull=False).defer("definition").order_by("-archived_at", "-pk")
+        list_studies(user)
+        .filter(archived_at__isnull=False)
+        .defer("definition")
+        .order_by("-archived_at", "-pk")
     )

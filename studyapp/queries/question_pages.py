@@ -4,29 +4,29 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from foundation.database.days import seconds_between
+from foundation.database.days import measure_seconds
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.question_flow import Viewer, find_next_page, pages_for, select_open_questions
+from studyapp.definition.question_flow import Viewer, build_pages, find_next_page, select_open_questions
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.task_questions import (
     Words,
     limit_of,
     list_check_questions,
+    list_task_pages,
     list_task_questions,
-    questions_beside,
-    task_pages,
+    select_page_questions,
 )
 from studyapp.definition.tasks import Simulation
 from studyapp.models import Item, Participant, Stage, Trial
-from studyapp.queries.studies import names_of_conditions
+from studyapp.queries.studies import map_condition_names
 from studyapp.rules.assignment import derive_seed
-from studyapp.rules.survey_pages import answers_of
+from studyapp.rules.survey_pages import merge_answers
 
 # The pages with a form: an item, the survey at the end, or a stage before the items.
 PageName = Literal["item", "survey", "screening", "instructions", "comprehension", "pre_survey"]
 
 
-def questions_on(content: FrozenStudy, page: str) -> Sequence[Question]:
+def list_part_questions(content: FrozenStudy, page: str) -> Sequence[Question]:
     """Return all questions of a part, also those for some conditions."""
     questions: dict[str, Sequence[Question]] = {
         "item": content.item_questionnaire,
@@ -39,7 +39,7 @@ def questions_on(content: FrozenStudy, page: str) -> Sequence[Question]:
     return questions[page]
 
 
-def stages_of(content: FrozenStudy) -> list[Stage]:
+def list_stages(content: FrozenStudy) -> list[Stage]:
     """Return the stages that a study has, in order; items come last."""
     has = {
         Stage.SCREENING: bool(content.screening),
@@ -51,9 +51,9 @@ def stages_of(content: FrozenStudy) -> list[Stage]:
     return [stage for stage in Stage if has[stage]]
 
 
-def pages_on(content: FrozenStudy, page: PageName, viewer: Viewer) -> list[list[Question]]:
+def build_part_pages(content: FrozenStudy, page: PageName, viewer: Viewer) -> list[list[Question]]:
     """Return the questions of a part for a viewer, page by page."""
-    return pages_for(questions_on(content, page), viewer, is_shuffled=is_shuffled(content, page))
+    return build_pages(list_part_questions(content, page), viewer, is_shuffled=is_shuffled(content, page))
 
 
 def is_shuffled(content: FrozenStudy, page: PageName) -> bool:
@@ -61,16 +61,16 @@ def is_shuffled(content: FrozenStudy, page: PageName) -> bool:
     return ("post_survey" if page == "survey" else page) in content.random_order
 
 
-def viewer_of(content: FrozenStudy, participant: Participant, conditions: Sequence[str] = ()) -> Viewer:
+def build_viewer(content: FrozenStudy, participant: Participant, conditions: Sequence[str] = ()) -> Viewer:
     """Return what decides the questions of a participant.
 
     A page about some conditions names them; others are about all that the participant sees.
     """
     seen = list(map(content.condition, conditions)) or content.conditions_of(participant.group)
-    return content.viewer(seen, seed_of(content, participant.order_seed, participant.public_id))
+    return content.viewer(seen, compute_seed(content, participant.order_seed, participant.public_id))
 
 
-def seed_of(content: FrozenStudy, order_seed: int | None, public_id: str) -> int | None:
+def compute_seed(content: FrozenStudy, order_seed: int | None, public_id: str) -> int | None:
     """Return the seed of a participant, which is stored at the assignment.
 
     Before, it follows from the ID in the same way.
@@ -80,7 +80,7 @@ def seed_of(content: FrozenStudy, order_seed: int | None, public_id: str) -> int
     return derive_seed(content.order_seed, public_id)
 
 
-def page_questions(
+def find_shown_page(
     pages: Sequence[Sequence[Question]], number: int, earlier: dict[str, Answer]
 ) -> tuple[int, list[Question]]:
     """Return the page that is shown from a number on, with its questions.
@@ -91,55 +91,57 @@ def page_questions(
     return (number, []) if shown is None else (shown, select_open_questions(pages[shown - 1], earlier))
 
 
-def item_page_name(content: FrozenStudy, trial: Trial) -> str:
+def name_item_page(content: FrozenStudy, trial: Trial) -> str:
     """Return the name of the page that an item shows now; empty if it has one."""
-    names = task_pages(content.task, trial.block)
+    names = list_task_pages(content.task, trial.block)
     return names[trial.page - 1] if names and trial.item.kind != Item.Kind.ATTENTION else ""
 
 
 def is_last_page(content: FrozenStudy, trial: Trial) -> bool:
     """Return whether an item is complete after the page that it shows now."""
-    return not item_page_name(content, trial) or trial.page == len(task_pages(content.task, trial.block))
+    return not name_item_page(content, trial) or trial.page == len(list_task_pages(content.task, trial.block))
 
 
-def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Words = str) -> list[Question]:
+def list_item_questions(
+    content: FrozenStudy, trial: Trial, viewer: Viewer, words: Words = str
+) -> list[Question]:
     """Return the questions of the page that an item shows now.
 
     Those of the task come first, translated by ``words``.
     """
-    earlier = answers_of(trial.earlier)
-    own = page_questions(pages_on(content, "item", viewer), 1, earlier)[1]
-    if not task_pages(content.task):
+    earlier = merge_answers(trial.earlier)
+    own = find_shown_page(build_part_pages(content, "item", viewer), 1, earlier)[1]
+    if not list_task_pages(content.task):
         return own
-    name = item_page_name(content, trial)
+    name = name_item_page(content, trial)
     if not name:
-        return [*list_check_questions(content.task, words), *questions_beside(content.task, name, own)]
-    options = content.options_of(_condition(trial), trial.item.external_id)
-    given, advice = earlier.get("initial_answer"), advice_of(content, trial)
+        return [*list_check_questions(content.task, words), *select_page_questions(content.task, name, own)]
+    options = content.options_of(_name_condition(trial), trial.item.external_id)
+    given, advice = earlier.get("initial_answer"), find_advice(content, trial)
     asks_rest = isinstance(content.task, Simulation) or is_last_page(content, trial)
     return [
         *list_task_questions(content.task, name, options, given, advice, words),
-        *(questions_beside(content.task, name, own) if asks_rest else []),
+        *(select_page_questions(content.task, name, own) if asks_rest else []),
     ]
 
 
-def advice_of(content: FrozenStudy, trial: Trial) -> str | None:
+def find_advice(content: FrozenStudy, trial: Trial) -> str | None:
     """Return the answer that the condition of a trial shows, if it shows one."""
     if trial.condition_id is None:
         return None
-    return content.advice_of(_condition(trial), trial.item.external_id)
+    return content.advice_of(_name_condition(trial), trial.item.external_id)
 
 
-def _condition(trial: Trial) -> str:
+def _name_condition(trial: Trial) -> str:
     assert trial.condition_id is not None  # only an attention item has none
-    return names_of_conditions(trial.participant.version)[trial.condition_id]
+    return map_condition_names(trial.participant.version)[trial.condition_id]
 
 
-def time_limit(content: FrozenStudy, trial: Trial) -> int | None:
+def find_time_limit(content: FrozenStudy, trial: Trial) -> int | None:
     """Return the seconds that the page of an item allows; None for any."""
-    return limit_of(content.task, item_page_name(content, trial))
+    return limit_of(content.task, name_item_page(content, trial))
 
 
-def seconds_on_page(trial: Trial, now: datetime) -> float | None:
+def measure_seconds_on_page(trial: Trial, now: datetime) -> float | None:
     """Return how long the page of an item has been shown; None before that."""
-    return seconds_between(trial.shown_at if trial.page == 1 else trial.page_shown_at, now)
+    return measure_seconds(trial.shown_at if trial.page == 1 else trial.page_shown_at, now)

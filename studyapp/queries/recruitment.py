@@ -15,7 +15,7 @@ from studyapp.queries.studies import (
 )
 
 
-def recruitment_of(link: EntryLink) -> Recruitment | None:
+def find_recruitment(link: EntryLink) -> Recruitment | None:
     """Return the recruitment of a link, else of the newest version."""
     if link.recruitment is not None:
         return Recruitment.model_validate(link.recruitment)
@@ -23,7 +23,7 @@ def recruitment_of(link: EntryLink) -> Recruitment | None:
     return None if version is None else load_frozen_study(version).recruitment
 
 
-def title_shown(link: EntryLink) -> str:
+def find_shown_title(link: EntryLink) -> str:
     """Return the title of a link's study for visitors, also before a launch."""
     version = find_latest_version(link.study)
     if version is None:
@@ -51,7 +51,7 @@ def count_participants(link: EntryLink) -> int:
     return Participant.objects.filter(match_counted_participants(minutes, timezone.now()), link=link).count()
 
 
-def links_with_counts(study: Study) -> QuerySet[EntryLink]:
+def list_links_with_counts(study: Study) -> QuerySet[EntryLink]:
     """Return the links of a study with their participants, newest first."""
     done = Q(participants__status=Participant.Status.COMPLETED)
     return study.links.annotate(
@@ -61,13 +61,13 @@ def links_with_counts(study: Study) -> QuerySet[EntryLink]:
     ).order_by("-created_at", "-pk")
 
 
-def way_back_of_link(link: EntryLink, outcome: Outcome, arrival: Arrival | None) -> WayBack:
+def find_link_way_back(link: EntryLink, outcome: Outcome, arrival: Arrival | None) -> WayBack:
     """Return the code and address for a visitor who is not a participant."""
-    recruitment = recruitment_of(link)
+    recruitment = find_recruitment(link)
     return WayBack() if recruitment is None else recruitment.way_back(outcome, arrival)
 
 
-def way_back_of(participant: Participant) -> WayBack:
+def find_way_back(participant: Participant) -> WayBack:
     """Return the code and address for a participant who has ended."""
     outcome = cast("Outcome", participant.outcome or "done")  # the two lists are the same: a test compares
     content = load_frozen_study(participant.version)
@@ -77,7 +77,7 @@ def way_back_of(participant: Participant) -> WayBack:
     if link is not None and link.recruitment is not None:
         recruitment = Recruitment.model_validate(link.recruitment)
     if recruitment is not None:
-        back = recruitment.way_back(outcome, _arrival_of(participant), own_code)
+        back = recruitment.way_back(outcome, _find_arrival(participant), own_code)
         if back.url or outcome != "done":
             return back
         own_code = back.code
@@ -86,7 +86,7 @@ def way_back_of(participant: Participant) -> WayBack:
     return WayBack(own_code, address.replace("{code}", own_code), platform)
 
 
-def code_shown_to(participant: Participant) -> str:
+def find_shown_code(participant: Participant) -> str:
     """Return the code that a participant saw at the end, empty before it.
 
     It is that of the platform for the outcome, else the participant's own. ``link`` should be loaded with
@@ -102,7 +102,7 @@ def code_shown_to(participant: Participant) -> str:
     return own_code if recruitment is None else recruitment.way_back(outcome, None, own_code).code
 
 
-def _arrival_of(participant: Participant) -> Arrival | None:
+def _find_arrival(participant: Participant) -> Arrival | None:
     ids = ExternalIds.objects.filter(participant=participant).first()
     if ids is None:
         return None

@@ -8,7 +8,7 @@ from foundation.frozen_model import FrozenModel
 from studyapp.models import Item, Participant, Study, Trial
 from studyapp.queries.excluded import annotate_exclusion
 from studyapp.queries.people import PeopleFilter, filter_people
-from studyapp.queries.results import Row, trial_values
+from studyapp.queries.results import Row, select_trial_values
 
 Key = tuple[int, int]  # participant and position
 
@@ -56,7 +56,7 @@ def filter_trials(study: Study, chosen: ResponseFilter) -> QuerySet[Trial]:
     return rows
 
 
-def trials_after(rows: QuerySet[Trial], after: Key | None, size: int) -> list[Row]:
+def list_trials_after(rows: QuerySet[Trial], after: Key | None, size: int) -> list[Row]:
     """Return the next trials in order of participant and position."""
     if after is not None:
         participant, position = after
@@ -64,9 +64,9 @@ def trials_after(rows: QuerySet[Trial], after: Key | None, size: int) -> list[Ro
             Q(participant__gt=participant) | Q(participant=participant, position__gt=position),
             participant__gte=participant,
         )
-    return list(trial_values(rows.order_by("participant_id", "position"))[:size])
+    return list(select_trial_values(rows.order_by("participant_id", "position"))[:size])
 
 
-def key_of(row: dict[str, Any]) -> Key:
+def build_page_key(row: dict[str, Any]) -> Key:
     """Return the key that the page after a trial begins with."""
     return row["participant_id"], row["position"]

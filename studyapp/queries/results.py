@@ -90,7 +90,7 @@ def list_verified_versions(study: Study) -> list[StudyVersion]:
     return versions
 
 
-def conditions(study: Study) -> list[Condition]:
+def read_conditions(study: Study) -> list[Condition]:
     """Return the conditions of all versions, by version and position."""
     rows = Condition.objects.filter(version__study=study).select_related(
         "system", "run__dataset", "run__score"
@@ -98,7 +98,7 @@ def conditions(study: Study) -> list[Condition]:
     return list(rows.order_by("version__number", "position"))
 
 
-def participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
+def read_participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
     """Return all participants, or those with these keys, in order of arrival.
 
     Rows have version number, condition name, link label and behaviour.
@@ -124,7 +124,7 @@ def participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
     )
 
 
-def payments(study: Study) -> dict[int, Row]:
+def sum_payments(study: Study) -> dict[int, Row]:
     """Return what the platform confirmed of each participant's pay, by key.
 
     ``paid`` is the sum of bonuses and screen-out pay in ``paid_currency``, None without any.
@@ -139,16 +139,16 @@ def payments(study: Study) -> dict[int, Row]:
     return paid
 
 
-def trials(participants: Sequence[int]) -> dict[int, list[Row]]:
+def read_trials(participants: Sequence[int]) -> dict[int, list[Row]]:
     """Return trials by participant key, in order of position.
 
     Practice and attention items are included.
     """
     rows = Trial.objects.filter(participant__in=participants).order_by("participant_id", "position")
-    return _group_by_participant(trial_values(rows))
+    return _group_by_participant(select_trial_values(rows))
 
 
-def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
+def select_trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
     """Return the columns of trials that tables show."""
     return rows.values(
         *("participant_id", "item_id", "condition_id", "position", "passed", "articles"),
@@ -181,7 +181,7 @@ def find_answered_version(study: Study, mode: str, number: int | None = None) ->
     return rows.filter(**({} if number is None else {"number": number})).order_by("-number").first()
 
 
-def data_state(study: Study, mode: str) -> dict[str, Any]:
+def read_data_state(study: Study, mode: str) -> dict[str, Any]:
     """Return what changes whenever the data of a mode do, as JSON.
 
     The number of submitted items, participants and submitted surveys that count, the time of the last item,
@@ -207,7 +207,7 @@ def data_state(study: Study, mode: str) -> dict[str, Any]:
     }
 
 
-def stages(participants: Sequence[int]) -> dict[int, list[Row]]:
+def read_stages(participants: Sequence[int]) -> dict[int, list[Row]]:
     """Return pages before the items by participant key, in order."""
     rows = StageResponse.objects.filter(participant__in=participants).order_by("participant_id", "pk")
     return _group_by_participant(
@@ -215,7 +215,7 @@ def stages(participants: Sequence[int]) -> dict[int, list[Row]]:
     )
 
 
-def surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
+def read_surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
     """Post surveys by participant key, of which a page was submitted."""
     rows = SurveyResponse.objects.filter(
         Q(answers__isnull=False) | Q(earlier__isnull=False), participant__in=participants
@@ -223,20 +223,20 @@ def surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
     return _group_by_participant(rows.order_by("participant_id").values("participant_id", "earlier", *_PAGE))
 
 
-def events(participants: Sequence[int]) -> dict[int, list[Row]]:
+def read_events(participants: Sequence[int]) -> dict[int, list[Row]]:
     """Events by participant key, oldest first."""
     rows = Event.objects.filter(participant__in=participants).order_by("pk")
     return _group_by_participant(rows.values("participant_id", "at", "kind", "data"))
 
 
-def staff_events(study: Study) -> Iterator[Row]:
+def read_staff_events(study: Study) -> Iterator[Row]:
     """Events of the study that are no participant's, oldest first."""
     rows = Event.objects.filter(study=study, participant__isnull=True).order_by("pk")
     for row in rows.values("at", "kind", "data").iterator():
         yield dict(row)
 
 
-def stimuli(study: Study) -> Iterator[Row]:
+def read_stimuli(study: Study) -> Iterator[Row]:
     """Yield stimuli in order of version, condition and item."""
     rows = Stimulus.objects.filter(condition__version__study=study)
     yield from (
@@ -260,7 +260,7 @@ def stimuli(study: Study) -> Iterator[Row]:
     )
 
 
-def correctness_counts(study: Study) -> dict[int, list[Row]]:
+def count_correctness(study: Study) -> dict[int, list[Row]]:
     """Count the shown answers of systems by source of their correctness.
 
     Returns:
@@ -285,7 +285,7 @@ def correctness_counts(study: Study) -> dict[int, list[Row]]:
     return {version: list(of_version.values()) for version, of_version in counts.items()}
 
 
-def judges(study: Study) -> Iterator[Row]:
+def read_judgement_rows(study: Study) -> Iterator[Row]:
     """Yield judgements of settled answers, by version, condition and item."""
     rows = Stimulus.objects.filter(condition__version__study=study, decision__isnull=False)
     for row in (
@@ -313,7 +313,7 @@ def judges(study: Study) -> Iterator[Row]:
         }
 
 
-def judgements(study: Study) -> dict[tuple[int, int], bool]:
+def read_correctness(study: Study) -> dict[tuple[int, int], bool]:
     """Return the correctness of shown answers by condition and item key.
 
     Unknown ones are left out.
@@ -326,13 +326,13 @@ def judgements(study: Study) -> dict[tuple[int, int], bool]:
     }
 
 
-def question_scores(run: PredictionRun) -> Iterator[tuple[str, list[float | None]]]:
+def read_question_scores(run: PredictionRun) -> Iterator[tuple[str, list[float | None]]]:
     """Yield each question's contribution to the scores of a run."""
     rows = QuestionScore.objects.filter(score__run=run).order_by("question_id")
     return rows.values_list("question__external_id", "parts").iterator()
 
 
-def flow_counts(study: Study) -> list[Row]:
+def count_flow(study: Study) -> list[Row]:
     """Count participants by mode, group, status, outcome and items submitted.
 
     The group is empty for those who were never assigned.

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from predictions.models import Dataset, PredictionRun, Question
-from predictions.queries.predictions import add_other_runs, answers_of
-from studyapp.definition.candidates import candidates, shuffle_texts
+from predictions.queries.predictions import add_other_runs, map_answers
+from studyapp.definition.candidates import select_candidates, shuffle_texts
 from studyapp.definition.conditions import ItemsDefinition
 from studyapp.definition.freezing import FrozenItem, Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Simulation
 from studyapp.errors import StudyRefused
-from studyapp.queries.decisions import Decided, is_correct, verdicts_on
+from studyapp.queries.decisions import Decided, is_correct, read_verdicts
 from studyapp.rules.balanced_blocks import draw_balanced
 
 BLOCKS = ("task", "blocks")
@@ -98,7 +98,7 @@ class SimulatedItems:
         likely = [question.answer, *(answers.get(item.id, "") for answers in self.answers.values())]
         if self._is_right(item.id, system):
             likely = [one for one in likely if not is_correct(question, one, self.verdicts)]
-        options = candidates(
+        options = select_candidates(
             *(self.answers[system][item.id], likely, item.context or [], question.labels),
             most=self.task.options,
             seed=f"{self.seed}/{item.id}",
@@ -171,8 +171,8 @@ def load_simulated_items(
     return SimulatedItems(
         task,
         {question.external_id: question for question in questions.only("external_id", "answer", "labels")},
-        answers_of(add_other_runs(shown, dataset) if task.ask == "answer" else shown),
-        verdicts_on(questions.values_list("pk", flat=True)),
+        map_answers(add_other_runs(shown, dataset) if task.ask == "answer" else shown),
+        read_verdicts(questions.values_list("pk", flat=True)),
         list(runs),
         definition.items.seed or 0,
     )

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from django.db.models import Q
 
-from foundation.database.prepared_queries import Prepared, slot
+from foundation.database.prepared_queries import Prepared, make_slot
 from foundation.errors import NotFound
 from foundation.messages import say
 from studyapp.definition.checks import FrozenAttention
@@ -58,7 +58,7 @@ class CurrentPage:
 
 _NEXT_TRIAL = Prepared(
     lambda: (
-        Trial.objects.filter(participant=slot("participant", Participant), answers__isnull=True)
+        Trial.objects.filter(participant=make_slot("participant", Participant), answers__isnull=True)
         .select_related("item")
         .only(*TRIAL_COLUMNS)
         .order_by("position")[:1]
@@ -73,13 +73,13 @@ def find_current_page(participant: Participant) -> CurrentPage:
     is cached; one less the first time if the trial was read with the participant. If another tab went on in
     the meantime, the page is looked up again.
     """
-    page = _page(participant)
+    page = _find_page(participant)
     if page is None and _read_way(participant):
-        page = _page(participant)
+        page = _find_page(participant)
     return page or CurrentPage("study", load_frozen_study(participant.version).pages)
 
 
-def _page(participant: Participant) -> CurrentPage | None:
+def _find_page(participant: Participant) -> CurrentPage | None:
     """Return the page of a participant as read before; None if it is gone."""
     content = load_frozen_study(participant.version)
     items, practice = content.pages, len(content.practice)
@@ -152,18 +152,18 @@ def load_frozen_study(version: StudyVersion) -> FrozenStudy:
     )
 
 
-def study_slug(version_pk: int) -> str:
+def find_study_slug(version_pk: int) -> str:
     """Return the name of a version's study."""
     return StudyVersion.objects.values_list("study__slug", flat=True).get(pk=version_pk)
 
 
-def image_slug(version: StudyVersion) -> str:
+def find_image_slug(version: StudyVersion) -> str:
     """Return the study in the addresses of images; empty without any."""
-    return study_slug(version.pk) if image_paths(version) else ""
+    return find_study_slug(version.pk) if list_image_paths(version) else ""
 
 
 @cache_per_version(128)
-def image_paths(version: StudyVersion) -> frozenset[str]:
+def list_image_paths(version: StudyVersion) -> frozenset[str]:
     """Return the paths of a version's images in the image folder."""
     content = load_frozen_study(version)
     of_items = (image.path for item in (*content.items, *content.practice) for image in item.images)
@@ -180,18 +180,18 @@ def load_translated_study(version: StudyVersion, language: str) -> FrozenStudy:
 
 
 @cache_per_version(128)
-def names_of_conditions(version: StudyVersion) -> Mapping[int, str]:
+def map_condition_names(version: StudyVersion) -> Mapping[int, str]:
     """Return the names of the conditions of a version by key."""
     return dict(Condition.objects.filter(version=version).values_list("pk", "name"))
 
 
 @cache_per_version(128)
-def item_keys(version: StudyVersion) -> Mapping[str, int]:
+def map_item_keys(version: StudyVersion) -> Mapping[str, int]:
     """Return the keys of the rows of a version's items, by the items' ids."""
     return dict(Item.objects.filter(version=version).values_list("external_id", "pk"))
 
 
-def study_named(slug: str) -> Study:
+def find_study(slug: str) -> Study:
     """Return a study.
 
     Raises NotFound, which lists those there are.
@@ -205,7 +205,9 @@ def study_named(slug: str) -> Study:
 
 
 _LATEST = Prepared(
-    lambda: StudyVersion.objects.filter(study=slot("study", Study)).defer("frozen").order_by("-number")[:1]
+    lambda: (
+        StudyVersion.objects.filter(study=make_slot("study", Study)).defer("frozen").order_by("-number")[:1]
+    )
 )
 
 
@@ -220,10 +222,10 @@ def find_latest_version(study: Study) -> StudyVersion | None:
     return version
 
 
-def condition_names(trial: Trial) -> tuple[str, ...]:
+def name_trial_conditions(trial: Trial) -> tuple[str, ...]:
     """Return the conditions of a trial: one, two side by side, or none."""
     keys = (trial.condition_id, trial.other_condition_id)
-    return tuple(names_of_conditions(trial.participant.version)[key] for key in keys if key is not None)
+    return tuple(map_condition_names(trial.participant.version)[key] for key in keys if key is not None)
 
 
 def match_counted_participants(stale_after_minutes: float | None, now: datetime) -> Q:

@@ -20,16 +20,16 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import JSON, LINES, read_body, read_query
 from accounts.rest.describe import describe_method
-from accounts.rest.etags import require_match, tag
+from accounts.rest.etags import format_etag, require_match
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import (
     Page,
     PageOf,
     answer,
+    answer_page,
     build_next_page_url,
-    page_of,
+    build_row,
     read_cursor,
-    row_of,
     validate_row,
 )
 from accounts.rest.problems import Refused
@@ -37,7 +37,7 @@ from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
 from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
-from jobs.rest.endpoints import JobRow, job_row
+from jobs.rest.endpoints import JobRow, build_job_row
 from jobs.tasks import start_job_about
 from studyapp.actions import studies as life
 from studyapp.actions.drafts import save_draft, start_draft
@@ -45,19 +45,19 @@ from studyapp.actions.links import create_link
 from studyapp.actions.participants import revoke_links
 from studyapp.actions.privacy import delete_participant, withdraw
 from studyapp.downloads import BundleOptions, ReportOptions
-from studyapp.exports.bundle import table_rows
-from studyapp.exports.codebook import table_columns
-from studyapp.exports.documents import decision_part, flow
+from studyapp.exports.bundle import build_table_rows
+from studyapp.exports.codebook import list_table_columns
+from studyapp.exports.documents import build_decision_part, build_flow
 from studyapp.exports.estimates import compute_running_estimates
 from studyapp.exports.rows import Tally, load
-from studyapp.exports.writers import prepare, text
+from studyapp.exports.writers import format_value, prepare
 from studyapp.models import EntryLink, Participant, Study, StudyVersion
-from studyapp.queries.access import studies_of
-from studyapp.queries.drafts import look, read_current_draft
-from studyapp.queries.launches import checklist
-from studyapp.queries.people import person_named
+from studyapp.queries.access import list_studies
+from studyapp.queries.drafts import preview_draft, read_current_draft
+from studyapp.queries.launches import build_checklist
+from studyapp.queries.people import find_person
 from studyapp.queries.privacy import read_stored_data
-from studyapp.queries.progress import study_progress
+from studyapp.queries.progress import build_study_progress
 from studyapp.queries.results import snapshot
 from studyapp.rest import shapes
 from studyapp.studio import starts
@@ -72,12 +72,12 @@ class Studies(RestView):
     def get(self, request: Request) -> HttpResponseBase:
         """List studies."""
         query = read_query(request, shapes.StudyQuery)
-        rows = studies_of(self.user).select_related("workspace").annotate(number=Count("versions"))
+        rows = list_studies(self.user).select_related("workspace").annotate(number=Count("versions"))
         if query.archived is not None:
             rows = rows.filter(archived_at__isnull=not query.archived)
         wanted = {"workspace__slug": query.workspace, "status": query.status}
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
-        return page_of(request, query, rows, lambda part: [_study_row(row) for row in part])
+        return answer_page(request, query, rows, lambda part: [_build_study_row(row) for row in part])
 
     @describe_method(answers=wire.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
     @run_once_per_key
@@ -89,7 +89,7 @@ class Studies(RestView):
         content = _check_definition(new.definition)
         draft = starts.from_file(content, slug=content["study"])
         study = start_draft(draft=draft, workspace=workspace, by=self.user)
-        return answer(_study_row(_load_with_version_count(study)), status=201)
+        return answer(_build_study_row(_load_with_version_count(study)), status=201)
 
 
 class StudyView(RestView):
@@ -108,7 +108,7 @@ class OneStudy(StudyView):
     @describe_method(answers=wire.StudyRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One study."""
-        return answer(_study_row(_load_with_version_count(self.study(slug, Act.STUDY_SEE))))
+        return answer(_build_study_row(_load_with_version_count(self.study(slug, Act.STUDY_SEE))))
 
 
 class Draft(StudyView):
@@ -117,14 +117,14 @@ class Draft(StudyView):
     @describe_method(answers=shapes.DraftState)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The draft of a study with its problems."""
-        return _draft(self.study(slug, Act.STUDY_EDIT))
+        return _answer_draft(self.study(slug, Act.STUDY_EDIT))
 
     @describe_method(answers=shapes.DraftState, takes=shapes.NewDraft, errors=(409,), edits=True)
     def put(self, request: Request, slug: str) -> HttpResponse:
         """Replace the draft of a study."""
         study = self.study(slug, Act.STUDY_EDIT)
         now = read_current_draft(study)
-        require_match(request, tag("draft", now.number))
+        require_match(request, format_etag("draft", now.number))
         content = _check_definition({**read_body(request, shapes.NewDraft).definition, "study": slug})
         save_draft(
             study=study,
@@ -133,7 +133,7 @@ class Draft(StudyView):
             changed="file",
             by=self.user,
         )
-        return _draft(self.study(slug, Act.STUDY_EDIT))
+        return _answer_draft(self.study(slug, Act.STUDY_EDIT))
 
 
 def _build_person_endpoint(act: Callable[..., Any], summary: str) -> type[StudyView]:
@@ -142,7 +142,7 @@ def _build_person_endpoint(act: Callable[..., Any], summary: str) -> type[StudyV
     def post(self: StudyView, request: Request, slug: str, person: str) -> HttpResponse:
         study = self.study(slug, Act.STUDY_PERSONAL)
         reason = read_body(request, shapes.Revocation).reason
-        act(participant=person_named(study, person).row, reason=reason, by=self.user)
+        act(participant=find_person(study, person).row, reason=reason, by=self.user)
         return HttpResponse(status=204)
 
     post.__doc__ = summary
@@ -162,7 +162,7 @@ class PersonFile(StudyView):
     def get(self, request: Request, slug: str, person: str) -> HttpResponse:
         """Export the data of one person, with the consent text."""
         study = self.study(slug, Act.STUDY_PERSONAL)
-        participant = person_named(study, person).row
+        participant = find_person(study, person).row
         if participant.status == Participant.Status.WITHDRAWN:
             raise NotFound(f"{slug}: {person} withdrew; the command export_participant prints their data")
         record_reading(by=self.user, subject=study, page="participant_file")
@@ -177,7 +177,7 @@ class OnePerson(StudyView):
         """Delete a participant with all answers."""
         study = self.study(slug, Act.STUDY_PERSONAL)
         reason = read_query(request, shapes.Revocation).reason
-        delete_participant(participant=person_named(study, person).row, reason=reason, by=self.user)
+        delete_participant(participant=find_person(study, person).row, reason=reason, by=self.user)
         return HttpResponse(status=204)
 
 
@@ -194,15 +194,15 @@ class Launch(StudyView):
             else shapes.LaunchOrder()
         )
         life.launch_study(study=study, by=self.user, accept=order.accept)
-        return answer(_study_row(_load_with_version_count(self.study(slug, Act.STUDY_EDIT))))
+        return answer(_build_study_row(_load_with_version_count(self.study(slug, Act.STUDY_EDIT))))
 
 
-def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
+def _build_life_cycle_view(act: Callable[..., Any], summary: str) -> type[StudyView]:
     """Return the endpoint of an act of a study's life cycle."""
 
     def post(self: StudyView, request: Request, slug: str) -> HttpResponse:
         act(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
-        return answer(_study_row(_load_with_version_count(self.study(slug, Act.STUDY_EDIT))))
+        return answer(_build_study_row(_load_with_version_count(self.study(slug, Act.STUDY_EDIT))))
 
     post.__doc__ = summary
     return type(
@@ -210,10 +210,10 @@ def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
     )
 
 
-Pause = _life_cycle(life.pause_study, "Pause a study.")
-Resume = _life_cycle(life.resume_study, "Resume a study.")
-Close = _life_cycle(life.close_study, "Close a study.")
-Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
+Pause = _build_life_cycle_view(life.pause_study, "Pause a study.")
+Resume = _build_life_cycle_view(life.resume_study, "Resume a study.")
+Close = _build_life_cycle_view(life.close_study, "Close a study.")
+Reopen = _build_life_cycle_view(life.reopen_study, "Reopen a study.")
 
 
 class Versions(StudyView):
@@ -224,7 +224,7 @@ class Versions(StudyView):
         """List the versions of a study."""
         study = self.study(slug, Act.STUDY_SEE)
         rows = StudyVersion.objects.filter(study=study).defer("frozen").prefetch_related("decisions__made_by")
-        return page_of(request, read_query(request, Page), rows, _versions)
+        return answer_page(request, read_query(request, Page), rows, _build_version_rows)
 
 
 class Links(StudyView):
@@ -234,7 +234,7 @@ class Links(StudyView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the entry links of a study."""
         rows = EntryLink.objects.filter(study=self.study(slug, Act.STUDY_EDIT))
-        return page_of(request, read_query(request, Page), rows, _links)
+        return answer_page(request, read_query(request, Page), rows, _build_link_rows)
 
     @describe_method(answers=wire.NewLinkRow, status=201, takes=shapes.NewLink, creates=True)
     @run_once_per_key
@@ -244,7 +244,7 @@ class Links(StudyView):
         new = read_body(request, shapes.NewLink)
         link, token = create_link(study=study, by=self.user, **new.model_dump())
         address = settings.SITE_URL + reverse("studyapp:join", args=[token])
-        [row] = _links([link])
+        [row] = _build_link_rows([link])
         return answer(wire.NewLinkRow(**row, address=address), status=201)
 
 
@@ -256,8 +256,11 @@ class Progress(StudyView):
         """The progress of a study."""
         study = self.study(slug, Act.STUDY_SEE)
         return answer(
-            row_of(
-                wire.Progress, study, study=study.slug, modes=[asdict(mode) for mode in study_progress(study)]
+            build_row(
+                wire.Progress,
+                study,
+                study=study.slug,
+                modes=[asdict(mode) for mode in build_study_progress(study)],
             )
         )
 
@@ -269,7 +272,7 @@ class Flow(StudyView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the flow of participants through a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        return answer(validate_row(wire.Flow, flow(load(study, public=False))))
+        return answer(validate_row(wire.Flow, build_flow(load(study, public=False))))
 
 
 class Estimates(StudyView):
@@ -300,10 +303,10 @@ class Rows(StudyView):
         query = read_query(request, Page)
         record_reading(by=self.user, subject=study, page=f"API: {table}")
         if LINES in request.headers.get("Accept", ""):
-            return StreamingHttpResponse(_lines(study, table), content_type=LINES)
+            return StreamingHttpResponse(_write_lines(study, table), content_type=LINES)
         first = read_cursor(query.cursor, least=0, below=sys.maxsize - query.limit)
         with snapshot():
-            part = list(islice(_rows(study, table), first, first + query.limit + 1))
+            part = list(islice(_export_rows(study, table), first, first + query.limit + 1))
         following = None
         if len(part) > query.limit:
             following = build_next_page_url(request, first + query.limit)
@@ -326,7 +329,7 @@ class Exports(StudyView):
     def _job(self, request: Request, kind: str, study: Study, options: FrozenModel) -> HttpResponse:
         job = start_job_about(study, kind=kind, by=self.user, options=options)
         record_export(by=self.user, subject=study, kind=kind)
-        return answer(job_row(request, job), status=202)
+        return answer(build_job_row(request, job), status=202)
 
 
 class Reports(Exports):
@@ -350,29 +353,29 @@ def _check_definition(definition: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-def _draft(study: Study) -> HttpResponse:
+def _answer_draft(study: Study) -> HttpResponse:
     now = read_current_draft(study)
-    seen = look(now.draft, study.workspace)
+    seen = preview_draft(now.draft, study.workspace)
     problems = [
         wire.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
         for each in seen.problems
     ]
     checks = [
         wire.LaunchCheck(check=each.name, state=each.state, detail=each.message)
-        for each in checklist(study, seen)
+        for each in build_checklist(study, seen)
     ]
     state = shapes.DraftState(
         revision=now.number, definition=dict(now.draft), problems=problems, checks=checks
     )
-    return answer(state, ETag=tag("draft", now.number))
+    return answer(state, ETag=format_etag("draft", now.number))
 
 
 def _load_with_version_count(study: Study) -> Study:
     return Study.objects.select_related("workspace").annotate(number=Count("versions")).get(pk=study.pk)
 
 
-def _study_row(row: Study) -> wire.StudyRow:
-    return row_of(
+def _build_study_row(row: Study) -> wire.StudyRow:
+    return build_row(
         wire.StudyRow,
         row,
         workspace=row.workspace.slug,
@@ -383,7 +386,7 @@ def _study_row(row: Study) -> wire.StudyRow:
 
 def _estimate(row: Estimate) -> wire.EstimateRow:
     low, high = row.interval or (None, None)
-    return row_of(
+    return build_row(
         wire.EstimateRow,
         row,
         measure=row.measure.key,
@@ -394,30 +397,32 @@ def _estimate(row: Estimate) -> wire.EstimateRow:
     )
 
 
-def _versions(rows: Sequence[StudyVersion]) -> Iterable[wire.VersionRow]:
+def _build_version_rows(rows: Sequence[StudyVersion]) -> Iterable[wire.VersionRow]:
     return (
-        row_of(
+        build_row(
             wire.VersionRow,
             row,
-            decisions=[decision_part(decision, public=False) for decision in row.decisions.all()],
+            decisions=[build_decision_part(decision, public=False) for decision in row.decisions.all()],
         )
         for row in rows
     )
 
 
-def _links(rows: Sequence[EntryLink]) -> Iterable[wire.LinkRow]:
-    return (row_of(wire.LinkRow, row) for row in rows)
+def _build_link_rows(rows: Sequence[EntryLink]) -> Iterable[wire.LinkRow]:
+    return (build_row(wire.LinkRow, row) for row in rows)
 
 
-def _rows(study: Study, table: str) -> Iterator[dict[str, Any]]:
+def _export_rows(study: Study, table: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an exported table as JSON values."""
     data = load(study, public=False)
-    columns = table_columns(data, table)
-    for row in table_rows(data, table, Tally(data)):
-        yield {column.name: _value(prepare(column, row[column.name], public=False)) for column in columns}
+    columns = list_table_columns(data, table)
+    for row in build_table_rows(data, table, Tally(data)):
+        yield {
+            column.name: _convert_value(prepare(column, row[column.name], public=False)) for column in columns
+        }
 
 
-def _lines(study: Study, table: str) -> IO[bytes]:
+def _write_lines(study: Study, table: str) -> IO[bytes]:
     """Return a temporary file with the rows of one moment as JSON lines.
 
     The database is not kept waiting for a slow reader, and an error is raised before the answer begins.
@@ -425,7 +430,7 @@ def _lines(study: Study, table: str) -> IO[bytes]:
     file = tempfile.TemporaryFile()  # noqa: SIM115  # the response closes it
     try:
         with snapshot():
-            for row in _rows(study, table):
+            for row in _export_rows(study, table):
                 file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
         file.seek(0)
     except BaseException:
@@ -434,5 +439,5 @@ def _lines(study: Study, table: str) -> IO[bytes]:
     return file
 
 
-def _value(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else text(value)
+def _convert_value(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else format_value(value)

@@ -14,9 +14,9 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
-from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
+from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from foundation.translated_messages import translate_text
-from jobs.rest.endpoints import JobRow, job_row
+from jobs.rest.endpoints import JobRow, build_job_row
 from jobs.tasks import start_job_about
 from studyapp.actions.links import create_link
 from studyapp.actions.payments import settle_unknown, store_order
@@ -24,7 +24,7 @@ from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.definition.payments import PaymentOrder
 from studyapp.models import Mode, Payment
 from studyapp.payments import PayOptions
-from studyapp.queries.payments import Plan, payments_of, plan_payments
+from studyapp.queries.payments import Plan, list_payments, plan_payments
 from studyapp.rest import shapes
 from studyapp.rest.endpoints import StudyView
 from studyapp.simulations import SimulationOptions
@@ -39,7 +39,7 @@ class Payments(StudyView):
         """List the payments of a study."""
         study = self.study(slug, Act.STUDY_PERSONAL)
         record_reading(by=self.user, subject=study, page="API: payments")
-        return page_of(request, read_query(request, Page), payments_of(study), _payments)
+        return answer_page(request, read_query(request, Page), list_payments(study), _build_payment_rows)
 
     @describe_method(
         answers=wire.PaymentPlan, status=201, takes=shapes.NewPayments, query=shapes.DryRun, errors=(409,),
@@ -57,13 +57,13 @@ class Payments(StudyView):
         order = PaymentOrder.model_validate(new.model_dump(exclude={"payments", "total"}))
         if is_dry:
             record_reading(by=self.user, subject=study, page="API: payments")
-            return answer(_plan(plan_payments(study, order), None))
+            return answer(_describe_plan(plan_payments(study, order), None))
         agreed = (new.payments, new.total)
         plan = store_order(study=study, order=order, by=self.user, agreed=agreed)
         job = start_job_about(
             study, kind="pay_participants", by=self.user, options=PayOptions(study=study.pk)
         )
-        return answer(_plan(plan, job_row(request, job)), status=201)
+        return answer(_describe_plan(plan, build_job_row(request, job)), status=201)
 
 
 class Settle(StudyView):
@@ -72,7 +72,7 @@ class Settle(StudyView):
     @describe_method(takes=shapes.Settlement, status=204, errors=(409,))
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Say if an unknown payment was paid."""
-        payment = require_existing(payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first())
+        payment = require_existing(list_payments(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first())
         settle_unknown(payment=payment, was_paid=read_body(request, shapes.Settlement).paid, by=self.user)
         return HttpResponse(status=204)
 
@@ -89,7 +89,7 @@ class Rehearsals(StudyView):
         rehearsal = start_rehearsal(study=study, by=self.user)
         options = SimulationOptions(study=study.pk, rehearsal=rehearsal.pk, **new.model_dump())
         job = start_job_about(study, kind="simulate_participants", by=self.user, options=options)
-        return answer(job_row(request, job), status=202)
+        return answer(build_job_row(request, job), status=202)
 
 
 class RehearsalLinks(StudyView):
@@ -107,14 +107,14 @@ class RehearsalLinks(StudyView):
         return answer(shapes.RehearsalLink(address=address), status=201)
 
 
-def _plan(plan: Plan, job: JobRow | None) -> wire.PaymentPlan:
+def _describe_plan(plan: Plan, job: JobRow | None) -> wire.PaymentPlan:
     lines = [
-        row_of(
+        build_row(
             wire.PaymentLine,
             line,
             participant=line.ids.participant.public_id,
             bonus=line.batch,
-            amount=_money(line.amount),
+            amount=_format_money(line.amount),
             obstacle=translate_text(line.obstacle),
         )
         for line in plan.lines
@@ -124,16 +124,16 @@ def _plan(plan: Plan, job: JobRow | None) -> wire.PaymentPlan:
     )
 
 
-def _payments(rows: Sequence[Payment]) -> Iterable[wire.PaymentRow]:
+def _build_payment_rows(rows: Sequence[Payment]) -> Iterable[wire.PaymentRow]:
     for row in rows:
-        yield row_of(
+        yield build_row(
             wire.PaymentRow,
             row,
             participant=row.participant.public_id,
             bonus=row.batch,
-            amount=_money(row.amount),
+            amount=_format_money(row.amount),
         )
 
 
-def _money(amount: Decimal | None) -> str | None:
+def _format_money(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:.2f}"

@@ -53,14 +53,14 @@ def choose(
         raise ValueError("conditions: none is open")
     if block is not None and block < 1:
         raise ValueError("block: must be at least 1")
-    loads = {name: counts.get(name, 0) / _weight(weights, name) for name in conditions}
+    loads = {name: counts.get(name, 0) / _read_weight(weights, name) for name in conditions}
     rng = random.Random(seed)
     fewest = min(loads.values())
     if block is None:
         return rng.choice([name for name in conditions if loads[name] == fewest])
     # The rest of the current block, the last one that the condition with the fewest has not filled.
     end = (math.floor(fewest / block) + 1) * block
-    left = [max(0.0, end - loads[name]) * _weight(weights, name) for name in conditions]
+    left = [max(0.0, end - loads[name]) * _read_weight(weights, name) for name in conditions]
     return rng.choices(list(conditions), weights=left)[0]
 
 
@@ -71,14 +71,14 @@ def draw_permutation(length: int, *, seed: int) -> list[int]:
     return order
 
 
-def condition_orders(n: int) -> list[list[int]]:
+def build_condition_orders(n: int) -> list[list[int]]:
     """Return counterbalanced orders of ``n`` conditions, as rows of numbers.
 
     Each condition has each position, and follows each other condition, equally often: n rows for even n, 2n
     for odd n (Williams 1949, the construction for designs balanced for residual effects; for n = 1 one
     row).
 
-    >>> condition_orders(2)
+    >>> build_condition_orders(2)
     [[0, 1], [1, 0]]
     """
     if n < 1:
@@ -97,7 +97,7 @@ def choose_cell(
     the fewest, at random among ties. Without drop-out, rows differ by at most 1, and so do rotations.
 
     Args:
-        rows: Number of orders, such as those of `condition_orders`.
+        rows: Number of orders, such as those of `build_condition_orders`.
         rotations: Number of rotations.
         counts: Participants to count, per (row, rotation).
         seed: Decides ties.
@@ -126,7 +126,7 @@ def lay_out(
     trials = [(item, (item % n + rotation) % n) for item in own]
     if not blocked or n == 1:
         return trials
-    rank = {condition: rank for rank, condition in enumerate(condition_orders(n)[row])}
+    rank = {condition: rank for rank, condition in enumerate(build_condition_orders(n)[row])}
     return sorted(trials, key=lambda trial: rank[trial[1]])  # stable: the own order stays inside a block
 
 
@@ -138,7 +138,7 @@ def interleave(pages: Sequence[_Page], extra: Mapping[int, _Page]) -> list[_Page
     return mixed
 
 
-def _weight(weights: Mapping[str, float], name: str) -> float:
+def _read_weight(weights: Mapping[str, float], name: str) -> float:
     weight = weights.get(name, 1.0)
     if not weight > 0:
         raise ValueError(f"weights: {name!r} must be positive, not {weight}")

@@ -52,19 +52,19 @@ def launch_refusals(definition: StudyDefinition, today: date) -> Iterator[Launch
         definition: A complete definition.
         today: The day of the launch.
     """
-    yield from _consent(definition)
+    yield from _check_consent(definition)
     for system, index in find_undecided_systems(definition.conditions):
         message = say(
             "several conditions show %(system)r; mark the one that stands for it in rankings of systems",
             system=system,
         )
         yield LaunchRefusal(("conditions", index, "represents"), message)
-    yield from _quotas(definition)
-    yield from _days(definition, today)
-    yield from _addresses(definition)
+    yield from _check_quotas(definition)
+    yield from _check_days(definition, today)
+    yield from _check_addresses(definition)
 
 
-def _consent(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
+def _check_consent(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
     consents: list[tuple[Location, str]] = [(("consent",), definition.consent)]
     for language, words in definition.translations.items():
         consents.append((("translations", language, "consent"), words.consent or ""))
@@ -82,7 +82,7 @@ def _consent(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
         yield LaunchRefusal(("consent",), say("the consent is empty"))
 
 
-def _quotas(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
+def _check_quotas(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
     """Yield quotas of answers that keep the study from ever being complete."""
     for question in definition.screening:
         most = question.most_admitted
@@ -96,7 +96,7 @@ def _quotas(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
             yield LaunchRefusal(("participants",), message)
 
 
-def _days(definition: StudyDefinition, today: date) -> Iterator[LaunchRefusal]:
+def _check_days(definition: StudyDefinition, today: date) -> Iterator[LaunchRefusal]:
     """Yield days in the past, and a retention shorter than the study."""
     closes, retained = definition.closes, definition.privacy.retain_until
     if closes is not None and closes < today:
@@ -119,7 +119,7 @@ def _days(definition: StudyDefinition, today: date) -> Iterator[LaunchRefusal]:
         yield LaunchRefusal(("privacy", "retain_until"), message)
 
 
-def _addresses(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
+def _check_addresses(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
     """Yield addresses by which the panel would not learn who completed."""
     lacks = say("the address lacks {code}, so the panel would not learn who completed the study")
     address = definition.completion.redirect_url

@@ -38,7 +38,7 @@ class PageTiming:
 
         Garbage and what is negative or too large become None.
         """
-        return cls(**{field.name: _count(data.get(field.name, "")) for field in fields(cls)})
+        return cls(**{field.name: _parse_count(data.get(field.name, "")) for field in fields(cls)})
 
 
 def parse_openings(sent: str) -> Openings | None:
@@ -67,6 +67,6 @@ def _is_opening(row: object) -> bool:
     )
 
 
-def _count(sent: str) -> int | None:
+def _parse_count(sent: str) -> int | None:
     value = parse_whole_number(sent)
     return value if value is not None and value <= LARGEST else None

@@ -13,14 +13,14 @@ ROWS = 2  # the two ways to begin with the sides
 
 
 @lru_cache(maxsize=64)
-def pairs_of(n: int) -> tuple[tuple[int, int], ...]:
+def list_pairs(n: int) -> tuple[tuple[int, int], ...]:
     """Return all pairs of ``n`` conditions, round by round.
 
     A condition occurs at most once in a round, so that consecutive pairs spread over the conditions. In the
     order given here, a condition comes first as often as second, give or take one for even n (the rounds are
     those of a round-robin tournament, the orders those of a regular tournament).
 
-    >>> pairs_of(3)
+    >>> list_pairs(3)
     ((1, 2), (2, 0), (0, 1))
 
     Raises:
@@ -34,10 +34,10 @@ def pairs_of(n: int) -> tuple[tuple[int, int], ...]:
         others = players - 1  # who stand in a circle around the last one
         across = [((turn + step) % others, (turn - step) % others) for step in range(1, players // 2)]
         rounds += [pair for pair in [(turn, others), *across] if max(pair) < n]
-    return tuple(_directed(first, second, n) for first, second in rounds)
+    return tuple(_order_pair(first, second, n) for first, second in rounds)
 
 
-def _directed(first: int, second: int, n: int) -> tuple[int, int]:
+def _order_pair(first: int, second: int, n: int) -> tuple[int, int]:
     """Return the two in the order of a regular tournament."""
     low, high = min(first, second), max(first, second)
     distance = high - low
@@ -45,12 +45,12 @@ def _directed(first: int, second: int, n: int) -> tuple[int, int]:
     return (low, high) if is_forward else (high, low)
 
 
-def rotations(n: int) -> int:
+def count_rotations(n: int) -> int:
     """Return the number of rotations of ``n`` conditions: that of pairs."""
-    return len(pairs_of(n))
+    return len(list_pairs(n))
 
 
-def sides(item: int, n: int, row: int, rotation: int) -> tuple[int, int]:
+def choose_sides(item: int, n: int, row: int, rotation: int) -> tuple[int, int]:
     """Return the left and the right condition of an item of a participant.
 
     Args:
@@ -59,7 +59,7 @@ def sides(item: int, n: int, row: int, rotation: int) -> tuple[int, int]:
         row: 0 or 1, the participant's way to begin with the sides.
         rotation: The participant's rotation of the pairs over the items.
     """
-    pairs = pairs_of(n)
+    pairs = list_pairs(n)
     first, second = pairs[(item + rotation) % len(pairs)]
     is_kept = (item // len(pairs) + row) % 2 == 0
     return (first, second) if is_kept else (second, first)

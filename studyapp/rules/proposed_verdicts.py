@@ -43,7 +43,7 @@ def read_proposals(text: str, name: str) -> list[Proposal]:
         header = next(reader, [])
         if tuple(header) != COLUMNS:
             raise BadFile(path, say("the columns must be %(names)s", names=", ".join(COLUMNS)), line=1)
-        rows = list(_rows(reader, path))
+        rows = list(_parse_rows(reader, path))
     except csv.Error as error:
         raise BadFile(path, str(error), line=reader.line_num) from error
     if not rows:
@@ -51,7 +51,7 @@ def read_proposals(text: str, name: str) -> list[Proposal]:
     return rows
 
 
-def _rows(reader: Any, path: Path) -> Iterator[Proposal]:
+def _parse_rows(reader: Any, path: Path) -> Iterator[Proposal]:
     seen = set()
     for number, row in enumerate(reader, start=1):
         line = reader.line_num

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.io.schuff2020_release import CONDITIONS, GROUND_TRUTH, Release
 from analysis.participants.exclusion_rules import Answered, DeclaredRule, MaxTime, MinTime
 from analysis.reproductions.published import load_paper
-from analysis.reproductions.schuff2020_bundle import NOTE, TITLE, score_columns
+from analysis.reproductions.schuff2020_bundle import NOTE, TITLE, read_published_scores
 from studyapp.definition.freezing import (
     FrozenCondition,
     FrozenItem,
@@ -75,7 +75,7 @@ def build_published_facts(release: Release) -> dict[str, Any]:
             "scores": scores,
             "reasons": {},
         }
-        for system, scores in score_columns().items()
+        for system, scores in read_published_scores().items()
     }
     return {
         "excluded_percent": load_paper("schuff2020").facts["excluded_percent"],

@@ -13,14 +13,14 @@ from studyapp.rules.page_timing import LARGEST, PageTiming
 PageRecord = dict[str, Any]
 
 
-def page_record(
+def build_page_record(
     answers: Mapping[str, Any], changes: Mapping[str, int], timing: PageTiming, **more: Any
 ) -> PageRecord:
     """Return what is kept of a page until the part is complete."""
     return {"answers": dict(answers), "changes": dict(changes), "timing": asdict(timing), **more}
 
 
-def answers_of(earlier: Sequence[PageRecord] | None) -> dict[str, Any]:
+def merge_answers(earlier: Sequence[PageRecord] | None) -> dict[str, Any]:
     """Return the answers of earlier pages."""
     return {key: answer for record in earlier or () for key, answer in record["answers"].items()}
 
@@ -39,4 +39,4 @@ def merge_pages(earlier: Sequence[PageRecord]) -> tuple[dict[str, Any], dict[str
         for name in clocks[0]
     }  # fmt: skip
     summed["first_interaction_ms"] = clocks[0]["first_interaction_ms"]
-    return answers_of(earlier), changes, PageTiming(**summed)
+    return merge_answers(earlier), changes, PageTiming(**summed)

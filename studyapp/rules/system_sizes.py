@@ -108,12 +108,12 @@ def simulate_systems(
             )  # fmt: skip
         except ValueError as error:
             raise AnalysisError(str(error)) from None
-        noisy = None if scenario.noisy is None else _point(scenario.noisy)
-        rows.append(SystemsRow(correlation=correlation, without=_point(scenario.without), noisy=noisy))
+        noisy = None if scenario.noisy is None else _build_point(scenario.noisy)
+        rows.append(SystemsRow(correlation=correlation, without=_build_point(scenario.without), noisy=noisy))
         advance(done / (len(settings.correlations) + 1))
     return SystemsResult(most=MOST_SYSTEMS, rows=rows)
 
 
-def _point(needed: SystemsNeeded) -> SystemsPoint:
+def _build_point(needed: SystemsNeeded) -> SystemsPoint:
     low, high = needed.power.interval
     return SystemsPoint(systems=needed.systems, power=needed.power.value, low=low, high=high)

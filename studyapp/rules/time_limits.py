@@ -30,7 +30,7 @@ def is_too_late(seconds: float | None, limit: int | None) -> bool:
     return seconds is not None and limit is not None and seconds > limit + GRACE
 
 
-def time_left(seconds: float | None, limit: int | None) -> int | None:
+def compute_time_left(seconds: float | None, limit: int | None) -> int | None:
     """Return the seconds that are left, rounded up; None without a limit.
 
     A page that the browser sends when they are over does not come too early.

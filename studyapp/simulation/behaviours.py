@@ -72,9 +72,9 @@ def choose(
             chance = (behaviour.yes_if_right + behaviour.yes_if_wrong) / 2
         else:
             chance = behaviour.yes_if_right if right else behaviour.yes_if_wrong
-        return _positive(question, rng.random() < chance + shift)
+        return _choose_end(question, rng.random() < chance + shift)
     if question.role == "known_before":
-        return _positive(question, rng.random() < behaviour.knew_before + shift)
+        return _choose_end(question, rng.random() < behaviour.knew_before + shift)
     centre = behaviour.agreement
     if question.role == "irrelevant_information" and behaviour.spread:
         centre = (
@@ -82,10 +82,10 @@ def choose(
         )  # the one statement that speaks against the system; a straight-liner does not read
     agreement = min(1.0, max(0.0, rng.gauss(centre + shift, behaviour.spread)))
     if isinstance(question.scale, NumberScale):
-        return _number(question.scale, agreement)
+        return _format_number(question.scale, agreement)
     values = [value for value, _label in question.choices]
     if question.kind == "yes_no":
-        return _positive(question, agreement >= 0.5)
+        return _choose_end(question, agreement >= 0.5)
     return values[round(agreement * (len(values) - 1))]
 
 
@@ -97,7 +97,7 @@ def answer_freely(question: Question, behaviour: Behaviour, rng: random.Random) 
     always_last = behaviour.spread == 0
     match question.scale:
         case NumberScale() as scale:
-            return _number(scale, 1.0 if always_last else rng.random())
+            return _format_number(scale, 1.0 if always_last else rng.random())
         case TextField(min_length=least, max_length=most):
             return ("Nothing to add. " * (1 + least // 16)).strip().ljust(least, ".")[:most]
     values = [value for value, _label in question.choices]
@@ -123,13 +123,13 @@ def rank(
     return {key: str(position) for position, key in enumerate(order[: question.scale.ranks], start=1)}
 
 
-def _number(scale: NumberScale, share: float) -> str:
+def _format_number(scale: NumberScale, share: float) -> str:
     """Return the number of a scale at a share of its way, as a form sends it."""
     steps = math.floor((scale.max - scale.min) / scale.step + 1e-9)
     return f"{scale.min + scale.step * round(share * steps):.10g}"
 
 
-def form_value(question: Question, answer: Answer) -> str | list[str]:
+def encode_answer(question: Question, answer: Answer) -> str | list[str]:
     """Return what a form sends for an answer."""
     if isinstance(answer, list):
         return answer
@@ -221,7 +221,7 @@ def compute_unsure_chance(behaviour: Behaviour) -> float:
     return (1 - compute_own_chance(behaviour)) / 2
 
 
-def prediction(
+def draw_prediction(
     offered: Sequence[str], right: str, behaviour: Behaviour, rng: random.Random, shifts: Mapping[str, float]
 ) -> str:
     """Return the prediction that a bot chooses.
@@ -253,20 +253,22 @@ def draw_forced_prediction(
     return right if is_right or not others else rng.choice(others)
 
 
-def confidence(values: Sequence[str], behaviour: Behaviour, rng: random.Random, shift: float = 0.0) -> str:
+def draw_confidence(
+    values: Sequence[str], behaviour: Behaviour, rng: random.Random, shift: float = 0.0
+) -> str:
     """Return the confidence that a bot chooses; ``shift`` is planted."""
     share = min(1.0, max(0.0, rng.gauss(behaviour.agreement + shift, behaviour.spread)))
     return values[round(share * (len(values) - 1))]
 
 
-def _positive(question: Question, positive: bool) -> str:
+def _choose_end(question: Question, positive: bool) -> str:
     values = [value for value, _label in question.choices]
     if question.kind == "yes_no":
         return "yes" if positive else "no"
     return values[-1] if positive else values[0]
 
 
-def clock(behaviour: Behaviour, rng: random.Random, factor: float = 1.0) -> dict[str, str]:
+def draw_times(behaviour: Behaviour, rng: random.Random, factor: float = 1.0) -> dict[str, str]:
     """Return the times that the page's script would have measured.
 
     They are in milliseconds, for a person of this behaviour.

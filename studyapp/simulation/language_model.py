@@ -17,16 +17,16 @@ from modelserver.systems.language.chat_requests import ItemFailed, await_in_loop
 from modelserver.systems.language.paid_requests import (
     InvalidReply,
     PaidRequests,
-    choice_of,
+    build_response_format,
     make_invalid_reply,
     open_store,
-    response_format,
+    parse_choice,
 )
 from modelserver.wire.errors import BudgetSpent, ModelServerError
 from modelserver.wire.schema import LanguageModel, Usage
 from studyapp.simulation.page_text import ReadPage, read_text
-from studyapp.simulation.pages import Page, completion_code, read_page
-from studyapp.simulation.walk import PARTICIPANT_COOKIE, Bot, Form, Get, Post, request
+from studyapp.simulation.pages import Page, find_completion_code, read_page
+from studyapp.simulation.walk import PARTICIPANT_COOKIE, Bot, Form, Get, Post, send_request
 
 LLM = "llm"  # the behaviour
 LONGEST_NAME = 120  # characters of a model's or a file's name that a link records
@@ -99,7 +99,7 @@ class Respondent:
         if earlier and earlier[-1][0] == read.text:
             return {**page.fields, **earlier[-1][1]}
         try:
-            answers = await await_in_loop(self.paid.ask(self._body(read, earlier), reader(read)))
+            answers = await await_in_loop(self.paid.ask(self._body(read, earlier), make_reader(read)))
         except BudgetSpent as error:
             self.stopped = "the budget of the model's file allows no other request; raise it under limits"
             raise BotError(self.stopped) from error
@@ -108,13 +108,13 @@ class Respondent:
         except ModelServerError as error:
             self.stopped = str(error)
             raise BotError(self.stopped) from error
-        self.paid.store.put(_key(who, len(earlier)), json.dumps([read.text, answers]))
+        self.paid.store.put(_build_key(who, len(earlier)), json.dumps([read.text, answers]))
         return {**page.fields, **answers}
 
     def _load_earlier_pages(self, who: str) -> list[tuple[str, Form]]:
         """Return the pages that a participant has read, and the answers."""
         pages: list[tuple[str, Form]] = []
-        while (stored := self.paid.store.get(_key(who, len(pages)))) is not None:
+        while (stored := self.paid.store.get(_build_key(who, len(pages)))) is not None:
             text, answers = json.loads(stored)
             pages.append((text, answers))
         return pages
@@ -131,7 +131,7 @@ class Respondent:
             "model": file.model,
             "messages": messages,
             **file.decoding,
-            **response_format(file, schema_of(read)),
+            **build_response_format(file, build_schema(read)),
         }
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ def open_respondent(path: Path, *, remember: int = 0) -> Respondent:
     return Respondent(PaidRequests(file, open_store(path), path.stem), path.stem, remember)
 
 
-def schema_of(read: ReadPage) -> dict[str, Any]:
+def build_schema(read: ReadPage) -> dict[str, Any]:
     """Return the JSON schema of the answers to a page."""
     fields: dict[str, Any] = {}
     for name, control in read.controls.items():
@@ -161,11 +161,11 @@ def schema_of(read: ReadPage) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
 
 
-def reader(read: ReadPage) -> Callable[[Mapping[str, Any], Usage], Form]:
+def make_reader(read: ReadPage) -> Callable[[Mapping[str, Any], Usage], Form]:
     """Return the function that reads a reply as the answers to a page."""
 
     def answers(content: Mapping[str, Any], usage: Usage) -> Form:
-        text, choice = choice_of(content)
+        text, choice = parse_choice(content)
         try:
             return parse_answers(text, read)
         except ValueError as error:
@@ -199,7 +199,7 @@ def parse_answers(text: str, read: ReadPage) -> Form:
     return answers
 
 
-def _key(who: str, number: int) -> str:
+def _build_key(who: str, number: int) -> str:
     return f"participant {who} page {number}"
 
 
@@ -223,7 +223,7 @@ def walk(bot: Bot, link: str) -> Generator[Get | Post | Ask | Think, Any, None]:
         page, status = yield from _open(Post(page.url, form))
         if status == 422 and was_refused:
             raise BotError(f"{page} refused the model's answers twice")
-    bot.code = completion_code(page)
+    bot.code = find_completion_code(page)
     bot.ended = not bot.code
 
 
@@ -260,7 +260,7 @@ async def run_respondents(
         if isinstance(step, Ask):
             who = await identify(client.cookies.get(PARTICIPANT_COOKIE) or "")
             return await model.fill(step.page, who)
-        return await request(bot, step, client)
+        return await send_request(bot, step, client)
 
     await run_walks(
         bots,

@@ -69,7 +69,7 @@ def read_page(url: str, text: str) -> Page:
     return Page(url, text, fields, choices)
 
 
-def completion_code(page: Page) -> str:
+def find_completion_code(page: Page) -> str:
     """Return the completion code that a page shows; empty without one."""
     code = _CODE.search(page.text)
     return unescape(code[1]) if code else ""
@@ -80,7 +80,7 @@ def normalise_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
-def question_on(page: Page) -> str:
+def find_question(page: Page) -> str:
     """Return the question that an item page shows, without its highlights."""
     question = _QUESTION.search(page.text)
     if question is None:
@@ -101,7 +101,7 @@ def _read_question_and_answer(page: Page) -> tuple[str, str]:
     answer = SHOWN_ANSWER.search(page.text)
     if answer is None:
         raise BotError(f"{page} shows no question with an answer")
-    return question_on(page), "" if answer[1] else unescape(answer[2])
+    return find_question(page), "" if answer[1] else unescape(answer[2])
 
 
 def find_right_prediction(page: Page, predictions: Predictions) -> str:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from studyapp.definition.questionnaires import parts_of
+from studyapp.definition.questionnaires import list_question_parts
 from studyapp.simulation.behaviours import (
     BLOCK_EFFECTS,
     OWN_EFFECTS,
@@ -47,7 +47,9 @@ def check_effects(
     The difference that the analysis should find is then the one that was asked for: a probability that would
     leave 0 to 1 is refused, not cut.
     """
-    questions = {q.role or q.key: None for q in parts_of((*plan.item_questions, *plan.post_survey))}
+    questions = {
+        q.role or q.key: None for q in list_question_parts((*plan.item_questions, *plan.post_survey))
+    }
     if plan.compared:
         questions = dict.fromkeys((PREFERRED, *(question.key for question in plan.compared)))
     if plan.gold:

@@ -13,13 +13,17 @@ PREFERRED = "preferred"
 TIES = 0.5  # Davidson's parameter: of two equally strong conditions, one in five comparisons is a tie
 
 
-def effect_of_pair(effects: Mapping[str, Mapping[str, float]], left: str, right: str) -> dict[str, float]:
+def compute_pair_effect(
+    effects: Mapping[str, Mapping[str, float]], left: str, right: str
+) -> dict[str, float]:
     """Return how much stronger the left condition is, by name of the effect."""
     ours, theirs = effects.get(left, {}), effects.get(right, {})
     return {name: ours.get(name, 0.0) - theirs.get(name, 0.0) for name in (*ours, *theirs)}
 
 
-def preference(offered: Sequence[str], behaviour: Behaviour, rng: random.Random, advantage: float) -> str:
+def draw_preference(
+    offered: Sequence[str], behaviour: Behaviour, rng: random.Random, advantage: float
+) -> str:
     """Return the side that a bot prefers, or a tie, by Davidson's model.
 
     Args:

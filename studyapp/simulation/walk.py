@@ -17,9 +17,9 @@ import httpx
 from foundation import behaviour_mix
 from foundation.simulated_people import BotError, Think, run_walks
 from studyapp.definition.question_flow import select_visible_questions
-from studyapp.definition.questionnaires import Answer, Question, parts_of
+from studyapp.definition.questionnaires import Answer, Question, list_question_parts
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.definition.task_questions import ANSWER, PREDICTED, PREDICTION, questions_beside
+from studyapp.definition.task_questions import ANSWER, PREDICTED, PREDICTION, select_page_questions
 from studyapp.definition.tasks import Task, Verification
 from studyapp.simulation.behaviours import (
     BEHAVIOURS,
@@ -29,13 +29,13 @@ from studyapp.simulation.behaviours import (
     answer_freely,
     choose,
     choose_final_answer,
-    clock,
-    confidence,
+    draw_confidence,
     draw_forced_prediction,
     draw_own_answer,
-    form_value,
+    draw_prediction,
+    draw_times,
+    encode_answer,
     parse_sent_value,
-    prediction,
     rank,
 )
 from studyapp.simulation.pages import (
@@ -43,13 +43,13 @@ from studyapp.simulation.pages import (
     Knowledge,
     Page,
     Predictions,
-    completion_code,
+    find_completion_code,
+    find_question,
     find_right_prediction,
     is_right,
-    question_on,
     read_page,
 )
-from studyapp.simulation.preferring import PREFERRED, effect_of_pair, preference
+from studyapp.simulation.preferring import PREFERRED, compute_pair_effect, draw_preference
 
 TIME = "time"
 PARTICIPANT_COOKIE = "participant"
@@ -78,7 +78,7 @@ class Planted:
     def effect_of(self, conditions: Sequence[str]) -> Effect:
         """Return the effect of what is shown."""
         if len(conditions) == 2:
-            return effect_of_pair(self.effects, *conditions)
+            return compute_pair_effect(self.effects, *conditions)
         return self.effects.get(conditions[0], {}) if conditions else {}
 
 
@@ -208,7 +208,7 @@ Form = dict[str, str | list[str]]
 def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
     """Return a bot's form value; ``wanted`` has the answers a check needs."""
     if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
-        return form_value(question, wanted[question.key])
+        return encode_answer(question, wanted[question.key])
     if question.kind in ("yes_no", "likert", "slider"):
         effect = bot.effect.get(question.role or question.key, 0.0) + bot.tilt
         return choose(question, bot.behaviour, right, bot.rng, effect)
@@ -224,17 +224,17 @@ def fill(
     """
     chosen = _choose_form_values(page, questions, bot, right, wanted or {})
     free = [question for question in questions if question.kind in ("number", "slider", "ranking", "text")]
-    written = {part.key for part in parts_of(free)}
+    written = {part.key for part in list_question_parts(free)}
     for key, value in chosen.items():
         for choice in value if isinstance(value, list) else [value]:
             if key not in page.choices or (key not in written and choice not in page.choices[key]):
                 raise BotError(f"{page} lacks the choice {choice!r} of the question {key!r}")
-    asked = {part.key for part in parts_of(questions)}
+    asked = {part.key for part in list_question_parts(questions)}
     unknown = sorted(page.choices.keys() - asked - {HONEYPOT_FIELD})  # which stays empty
     if unknown:
         raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
     changes = {f"changes_{key}": str(int(bot.rng.random() < 0.1)) for key in chosen}
-    script = {**clock(bot.behaviour, bot.rng, bot.effect.get(TIME, 1.0)), **changes}
+    script = {**draw_times(bot.behaviour, bot.rng, bot.effect.get(TIME, 1.0)), **changes}
     for name in ("csrfmiddlewaretoken", "page_key", *script):
         if name not in page.fields:
             raise BotError(f"{page} lacks the field {name!r}")
@@ -324,8 +324,8 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
         if position == leaves_at:
             bot.left = True
             return
-        wanted = plan.heeded.get(question_on(page))
-        bot.tilt = bot.leaning + plan.leaning(question_on(page))
+        wanted = plan.heeded.get(find_question(page))
+        bot.tilt = bot.leaning + plan.leaning(find_question(page))
         page = yield from _answer_item(page, bot, plan, wanted)
         bot.items += 1
     bot.tilt = bot.leaning
@@ -336,7 +336,7 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
             page = yield from _send(page, bot, plan.post_survey, None)
         _expect(page, "done")
         bot.surveys += 1
-    bot.code = completion_code(page)
+    bot.code = find_completion_code(page)
     if not bot.code:
         raise BotError(f"{page} shows no completion code")
 
@@ -358,7 +358,7 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
     if plan.predictions:
         right = is_right(page, plan.knowledge)
         expected, offered = find_right_prediction(page, plan.predictions), page.choices[PREDICTED]
-        chosen = prediction(offered, expected, bot.behaviour, bot.rng, _tilt_effect(bot))
+        chosen = draw_prediction(offered, expected, bot.behaviour, bot.rng, _tilt_effect(bot))
         return (yield from _send_own(page, bot, plan.item_questions, {PREDICTED: chosen}, right))
     if plan.compared:
         return (yield from _compare(page, bot, plan))
@@ -366,7 +366,7 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
         return (yield from _send(page, bot, plan.item_questions, is_right(page, plan.knowledge)))
     first = None
     if "initial_answer" in page.choices:  # else it comes back to the second page
-        gold = plan.gold[question_on(page)]
+        gold = plan.gold[find_question(page)]
         first = draw_own_answer(
             page.choices["initial_answer"], gold, bot.behaviour, bot.rng, _tilt_effect(bot)
         )
@@ -384,10 +384,12 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
 def _simulate(page: Page, bot: Bot, plan: StudyPlan) -> _Open:
     """Send a prediction, and the page with the answer while learning."""
     block, name = plan.blocks[int(page.name) - 1], page.name
-    beside = {part: questions_beside(plan.task, part, plan.item_questions) for part in (PREDICTION, ANSWER)}
+    beside = {
+        part: select_page_questions(plan.task, part, plan.item_questions) for part in (PREDICTION, ANSWER)
+    }
     if PREDICTED in page.choices:  # else it comes back to the second page
         offered = page.choices[PREDICTED]
-        right = plan.predictions.get((question_on(page), bot.condition), {}).get(frozenset(offered))
+        right = plan.predictions.get((find_question(page), bot.condition), {}).get(frozenset(offered))
         if right is None:
             raise BotError(f"{page} offers {sorted(offered)} as predictions, which no condition does")
         shift = bot.effect.get(f"prediction_{block}", 0.0) + bot.tilt
@@ -408,7 +410,7 @@ def _compare(page: Page, bot: Bot, plan: StudyPlan) -> _Open:
         if not offered:
             raise BotError(f"{page} lacks the question {question.key!r}")
         advantage = bot.effect.get(PREFERRED, 0.0) + bot.effect.get(question.key, 0.0)
-        chosen[question.key] = preference(offered, bot.behaviour, bot.rng, advantage)
+        chosen[question.key] = draw_preference(offered, bot.behaviour, bot.rng, advantage)
     return (yield from _send_own(page, bot, plan.item_questions, chosen))
 
 
@@ -428,7 +430,7 @@ def _send_own(
     own = dict(given)
     for key in (key for key in page.choices if key in ("initial_confidence", "final_confidence")):
         shift = bot.effect.get(key, 0.0) + bot.tilt
-        own[key] = confidence(page.choices[key], bot.behaviour, bot.rng, shift)
+        own[key] = draw_confidence(page.choices[key], bot.behaviour, bot.rng, shift)
     rest = {key: values for key, values in page.choices.items() if key not in (*OWN, *given)}
     return (
         yield from _send_tabs(
@@ -500,7 +502,7 @@ async def run_bots(
     """
 
     async def send(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
-        response = await request(bot, step, client)
+        response = await send_request(bot, step, client)
         cookie = client.cookies.get(PARTICIPANT_COOKIE)
         if planted and cookie and (planted.varies or not bot.condition):
             shown = await planted.conditions_of(cookie)
@@ -518,7 +520,7 @@ async def run_bots(
     )
 
 
-async def request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
+async def send_request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
     """Send a request and follow its redirects, timing each by itself."""
     method, url, form = "GET", step.url, None
     if isinstance(step, Post):

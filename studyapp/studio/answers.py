@@ -8,19 +8,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from studyapp.definition.analysis_plan import measures_of_questions
+from studyapp.definition.analysis_plan import list_question_measures
 from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.question_display import is_same
-from studyapp.definition.questionnaires import Question, Questionnaire, template_named
+from studyapp.definition.questionnaires import Question, Questionnaire, find_template
 from studyapp.definition.scale_scores import ScaleKey
 from studyapp.definition.task_questions import list_check_questions
 from studyapp.definition.tasks import expand_task
-from studyapp.studio.drafts import Draft, task_of
+from studyapp.studio.drafts import Draft, parse_task
 from studyapp.studio.widgets import Widget, format_value
 
 
-def questions_in(rows: Any) -> list[Question]:
+def parse_questions(rows: Any) -> list[Question]:
     """Return those of a list that are questions already."""
     questions = []
     for row in rows if isinstance(rows, list) else []:
@@ -34,7 +34,7 @@ def questions_in(rows: Any) -> list[Question]:
 def _list_item_questions(draft: Draft) -> list[Question]:
     """Return the valid questions beside the items."""
     asked = draft.get("questionnaire")
-    return questions_in(asked.get("item") if isinstance(asked, dict) else None)
+    return parse_questions(asked.get("item") if isinstance(asked, dict) else None)
 
 
 def _mark_absent(widget: Widget) -> Widget:
@@ -51,19 +51,19 @@ def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
         bounds = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
         widget.hint = "Leave both empty to accept every number."
-        widget.children = _bounds(widget, bounds)
+        widget.children = _build_bounds(widget, bounds)
         return widget
-    return _answers(widget, question, value)
+    return _fill_answers(widget, question, value)
 
 
-def _bounds(widget: Widget, given: Mapping[str, Any]) -> list[Widget]:
+def _build_bounds(widget: Widget, given: Mapping[str, Any]) -> list[Widget]:
     return [
         Widget("number", (*widget.location, name), label, value=format_value(given.get(name)))
         for name, label in (("at_least", "At least"), ("at_most", "At most"))
     ]
 
 
-def quotas(draft: Draft, widget: Widget, value: Any) -> Widget:
+def fill_quotas(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return a number of participants for each answer."""
     question = _read_row_question(draft, widget, ScreeningQuestion)
     if question is None or question.kind not in ("yes_no", "likert", "single"):
@@ -85,42 +85,42 @@ def build_correct_field(draft: Draft, widget: Widget, value: Any) -> Widget:
         widget.kind = "number" if question is not None and question.kind == "number" else "text"
         return widget
     if question.kind == "multiple":
-        return _answers(widget, question, value)
-    return _answer(widget, question, value)
+        return _fill_answers(widget, question, value)
+    return _fill_answer(widget, question, value)
 
 
 def build_expected_field(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return a choice for each question beside the items."""
     wanted = value if isinstance(value, dict) else {}
     widget.kind = "group"
-    task = task_of(draft)
+    task = parse_task(draft)
     for question in [*(list_check_questions(task) if task else []), *_list_item_questions(draft)]:
         named = Widget("text", (*widget.location, question.key), question.text)
         named.value = format_value(wanted.get(question.key))
         if question.kind == "multiple":
-            widget.children.append(_answers(named, question, wanted.get(question.key)))
+            widget.children.append(_fill_answers(named, question, wanted.get(question.key)))
         elif question.choices:
-            widget.children.append(_answer(named, question, wanted.get(question.key)))
+            widget.children.append(_fill_answer(named, question, wanted.get(question.key)))
         elif question.kind == "number":
             named.kind = "number"
             widget.children.append(named)
     return widget
 
 
-def rule_question(draft: Draft, widget: Widget, value: Any) -> Widget:
+def fill_rule_question(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return the field of the question that a rule reads.
 
     It has the answer that excludes, or a question answered by a number.
     """
     row = draft["exclusions"][widget.location[1]]
     return (
-        _number_question(draft, widget, value)
+        _fill_number_question(draft, widget, value)
         if row.get("kind") == "answered_number"
-        else _rule_choice(draft, widget, value)
+        else _fill_rule_choice(draft, widget, value)
     )
 
 
-def condition_names(draft: Draft) -> list[str]:
+def list_condition_names(draft: Draft) -> list[str]:
     """Return the names of the conditions, as far as they are some already."""
     names = []
     for row in draft.get("conditions") or ():
@@ -136,17 +136,17 @@ def measure_labels(draft: Draft) -> dict[str, str]:
     asked = draft.get("questionnaire", "xqa-2020")
     try:
         questionnaire = (
-            template_named(asked) if isinstance(asked, str) else Questionnaire.model_validate(asked)
+            find_template(asked) if isinstance(asked, str) else Questionnaire.model_validate(asked)
         )
         own = [ScaleKey.model_validate(row) for row in draft.get("scales") or ()]
-        task = task_of(draft)
+        task = parse_task(draft)
         written = task.model_dump() if task else expand_task(draft.get("task"))
-        return {measure.key: measure.label for measure in measures_of_questions(questionnaire, own, written)}
+        return {measure.key: measure.label for measure in list_question_measures(questionnaire, own, written)}
     except ValueError:
         return {}
 
 
-def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
+def fill_show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return the earlier question that one depends on, and its answers.
 
     The answers to choose from are those of the question as it was saved.
@@ -155,7 +155,7 @@ def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
     rows: Any = draft
     for part in list_location:
         rows = rows[part]
-    earlier = {question.key: question for question in questions_in(_simplify_questions(rows[:index]))}
+    earlier = {question.key: question for question in parse_questions(_simplify_questions(rows[:index]))}
     written = value if isinstance(value, dict) else {}
     chosen = str(written.get("question") or "")
     named = Widget("select", (*widget.location, "question"), "Earlier question", value=chosen)
@@ -167,9 +167,11 @@ def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
     if question is not None and question.choices:
         answers = Widget("answers", (*widget.location, "is"), "Answers")
         given = written.get("is")
-        widget.children.append(_answers(answers, question, given if isinstance(given, list) else [given]))
+        widget.children.append(
+            _fill_answers(answers, question, given if isinstance(given, list) else [given])
+        )
     if (question is not None and not question.choices) or written.keys() & {"at_least", "at_most"}:
-        widget.children += _bounds(widget, written)
+        widget.children += _build_bounds(widget, written)
     return widget
 
 
@@ -182,7 +184,7 @@ def _simplify_questions(rows: Any) -> list[Any]:
     ]
 
 
-def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
+def _fill_number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return the field of a question that is answered by a number.
 
     A chosen question that is gone stays in the list.
@@ -198,7 +200,7 @@ def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
     return widget
 
 
-def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
+def _fill_rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return a question beside the items, and the answer to it that excludes."""
     row = draft["exclusions"][widget.location[1]]
     asked = [
@@ -228,7 +230,7 @@ def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
     return widget
 
 
-def _answers(widget: Widget, question: Question, value: Any) -> Widget:
+def _fill_answers(widget: Widget, question: Question, value: Any) -> Widget:
     """Any number of the question's choices."""
     chosen = value if isinstance(value, list) else []
     widget.kind, widget.options, widget.answers = "answers", list(question.choices), question.values
@@ -244,10 +246,10 @@ def _read_row_question(draft: Draft, widget: Widget, kind: type[Question]) -> Qu
     for part in widget.location[:-1]:
         row = row[part]
     plain = {name: row[name] for name in Question.model_fields if row.get(name) is not None}
-    return next(iter(questions_in([plain])), None)
+    return next(iter(parse_questions([plain])), None)
 
 
-def _answer(widget: Widget, question: Question, value: Any) -> Widget:
+def _fill_answer(widget: Widget, question: Question, value: Any) -> Widget:
     """One of the question's choices."""
     widget.kind, widget.answers = "answer", question.values
     widget.options = [("", "–"), *question.choices]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from foundation.validation_messages import sentence
+from foundation.validation_messages import describe_error
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
@@ -48,13 +48,13 @@ def open_draft(content: Mapping[str, Any]) -> Draft:
     return _simplify_scales(
         {
             **content,
-            "questionnaire": _questionnaire(content.get("questionnaire", "xqa-2020")),
+            "questionnaire": _expand_questionnaire(content.get("questionnaire", "xqa-2020")),
             "exclusions": content.get("exclusions", [rule.model_dump(mode="json") for rule in RULES_2020]),
         }
     )
 
 
-def _questionnaire(written: Any) -> Any:
+def _expand_questionnaire(written: Any) -> Any:
     """Return a valid questionnaire written out, another one as it is."""
     try:
         named = {"template": written} if isinstance(written, str) else written
@@ -88,10 +88,10 @@ def fit_draft(draft: Draft, before: Draft) -> Draft:
 
 
 def _exchange_defaults(draft: Draft, before: Draft) -> Draft:
-    was, is_now = _kind(before), _kind(draft)
+    was, is_now = _read_kind(before), _read_kind(draft)
     if was is None or is_now is None or was == is_now:
         return draft
-    old, new = _defaults(was), _defaults(is_now)
+    old, new = _build_defaults(was), _build_defaults(is_now)
     followed = {name: new[name] for name in new if draft.get(name) == old[name]}
     consent = draft.get("consent")
     if isinstance(consent, str):
@@ -104,14 +104,14 @@ def _exchange_defaults(draft: Draft, before: Draft) -> Draft:
     return kept | followed
 
 
-def _kind(draft: Draft) -> str | None:
+def _read_kind(draft: Draft) -> str | None:
     """Return the task of a draft; None if it has no templates."""
     task = expand_task(draft.get("task", "verification"))
     kind = task.get("kind") if isinstance(task, dict) else None
     return kind if kind in TEMPLATES_OF else None
 
 
-def task_of(draft: Draft) -> Task | None:
+def parse_task(draft: Draft) -> Task | None:
     """Return the task of a draft; None while it is not one."""
     try:
         return _TASK.validate_python(expand_task(draft.get("task") or "verification"))
@@ -119,7 +119,7 @@ def task_of(draft: Draft) -> Task | None:
         return None
 
 
-def _defaults(task: str) -> Draft:
+def _build_defaults(task: str) -> Draft:
     """Return what a study of a task has unless somebody writes its own."""
     name, rules = TEMPLATES_OF[task]
     rows = [rule.model_dump(mode="json", exclude_none=True) for rule in rules]
@@ -127,7 +127,7 @@ def _defaults(task: str) -> Draft:
     return _simplify_scales(
         {
             "items": {"count": count, "seed": 1},
-            "questionnaire": _questionnaire(name),
+            "questionnaire": _expand_questionnaire(name),
             "exclusions": rows,
             "instructions": INSTRUCTIONS[task],
         }
@@ -149,7 +149,7 @@ def _simplify_scales(part: Any) -> Any:
         return [_simplify_scales(row) for row in part]
     if not isinstance(part, Mapping):
         return part
-    if "labels" in part and "points" in part and (ends := ends_of(part)):
+    if "labels" in part and "points" in part and (ends := find_ends(part)):
         return {"points": part["points"], "ends": list(ends)}
     return {name: _simplify_scales(value) for name, value in part.items()}
 
@@ -168,13 +168,15 @@ def build_stored_draft(content: Mapping[str, Any]) -> Draft:
     return dict(content) if definition is None else definition.model_dump(mode="json")
 
 
-def problems(content: Mapping[str, Any]) -> list[Problem]:
+def find_problems(content: Mapping[str, Any]) -> list[Problem]:
     """Return the problems of a draft, in the order of the definition."""
     try:
         StudyDefinition.model_validate(content)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        return list(dict.fromkeys(Problem(_locate(content, detail), sentence(detail)) for detail in details))
+        return list(
+            dict.fromkeys(Problem(_locate(content, detail), describe_error(detail)) for detail in details)
+        )
     return []
 
 
@@ -202,7 +204,7 @@ def _find_part(content: Any, part: int | str) -> tuple[Any] | None:
     return None
 
 
-def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
+def find_ends(scale: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the ends of a rating scale labelled only at its ends, else None."""
     ends, labels = scale.get("ends"), scale.get("labels")
     if isinstance(ends, list) and len(ends) == 2:
@@ -221,11 +223,11 @@ class _Dumper(yaml.SafeDumper):
     """A dumper that writes texts of several lines as blocks."""
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(str, _represent_text)
 
 
 def as_yaml(content: Mapping[str, Any]) -> str:

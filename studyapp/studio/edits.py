@@ -9,13 +9,13 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from foundation.messages import message_of, say
+from foundation.messages import extract_message, say
 from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.definition.scales import expand
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyappError
 from studyapp.studio.drafts import Draft
-from studyapp.studio.widgets import new_scale
+from studyapp.studio.widgets import make_scale
 
 QUESTIONS = {
     ("questionnaire", "item"),
@@ -45,13 +45,13 @@ class CannotEdit(StudyappError):
     """
 
 
-def location_of(path: str) -> Location:
+def parse_location(path: str) -> Location:
     """Return the location that a dotted path names."""
     numbers = ((part, parse_whole_number(part)) for part in path.split("."))
     return tuple(part if number is None else number for part, number in numbers)
 
 
-def value_at(draft: Any, location: Location) -> Any:
+def read_value(draft: Any, location: Location) -> Any:
     """Return the value at a location; None if there is none.
 
     Raises:
@@ -88,20 +88,20 @@ def set_value(draft: Draft, location: Location, value: Any) -> Draft:
 def add_part(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Location]:
     """Return the draft with a row or optional part added, and its location."""
     if location in PARTS or location[0] == "translations" or location[-1] == "image":
-        return set_value(draft, location, _part(location)), location
+        return set_value(draft, location, _make_part(location)), location
     if location == ("instructions",):
-        written = value_at(draft, location)
+        written = read_value(draft, location)
         parts = written if isinstance(written, list) else [{"text": written}] if written else []
         return set_value(draft, location, [*parts, {}]), (*location, len(parts))
-    rows = _rows(draft, location)
-    new = _row(draft, location, rows, what)
+    rows = _read_rows(draft, location)
+    new = _make_row(draft, location, rows, what)
     return set_value(draft, location, [*rows, new]), (*location, len(rows))
 
 
 def remove_part(draft: Draft, location: Location) -> Draft:
     """Return the draft without a row or an optional part."""
     is_part = location in PARTS or location[:-1] == ("translations",) or location[-1] == "image"
-    if not (is_part or isinstance(location[-1], int)) or value_at(draft, location) is None:
+    if not (is_part or isinstance(location[-1], int)) or read_value(draft, location) is None:
         raise CannotEdit(
             say("the draft has no %(place)s that can be removed", place=_format_location(location))
         )
@@ -114,7 +114,7 @@ def move_row(draft: Draft, location: Location, by: int) -> Draft:
     A row at the end of its list stays.
     """
     *list_location, index = location
-    rows = list(_rows(draft, tuple(list_location)))
+    rows = list(_read_rows(draft, tuple(list_location)))
     if not isinstance(index, int) or index >= len(rows):
         raise CannotEdit(say("the draft has no %(place)s", place=_format_location(location)))
     rows.insert(max(index + by, 0), rows.pop(index))
@@ -131,32 +131,32 @@ def add_scale(draft: Draft, location: Location, name: str, items: Sequence[str])
     try:
         questions = expand([entry])
     except ValueError as error:
-        raise CannotEdit(message_of(error)) from error
-    return set_value(draft, location, [*_rows(draft, location), *questions])
+        raise CannotEdit(extract_message(error)) from error
+    return set_value(draft, location, [*_read_rows(draft, location), *questions])
 
 
-def _rows(draft: Draft, location: Location) -> list[Any]:
-    rows = value_at(draft, location)
+def _read_rows(draft: Draft, location: Location) -> list[Any]:
+    rows = read_value(draft, location)
     if rows is not None and not isinstance(rows, list):
         raise CannotEdit(say("%(place)s is not a list", place=_format_location(location)))
     return rows or []
 
 
-def _part(location: Location) -> Any:
+def _make_part(location: Location) -> Any:
     """Return an optional part with what it needs filled in."""
     if location == ("practice",):
         return {"count": 2, "seed": 1}
     if location == ("task", "bonus"):
         return {"per_correct": 0.1, "currency": "GBP"}
     if location == ("comprehension",):
-        return {"questions": [_question([])], "tries": 2}
+        return {"questions": [_make_question([])], "tries": 2}
     return {"platform": "prolific"} if location == ("recruitment",) else {}
 
 
-def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
+def _make_row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
     """Return a new row of a list."""
     if location in QUESTIONS:
-        return _question(rows, what or "yes_no")
+        return _make_question(rows, what or "yes_no")
     if location == ("conditions",):
         if what == "control":
             return {"advice": False}
@@ -165,7 +165,7 @@ def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
         position = 1 + max((row.get("position", 0) for row in rows if _has_number(row)), default=2)
         return {"id": _free(rows, "id", "attention"), "kind": what, "position": position, "expected": {}}
     if location == ("exclusions",):
-        return _rule(rows, what)
+        return _make_rule(rows, what)
     if location in ROWS_OF_PLAN:
         return {}
     if location == ("task", "criteria"):
@@ -179,11 +179,11 @@ def _has_number(row: Any) -> bool:
     return isinstance(row, dict) and isinstance(row.get("position"), int)
 
 
-def _question(rows: list[Any], kind: str = "yes_no") -> dict[str, Any]:
-    return {"key": _free(rows, "key", "question", "_"), "scale": new_scale(kind), "required": True}
+def _make_question(rows: list[Any], kind: str = "yes_no") -> dict[str, Any]:
+    return {"key": _free(rows, "key", "question", "_"), "scale": make_scale(kind), "required": True}
 
 
-def _rule(rows: list[Any], kind: str) -> dict[str, Any]:
+def _make_rule(rows: list[Any], kind: str) -> dict[str, Any]:
     fields: dict[str, dict[str, Any]] = {
         "min_time": {"name": "too-fast", "clock": "client_total", "seconds": 15},
         "max_time": {"name": "too-slow", "clock": "client_total", "seconds": 300},

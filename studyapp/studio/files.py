@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from foundation.messages import say
-from foundation.validation_messages import sentence
+from foundation.validation_messages import describe_error
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import (
     MAX_PROBLEMS,
@@ -42,7 +42,7 @@ def read_draft(text: str, name: str) -> Draft:
         wrong = list(zip(locate_errors(node, details), details, strict=True))
         # Beyond so many problems nobody knows if the others are of shape; the file is refused with these.
         shown = wrong if error.error_count() > MAX_PROBLEMS else _select_shape_problems(wrong)
-        problems = [(location, sentence(error_detail)) for location, error_detail in shown]
+        problems = [(location, describe_error(error_detail)) for location, error_detail in shown]
         if problems:
             raise build_located_error(name, node, list(dict.fromkeys(problems))) from error
     return _format_dates(data)

@@ -20,7 +20,7 @@ from studyapp.definition.checks import AttentionDefinition
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition
 from studyapp.definition.exclusion_rules import KINDS as RULES
 from studyapp.definition.exclusion_rules import MinTimeDefinition
-from studyapp.definition.question_display import EXPLAINED, UNEXPLAINED, InstructionPart, allows
+from studyapp.definition.question_display import EXPLAINED, UNEXPLAINED, InstructionPart, is_field_allowed
 from studyapp.definition.questionnaires import Question, Questionnaire
 from studyapp.definition.recruitment import PLATFORMS
 from studyapp.definition.schema import StudyDefinition
@@ -31,7 +31,7 @@ from studyapp.studio import answers, scale_fields, steps
 from studyapp.studio.drafts import Draft, Problem
 from studyapp.studio.edits import QUESTIONS
 from studyapp.studio.steps import Step
-from studyapp.studio.translating import translations
+from studyapp.studio.translating import fill_translation_rows
 from studyapp.studio.widgets import Widget, format_value
 
 
@@ -51,7 +51,7 @@ class Form:
     problems: list[tuple[Widget, str]]
 
 
-def form(
+def build_form(
     step: Step, draft: Draft, names: KnownNames, problems: Sequence[Problem] = (), opened: str = ""
 ) -> Form:
     """Build the form of a step.
@@ -96,16 +96,16 @@ class _Builder:
         named = Widget(
             "text",
             location,
-            label=steps.label(location),
-            hint=_sentence(info.description or "") if hint is None else hint,
+            label=steps.find_label(location),
+            hint=_format_sentence(info.description or "") if hint is None else hint,
             value="" if value is None else value,
         )
-        pattern = _pattern(location)
+        pattern = _build_pattern(location)
         if pattern in _ANSWERS:
             return _ANSWERS[pattern](self.draft, named, value)
         if pattern in _SPECIAL:
             return _SPECIAL[pattern](self, named, value)
-        return self._build_by_type(named, info.annotation, value, _default(info))
+        return self._build_by_type(named, info.annotation, value, _read_default(info))
 
     def _build_by_type(self, widget: Widget, annotation: Any, value: Any, default: Any) -> Widget:
         kind, is_optional = _unwrap_type(annotation)
@@ -166,7 +166,7 @@ class _Builder:
         return Widget(
             "row",
             location,
-            summary=_summary(model, row),
+            summary=_summarise_row(model, row),
             summary_labels=_list_summary_labels(row) if model is ConditionDefinition else [],
             children=list(self.fields(model, location, row)),
         )
@@ -183,7 +183,7 @@ class _Builder:
     def fields(self, model: type[BaseModel], location: Location, row: Mapping[str, Any]) -> Iterator[Widget]:
         """Yield the widgets of a model's fields."""
         fields = model.model_fields
-        for name in _order(model):
+        for name in _sort_fields(model):
             if not fields[name].exclude and _has(model, name, row):
                 yield self._part(fields[name], name, location, row)
         if issubclass(model, Question):
@@ -201,7 +201,7 @@ class _Builder:
         names = [
             name
             for name in DISPLAY
-            if allows(part, name) and (has_choices or name not in ("random_choices", "fixed"))
+            if is_field_allowed(part, name) and (has_choices or name not in ("random_choices", "fixed"))
         ]
         fields = Question.model_fields
         children = [self._part(fields[name], name, location, row) for name in names]
@@ -218,7 +218,7 @@ class _Builder:
         widget.kind, widget.is_dropped_empty = "group", True
         for key in get_args(keys):
             location = (*widget.location, key)
-            named = Widget("group", location, steps.label(location), is_dropped_empty=True)
+            named = Widget("group", location, steps.find_label(location), is_dropped_empty=True)
             part = fields.get(key)
             named.children = list(self.fields(inner, named.location, part if isinstance(part, dict) else {}))
             widget.children.append(named)
@@ -234,7 +234,7 @@ class _Builder:
         return self._build_name_choice(widget, self.names.datasets, value)
 
     def condition(self, widget: Widget, value: Any) -> Widget:
-        return self._build_name_choice(widget, answers.condition_names(self.draft), value)
+        return self._build_name_choice(widget, answers.list_condition_names(self.draft), value)
 
     def measure(self, widget: Widget, value: Any) -> Widget:
         labels = answers.measure_labels(self.draft)
@@ -294,7 +294,9 @@ class _Builder:
         written = expand_task(value)
         fields = written if isinstance(written, dict) else {}
         kind = str(fields.get("kind", "verification"))
-        choice = Widget("select", ("task", "kind"), steps.label(("task", "kind")), value=kind, is_worded=True)
+        choice = Widget(
+            "select", ("task", "kind"), steps.find_label(("task", "kind")), value=kind, is_worded=True
+        )
         choice.hint = steps.HINTS["task.kind"]
         choice.options = [*steps.TASKS.items()]
         options = self.fields(KINDS.get(kind, Verification), ("task",), fields)
@@ -305,7 +307,7 @@ class _Builder:
     def conditions(self, widget: Widget, value: Any) -> Widget:
         """Return a box for every condition, and for those with explanations."""
         chosen = [str(name) for name in (value if isinstance(value, list) else [value] if value else [])]
-        names = [*answers.condition_names(self.draft), *chosen]
+        names = [*answers.list_condition_names(self.draft), *chosen]
         widget.kind, widget.value = "answers", chosen
         widget.options = [
             (EXPLAINED, "All with explanations"),
@@ -324,7 +326,7 @@ class _Builder:
         widget.kind, widget.is_worded = "answers", True
         widget.value = [str(part) for part in value] if isinstance(value, list) else []
         locations = (("questionnaire", part) for part in ("pre_survey", "item", "post_survey"))
-        widget.options = [(location[-1], steps.label(location)) for location in locations]
+        widget.options = [(location[-1], steps.find_label(location)) for location in locations]
         widget.answers = {part: part for part, _label in widget.options}
         return widget
 
@@ -343,7 +345,7 @@ class _Builder:
         return widget
 
     def translations(self, widget: Widget, value: Any) -> Widget:
-        return translations(widget, self.draft, value, self.names.languages)
+        return fill_translation_rows(widget, self.draft, value, self.names.languages)
 
 
 _SPECIAL: dict[tuple[str, ...], Any] = {
@@ -364,9 +366,9 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
         (*location, "*", *rest): method
         for location in QUESTIONS
         for rest, method in (
-            (("scale",), scale_fields.scale),
-            (("scale", "choices"), scale_fields.choices),
-            (("scale", "rows"), scale_fields.rows),
+            (("scale",), scale_fields.fill_scale),
+            (("scale", "choices"), scale_fields.fill_choices),
+            (("scale", "rows"), scale_fields.fill_rows),
             (("only",), _Builder.conditions),
             (("except",), _Builder.conditions),
             (("image", "file"), _Builder.image),
@@ -385,11 +387,11 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
 # Fields that name answers to questions of the draft.
 _ANSWERS = {
     ("attention", "*", "expected"): answers.build_expected_field,
-    ("exclusions", "*", "question"): answers.rule_question,
+    ("exclusions", "*", "question"): answers.fill_rule_question,
     ("screening", "*", "accept"): answers.accept,
-    ("screening", "*", "quotas"): answers.quotas,
+    ("screening", "*", "quotas"): answers.fill_quotas,
     ("comprehension", "questions", "*", "correct"): answers.build_correct_field,
-    **{(*location, "*", "show_if"): answers.show_if for location in QUESTIONS},
+    **{(*location, "*", "show_if"): answers.fill_show_if for location in QUESTIONS},
 }
 _OPTIONS: dict[str, dict[str, str]] = {
     **steps.OPTIONS,
@@ -409,7 +411,7 @@ DISPLAY = (
 )
 
 
-def _pattern(location: Location) -> tuple[str, ...]:
+def _build_pattern(location: Location) -> tuple[str, ...]:
     return tuple("*" if isinstance(part, int) else part for part in location)
 
 
@@ -429,16 +431,16 @@ def _unwrap_type(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _default(info: FieldInfo) -> Any:
+def _read_default(info: FieldInfo) -> Any:
     return None if info.is_required() else info.get_default(call_default_factory=True)
 
 
-def _sentence(description: str) -> str:
+def _format_sentence(description: str) -> str:
     """Return a description as a sentence."""
     return description and f"{description[:1].upper()}{description[1:]}."
 
 
-def _order(model: type[BaseModel]) -> list[str]:
+def _sort_fields(model: type[BaseModel]) -> list[str]:
     """Return the fields in the order in which people think of them.
 
     The wording comes before the name of its column.
@@ -491,7 +493,7 @@ def _list_additions(location: Location, names: KnownNames, rows: list[Any]) -> l
     return [*steps.KINDS.items()]
 
 
-def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
+def _summarise_row(model: type[BaseModel], row: Mapping[str, Any]) -> str:
     """Return what a closed row says."""
     if issubclass(model, Question | InstructionPart | Criterion):
         return str(row.get("text") or row.get("key") or "")

@@ -22,7 +22,7 @@ from studyapp.definition.freezing import (
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Counterfactual, Predicting, Preference, Simulation, Task
 from studyapp.definition.yaml_document import Location
-from studyapp.studio.drafts import Draft, problems, task_of
+from studyapp.studio.drafts import Draft, find_problems, parse_task
 from studyapp.studio.edits import set_value
 
 _MISSING: Draft = {
@@ -70,19 +70,19 @@ _TOKENS = [("Night Harbour", 1, 15, 24, 3), ("Ada Brenn", 0, 22, 28, 2), ("Kolwe
 
 def build_valid_part(draft: Draft) -> StudyDefinition:
     """Return the valid part of a draft, with placeholders for required fields."""
-    missing = _placeholders(draft)
+    missing = _build_placeholders(draft)
     candidate = {**missing, **{name: value for name, value in draft.items() if value is not None}}
     for _round in range(1000):
-        wrong = problems(candidate)
+        wrong = find_problems(candidate)
         if not wrong:
             return StudyDefinition.model_validate(candidate)
         candidate = _drop_invalid(candidate, wrong[0].location, missing)
     return StudyDefinition.model_validate(_MISSING)
 
 
-def _placeholders(draft: Draft) -> Draft:
+def _build_placeholders(draft: Draft) -> Draft:
     """Return what stands in for required fields in a study of the task."""
-    is_compared = isinstance(task_of(draft), Preference)
+    is_compared = isinstance(parse_task(draft), Preference)
     return {**_MISSING, **({"conditions": [*_MISSING["conditions"], _SECOND]} if is_compared else {})}
 
 
@@ -97,7 +97,7 @@ def _drop_invalid(candidate: Draft, location: Location, missing: Draft) -> Draft
     return {**missing, **smaller}
 
 
-def content(definition: StudyDefinition) -> FrozenStudy:
+def build_content(definition: StudyDefinition) -> FrozenStudy:
     """Return the definition frozen with a made-up item.
 
     It stands in for items that cannot be drawn yet.
@@ -107,7 +107,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     return definition.freeze(
         translations=definition.fill_translations(),
         items=[_ITEM.model_copy(update={"changed": _CHANGED}) if is_changed else _ITEM],
-        attention=[_attention(row) for row in definition.attention],
+        attention=[_build_attention(row) for row in definition.attention],
         conditions=[
             FrozenCondition(
                 **condition.model_dump(exclude={"group", "represents", "quota"}),
@@ -138,7 +138,7 @@ def _build_shown(explanation: Explanation, task: Task) -> Shown:
     )
 
 
-def _attention(row: Any) -> FrozenAttention:
+def _build_attention(row: Any) -> FrozenAttention:
     """Return an attention item; a contradiction stands over the made-up item."""
     is_instructed = row.kind == "instructed"
     return FrozenAttention(
@@ -176,7 +176,7 @@ PAGES: Sequence[tuple[str, str]] = (
 )
 
 
-def pages(content: FrozenStudy) -> list[tuple[str, str]]:
+def list_pages(content: FrozenStudy) -> list[tuple[str, str]]:
     """Return the pages that participants of a study come to, with their names."""
     has = {
         "screening": bool(content.screening),

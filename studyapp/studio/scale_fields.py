@@ -21,7 +21,7 @@ from studyapp.definition.question_scales import (
 )
 from studyapp.definition.yaml_document import Location
 from studyapp.studio import steps
-from studyapp.studio.drafts import ends_of
+from studyapp.studio.drafts import find_ends
 from studyapp.studio.widgets import Kind, Widget
 
 _SCALES: dict[str, type[BaseModel]] = {
@@ -48,7 +48,7 @@ class Builder(Protocol):
         ...
 
 
-def scale(build: Builder, widget: Widget, value: Any) -> Widget:
+def fill_scale(build: Builder, widget: Widget, value: Any) -> Widget:
     """Return the kind of answer, and the fields of that kind."""
     fields = value if isinstance(value, dict) else {}
     kind = "yes_no" if not isinstance(value, dict) else str(fields.get("kind", "likert"))
@@ -56,28 +56,28 @@ def scale(build: Builder, widget: Widget, value: Any) -> Widget:
     choice.options, choice.is_worded = [*steps.KINDS.items()], True
     widget.kind, widget.value, widget.children = "scale", kind, [choice]
     if kind == "likert":
-        widget.children += _rating(build, widget.location, fields)
+        widget.children += _build_rating_fields(build, widget.location, fields)
     elif kind == "matrix":
-        widget.children += _matrix(build, widget.location, fields)
+        widget.children += _build_matrix_fields(build, widget.location, fields)
     elif kind in _SCALES:
         of_kind = build.fields(_SCALES[kind], widget.location, fields)
         widget.children += [child for child in of_kind if child.name != "kind"]
     return widget
 
 
-def _matrix(build: Builder, location: Location, fields: Mapping[str, Any]) -> Iterator[Widget]:
+def _build_matrix_fields(build: Builder, location: Location, fields: Mapping[str, Any]) -> Iterator[Widget]:
     """Yield the rows, then the rating and the choices, of which one is filled."""
     info, given = MatrixScale.model_fields, fields.get("choices")
     yield build.field(info["rows"], (*location, "rows"), fields.get("rows"))
-    for widget in _rating(build, location, fields):
+    for widget in _build_rating_fields(build, location, fields):
         if given and widget.name == "points":
             widget.value = ""
         yield widget
     yield build.field(info["choices"], (*location, "choices"), given)
 
 
-def _rating(build: Builder, location: Location, fields: Mapping[str, Any]) -> Iterator[Widget]:
-    ends = ends_of(fields)
+def _build_rating_fields(build: Builder, location: Location, fields: Mapping[str, Any]) -> Iterator[Widget]:
+    ends = find_ends(fields)
     has_other = ends or fields.get("choices") or ("labels" not in fields and fields.get("points", 5) != 5)
     labels = {} if has_other else {"labels": fields.get("labels", LikertScale().labels)}
     yield from build.fields(LikertScale, location, {"points": fields.get("points", 5), **labels})
@@ -86,17 +86,17 @@ def _rating(build: Builder, location: Location, fields: Mapping[str, Any]) -> It
         yield Widget("text", path, steps.lookup(steps.LABELS, path) or name, value=end)
 
 
-def choices(_build: Builder, widget: Widget, value: Any) -> Widget:
+def fill_choices(_build: Builder, widget: Widget, value: Any) -> Widget:
     """Return the choices, one per line."""
-    return _lines(widget, "choices", value, ("value", "label"))
+    return _fill_lines(widget, "choices", value, ("value", "label"))
 
 
-def rows(_build: Builder, widget: Widget, value: Any) -> Widget:
+def fill_rows(_build: Builder, widget: Widget, value: Any) -> Widget:
     """Return the rows of a matrix, one per line."""
-    return _lines(widget, "row_lines", value, ("key", "text"))
+    return _fill_lines(widget, "row_lines", value, ("key", "text"))
 
 
-def _lines(widget: Widget, kind: Kind, value: Any, names: tuple[str, str]) -> Widget:
+def _fill_lines(widget: Widget, kind: Kind, value: Any, names: tuple[str, str]) -> Widget:
     """Return pairs, one per line; ``names`` are their fields in a list."""
     key, text = names
     pairs = (

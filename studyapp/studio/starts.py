@@ -79,7 +79,7 @@ STARTS: dict[str, Start] = {
 }
 
 
-def draft(
+def build_draft(
     start: Start,
     *,
     slug: str,

@@ -437,7 +437,7 @@ def lookup(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:
     return None
 
 
-def label(path: tuple[int | str, ...]) -> str:
+def find_label(path: tuple[int | str, ...]) -> str:
     """Return what a field is called: as the table says, else by its own name."""
     return lookup(LABELS, path) or str(path[-1]).replace("_", " ").capitalize()
 

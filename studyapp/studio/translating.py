@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from studyapp.definition.comparing import texts_to_translate
+from studyapp.definition.comparing import list_texts_to_translate
 from studyapp.definition.questionnaires import Question
-from studyapp.definition.translations import labels_of, map_builtin_texts, translate_builtin_texts
+from studyapp.definition.translations import list_labels, map_builtin_texts, translate_builtin_texts
 from studyapp.definition.yaml_document import Location
-from studyapp.studio.drafts import Draft, task_of
+from studyapp.studio.drafts import Draft, parse_task
 from studyapp.studio.widgets import Widget
 
 _PART_TITLES = {
@@ -24,7 +24,7 @@ _PART_TITLES = {
 }
 
 
-def parts_of(draft: Draft) -> dict[str, list[Question]]:
+def group_questions_by_part(draft: Draft) -> dict[str, list[Question]]:
     """Return the questions of each part, as far as they are questions already."""
     asked, check = draft.get("questionnaire"), draft.get("comprehension")
     rows = {
@@ -36,12 +36,12 @@ def parts_of(draft: Draft) -> dict[str, list[Question]]:
         },
     }
     language = str(draft.get("language", "en"))
-    parts = {name: translate_builtin_texts(_questions(found), language) for name, found in rows.items()}
-    task = task_of(draft)
-    return parts | {"item": [*(texts_to_translate(task) if task else []), *parts["item"]]}
+    parts = {name: translate_builtin_texts(_parse_questions(found), language) for name, found in rows.items()}
+    task = parse_task(draft)
+    return parts | {"item": [*(list_texts_to_translate(task) if task else []), *parts["item"]]}
 
 
-def _questions(rows: Any) -> list[Question]:
+def _parse_questions(rows: Any) -> list[Question]:
     questions = []
     for row in rows if isinstance(rows, list) else []:
         try:
@@ -53,7 +53,9 @@ def _questions(rows: Any) -> list[Question]:
     return questions
 
 
-def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[tuple[str, str]]) -> Widget:
+def fill_translation_rows(
+    widget: Widget, draft: Draft, value: Any, languages: Sequence[tuple[str, str]]
+) -> Widget:
     """Return a row per language, and a way to add those that the site speaks."""
     given = value if isinstance(value, dict) else {}
     names = dict(languages)
@@ -63,7 +65,7 @@ def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[t
         "scales are already translated into German."
     )
     widget.children = [
-        _language((*widget.location, code), draft, words if isinstance(words, dict) else {}, names)
+        _build_language_row((*widget.location, code), draft, words if isinstance(words, dict) else {}, names)
         for code, words in given.items()
     ]
     widget.adds = [
@@ -72,18 +74,20 @@ def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[t
     return widget
 
 
-def _language(location: Location, draft: Draft, words: Mapping[str, Any], names: Mapping[str, str]) -> Widget:
+def _build_language_row(
+    location: Location, draft: Draft, words: Mapping[str, Any], names: Mapping[str, str]
+) -> Widget:
     """Return the texts of one language."""
     code = str(location[-1])
     row = Widget("row", location, summary_labels=[names.get(code, code)], is_removable=True)
     originals = {**draft, "title": draft.get("title_for_participants") or draft.get("title")}
     for name in ("title", "consent", "instructions"):
         if isinstance(originals.get(name), str) and originals[name]:
-            row.children.append(_text((*location, name), originals[name], words.get(name), {}))
+            row.children.append(_build_text((*location, name), originals[name], words.get(name), {}))
     if isinstance(draft.get("instructions"), list):
-        row.children.append(_instructions((*location, "instructions"), draft["instructions"], words))
+        row.children.append(_build_instructions((*location, "instructions"), draft["instructions"], words))
     builtin = map_builtin_texts(code)
-    parts = parts_of(draft)
+    parts = group_questions_by_part(draft)
     for part, title in _PART_TITLES.items():
         texts = {question.key: question.text for question in parts[part]}
         _add_group(row, (*location, part), title, texts, words, builtin)
@@ -94,12 +98,12 @@ def _language(location: Location, draft: Draft, words: Mapping[str, Any], names:
         if isinstance(check, dict) and check.get("kind") == "instructed" and check.get("text")
     }
     _add_group(row, (*location, "attention"), "Attention items", instructed, words, builtin)
-    labels = {label: label for rows in parts.values() for question in rows for label in labels_of(question)}
+    labels = {label: label for rows in parts.values() for question in rows for label in list_labels(question)}
     _add_group(row, (*location, "labels"), "Labels and other texts", labels, words, builtin)
     return row
 
 
-def _instructions(location: Location, parts: list[Any], words: Mapping[str, Any]) -> Widget:
+def _build_instructions(location: Location, parts: list[Any], words: Mapping[str, Any]) -> Widget:
     """Return a field for each part of the instructions, stored as a list."""
     given = words.get("instructions")
     texts = given if isinstance(given, list) else [given]
@@ -107,7 +111,7 @@ def _instructions(location: Location, parts: list[Any], words: Mapping[str, Any]
     for number, part in enumerate(parts):
         original = str(part.get("text") or "…") if isinstance(part, dict) else "…"
         value = texts[number] if number < len(texts) else None
-        group.children.append(_text((*location, number), original, value, {}))
+        group.children.append(_build_text((*location, number), original, value, {}))
     return group
 
 
@@ -127,14 +131,14 @@ def _add_group(
     group = Widget("group", location, title, is_dropped_empty=True)
     dotted = ".".join(str(part) for part in location)
     for number, (key, text) in enumerate(texts.items(), start=1):
-        field = _text((*location, key), text, given.get(key), builtin)
+        field = _build_text((*location, key), text, given.get(key), builtin)
         # A label may contain any character, so its number identifies it in the form.
         field.code = f"{dotted}.{number}"
         group.children.append(field)
     row.children.append(group)
 
 
-def _text(location: Location, original: str, value: Any, builtin: Mapping[str, str]) -> Widget:
+def _build_text(location: Location, original: str, value: Any, builtin: Mapping[str, str]) -> Widget:
     hint = "If left empty:" if original in builtin else ""
     kind: Any = "area" if "\n" in original or len(original) > 80 else "text"
     label = original if len(original) <= 300 else original[:300] + " …"

@@ -168,11 +168,11 @@ def _read(widget: Widget, sent: Sent) -> dict[Any, Any]:
         case "rows":
             return {widget.name: [read(row.children, sent) for row in widget.children]}
         case "scale":
-            return {widget.name: _scale(widget, sent)}
+            return {widget.name: _read_scale(widget, sent)}
         case "task":
-            return {widget.name: _task(read(widget.children, sent))}
+            return {widget.name: _filter_task(read(widget.children, sent))}
         case "items":
-            return {widget.name: _items(read(widget.children, sent))}
+            return {widget.name: _filter_items(read(widget.children, sent))}
         case "check":
             return {widget.name: widget.path in sent}
         case "answers":
@@ -186,13 +186,13 @@ def _parse_text(widget: Widget, text: str) -> dict[Any, Any]:
     """Return what one text says."""
     match widget.kind:
         case "number":
-            return {widget.name: _number(text)}
+            return {widget.name: _parse_number(text)}
         case "lines":
             return {widget.name: [line.strip() for line in text.split("\n") if line.strip()]}
         case "choices":
-            return {widget.name: _choices(text)}
+            return {widget.name: _parse_choices(text)}
         case "row_lines":
-            rows = [{"key": row["value"], "text": row["label"]} for row in _choices(text)]
+            rows = [{"key": row["value"], "text": row["label"]} for row in _parse_choices(text)]
             return {widget.name: rows}
         case "source":
             kind, _colon, name = text.partition(":")
@@ -204,7 +204,7 @@ def _parse_text(widget: Widget, text: str) -> dict[Any, Any]:
     return {widget.name: text}
 
 
-def _number(text: str) -> int | float | str:
+def _parse_number(text: str) -> int | float | str:
     """Return a number, or the text itself for the definition to refuse."""
     for kind in (int, float):
         try:
@@ -217,7 +217,7 @@ def _number(text: str) -> int | float | str:
     return text
 
 
-def _choices(text: str) -> list[dict[str, str]]:
+def _parse_choices(text: str) -> list[dict[str, str]]:
     """Parse lines of ``value = label``, or of a label that gets a value."""
     rows: list[dict[str, str]] = []
     for line in (line.strip() for line in text.split("\n")):
@@ -225,12 +225,12 @@ def _choices(text: str) -> list[dict[str, str]]:
             continue
         value, sign, label = (part.strip() for part in line.partition("="))
         if not sign:
-            value, label = _value_of(line, {row["value"] for row in rows}), line
+            value, label = _make_value(line, {row["value"] for row in rows}), line
         rows.append({"value": value, "label": label})
     return rows
 
 
-def _value_of(label: str, taken: set[str]) -> str:
+def _make_value(label: str, taken: set[str]) -> str:
     stem = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:36] or "choice"
     number, name = 1, stem
     while name in taken:
@@ -239,7 +239,7 @@ def _value_of(label: str, taken: set[str]) -> str:
     return name
 
 
-def _scale(widget: Widget, sent: Sent) -> Any:
+def _read_scale(widget: Widget, sent: Sent) -> Any:
     """Return the scale of a question.
 
     Another kind than the page showed keeps what both kinds have.
@@ -249,12 +249,12 @@ def _scale(widget: Widget, sent: Sent) -> Any:
     if kind == "yes_no":
         return "yes_no"
     if kind != widget.value:
-        return new_scale(str(kind), fields)
+        return make_scale(str(kind), fields)
     named = {} if kind == "likert" else {"kind": kind}
-    return {**named, **(_rating(widget, fields) if kind in ("likert", "matrix") else fields)}
+    return {**named, **(_read_rating(widget, fields) if kind in ("likert", "matrix") else fields)}
 
 
-def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
+def _read_rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
     """Return a rating scale with labels or ends.
 
     If both were sent, the one that the page showed already gives way.
@@ -276,7 +276,7 @@ def format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
+def make_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
     """Return a scale of a kind with what it needs filled in; choices are kept."""
     choices, rows = ((before or {}).get(name, []) for name in ("choices", "rows"))
     blank: dict[str, Any] = {
@@ -294,13 +294,13 @@ def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
     return scale if kind in ("yes_no", "likert") else {"kind": kind, **scale}
 
 
-def _task(fields: dict[Any, Any]) -> dict[Any, Any]:
+def _filter_task(fields: dict[Any, Any]) -> dict[Any, Any]:
     """Return a task without the options of another kind."""
     kept = KINDS[fields["kind"]].model_fields if fields.get("kind") in KINDS else {"kind"}
     return {name: value for name, value in fields.items() if name in kept}
 
 
-def _items(fields: dict[Any, Any]) -> dict[Any, Any]:
+def _filter_items(fields: dict[Any, Any]) -> dict[Any, Any]:
     """Return the items without the fields of other ways of choosing."""
     way = fields.pop("way", "draw")
     kept = {"hand": {"ids"}, "stratify": {"count", "seed", "stratify"}}.get(way, {"count", "seed"})

@@ -118,11 +118,11 @@ def study_tabs(context: Context, study: Study) -> dict[str, Any]:
         if not open_sheets:
             continue
         is_here = any(here in sheet.views for sheet in open_sheets)
-        tabs.append((label, _address(open_sheets[0], study), is_here))
+        tabs.append((label, _build_address(open_sheets[0], study), is_here))
         if is_here and len(open_sheets) > 1:
-            pages = [(each.label, _address(each, study), here in each.views) for each in open_sheets]
+            pages = [(each.label, _build_address(each, study), here in each.views) for each in open_sheets]
     return {"tabs": tabs, "pages": pages}
 
 
-def _address(sheet: Sheet, study: Study) -> str:
+def _build_address(sheet: Sheet, study: Study) -> str:
     return reverse(f"studyapp:{sheet.view}", args=[study.slug, *sheet.arguments])

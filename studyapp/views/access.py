@@ -10,14 +10,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import translation
 
-from accounts.access import require, require_existing, require_somewhere, user_of
+from accounts.access import require, require_existing, require_somewhere, require_user
 from accounts.actions.audit import record_reading
 from accounts.models import User
 from accounts.policy import Act, Roles
 from studyapp import link_tokens
 from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Study
-from studyapp.queries.access import acts_of
+from studyapp.queries.access import list_allowed_acts
 from studyapp.queries.recruitment import is_person
 from studyapp.queries.studies import load_frozen_study
 from studyapp.views import participant_messages
@@ -93,7 +93,7 @@ def link_of(request: HttpRequest, slug: str) -> EntryLink | None:
 def remember_participant(response: HttpResponseBase, participant: Participant) -> None:
     """Set the participant cookie; it is sent to the pages of this study only."""
     slug = participant.version.study.slug
-    seconds = int(link_tokens.participant_age().total_seconds())
+    seconds = int(link_tokens.read_participant_link_age().total_seconds())
     _set(response, _PARTICIPANT_COOKIE, link_tokens.sign_participant(participant), slug, seconds)
 
 
@@ -178,10 +178,10 @@ def study_page(act: Act, *, reads: str = "") -> Callable[..., Any]:
         @login_required
         @wraps(view)
         def check_access(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
-            user = user_of(request)
+            user = require_user(request)
             study, roles = require_study(user, slug, act)
             access = cast("StudyRequest", request)
-            access.roles, access.may = roles, acts_of(roles)
+            access.roles, access.may = roles, list_allowed_acts(roles)
             if reads and request.method == "GET":
                 record_reading(by=user, subject=study, page=reads)
             return view(request, study, *args, **kwargs)
@@ -209,7 +209,7 @@ def workspaces_page(act: Act) -> Callable[..., Any]:
         @login_required
         @wraps(view)
         def check_access(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-            return view(request, require_somewhere(user_of(request), act), *args, **kwargs)
+            return view(request, require_somewhere(require_user(request), act), *args, **kwargs)
 
         return check_access
 

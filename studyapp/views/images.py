@@ -9,9 +9,9 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from accounts.policy import Act
 from accounts.rights import can
-from foundation.images.image_files import image_response
+from foundation.images.image_files import build_image_response
 from studyapp.models import Study
-from studyapp.queries.studies import image_paths
+from studyapp.queries.studies import list_image_paths
 from studyapp.views.access import participant_of
 
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9]{1,5}")
@@ -27,12 +27,12 @@ def item_image(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     path = f"{name[:2]}/{name}"
     if not _NAME.fullmatch(name) or not _may_see(request, slug, path):
         raise Http404(_("This study has no such image."))
-    return image_response(path)
+    return build_image_response(path)
 
 
 def _may_see(request: HttpRequest, slug: str, path: str) -> bool:
     participant = participant_of(request, slug)
-    if participant is not None and path in image_paths(participant.version):
+    if participant is not None and path in list_image_paths(participant.version):
         return True
     # A name is the hash of the image, so only a person who has the image can ask for it.
     study = Study.objects.select_related("workspace").filter(slug=slug).first()

@@ -21,43 +21,43 @@ from studyapp.definition.question_flow import Viewer
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.recruitment import WayBack
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.definition.task_questions import ANSWER, INITIAL, task_pages
+from studyapp.definition.task_questions import ANSWER, INITIAL, list_task_pages
 from studyapp.definition.tasks import Simulation
 from studyapp.models import Outcome, Participant, Stage, StageResponse, SurveyResponse, Trial
 from studyapp.queries.question_pages import (
     PageName,
+    build_part_pages,
+    build_viewer,
+    find_shown_page,
+    find_time_limit,
     is_last_page,
-    item_page_name,
-    item_questions,
-    page_questions,
-    pages_on,
-    seconds_on_page,
-    time_limit,
-    viewer_of,
+    list_item_questions,
+    measure_seconds_on_page,
+    name_item_page,
 )
-from studyapp.queries.recruitment import way_back_of
+from studyapp.queries.recruitment import find_way_back
 from studyapp.queries.studies import (
     CurrentPage,
-    condition_names,
     find_current_page,
-    image_slug,
+    find_image_slug,
     load_translated_study,
+    name_trial_conditions,
 )
-from studyapp.rules.survey_pages import answers_of
-from studyapp.rules.time_limits import has_run_out, is_too_late, time_left
-from studyapp.web.comparison_html import comparison_html
+from studyapp.rules.survey_pages import merge_answers
+from studyapp.rules.time_limits import compute_time_left, has_run_out, is_too_late
+from studyapp.web.comparison_html import render_comparison_once
 from studyapp.web.participant_forms import (
     CLOCK_FIELDS,
     Row,
-    empty_questions_html,
+    build_rows,
     is_same_for_all,
-    page_key,
-    questions_html,
-    rows,
+    make_page_key,
+    render_empty_questions,
+    render_questions,
     select_wrong_rows,
 )
-from studyapp.web.simulated_pages import outcome_context, part_context, select_shown_parts
-from studyapp.web.stimulus_html import changed_html, instructions_html, stimulus_html
+from studyapp.web.simulated_pages import build_outcome_context, build_part_context, select_shown_parts
+from studyapp.web.stimulus_html import render_change_once, render_instructions, render_stimulus_once
 
 
 class TimeUp(NamedTuple):
@@ -92,7 +92,7 @@ class Page:
     @property
     def key(self) -> str:
         """The signed name of this page, which its form sends back."""
-        return page_key(self.name, self.row.pk, self.number) if self.name and self.row else ""
+        return make_page_key(self.name, self.row.pk, self.number) if self.name and self.row else ""
 
     @property
     def number(self) -> int:
@@ -102,7 +102,7 @@ class Page:
     @property
     def earlier(self) -> dict[str, Answer]:
         """The answers to earlier pages of the same part."""
-        return {} if self.row is None else answers_of(self.row.earlier)
+        return {} if self.row is None else merge_answers(self.row.earlier)
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -111,8 +111,10 @@ class Page:
             return []
         content = load_translated_study(self.participant.version, self.participant.language)
         if isinstance(self.row, Trial):
-            return item_questions(content, self.row, self.viewer, _)
-        return page_questions(pages_on(content, self.name, self.viewer), self.number, self.earlier)[1]
+            return list_item_questions(content, self.row, self.viewer, _)
+        return find_shown_page(build_part_pages(content, self.name, self.viewer), self.number, self.earlier)[
+            1
+        ]
 
     @cached_property
     def is_shared(self) -> bool:
@@ -133,8 +135,8 @@ class Page:
         """
         if not isinstance(self.row, Trial):
             return TimeUp(False, False)
-        limit = time_limit(load_translated_study(self.participant.version, ""), self.row)
-        seconds = None if limit is None else seconds_on_page(self.row, timezone.now())
+        limit = find_time_limit(load_translated_study(self.participant.version, ""), self.row)
+        seconds = None if limit is None else measure_seconds_on_page(self.row, timezone.now())
         has = has_run_out(seconds, limit, sent_at_the_end=sent_at_the_end)
         return TimeUp(has, is_too_late(seconds, limit))
 
@@ -145,14 +147,14 @@ class Page:
             return mark | self.details()
         version, language = self.participant.version, self.participant.language
         if filled is None and self.is_shared:
-            questions = empty_questions_html(version, self.name, language, self.viewer, self.number)
+            questions = render_empty_questions(version, self.name, language, self.viewer, self.number)
         else:
-            asked = rows(self.questions, {}, {}) if filled is None else filled
-            questions = questions_html(asked, image_slug(version))
+            asked = build_rows(self.questions, {}, {}) if filled is None else filled
+            questions = render_questions(asked, find_image_slug(version))
         common = {
             "instructions": ""
             if self.name == "survey"
-            else instructions_html(version, language, self._reader()),
+            else render_instructions(version, language, self._reader()),
             "page_key": self.key,
             "errors": tuple(select_wrong_rows(filled or [])),
             "resume_token": link_tokens.resume_token(self.participant),
@@ -167,7 +169,7 @@ class Page:
 
     def _reader(self) -> Viewer:
         """Return what decides the instructions: all conditions of a participant."""
-        return viewer_of(load_translated_study(self.participant.version, ""), self.participant)
+        return build_viewer(load_translated_study(self.participant.version, ""), self.participant)
 
 
 @lru_cache(maxsize=4096)
@@ -186,7 +188,7 @@ def page_of(participant: Participant) -> Page:
             name = cast("PageName", stage.stage)
             return Page(
                 *(participant, address("stage", name), address("study"), name, stage),
-                viewer=viewer_of(content, participant),
+                viewer=build_viewer(content, participant),
                 note_shown=partial(actions.show_stage, page=stage),
                 submit=partial(actions.submit_stage, page=stage),
                 details=partial(stage_context, content, Stage(name), stage.attempt),
@@ -198,7 +200,7 @@ def page_of(participant: Participant) -> Page:
                 next_url = address("item", trial.position)
             return Page(
                 *(participant, address("item", trial.position), next_url, "item", trial),
-                viewer=viewer_of(content, participant, condition_names(trial)),
+                viewer=build_viewer(content, participant, name_trial_conditions(trial)),
                 note_shown=partial(actions.show_trial, trial=trial),
                 submit=partial(actions.submit_trial, trial=trial),
                 details=partial(_trial_context, content, trial),
@@ -207,7 +209,7 @@ def page_of(participant: Participant) -> Page:
             is_last = _is_last(content, survey)
             return Page(
                 *(participant, address("survey"), address("done" if is_last else "survey"), "survey", survey),
-                viewer=viewer_of(content, participant),
+                viewer=build_viewer(content, participant),
                 note_shown=partial(actions.show_survey, participant=participant),
                 submit=partial(actions.submit_survey, participant=participant, number=survey.page),
                 details=partial(survey_context, content, is_last=is_last),
@@ -222,29 +224,29 @@ def page_of(participant: Participant) -> Page:
 def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
     version, language = trial.participant.version, trial.participant.language
     item_id = trial.item.external_id
-    page = item_page_name(content, trial)
+    page = name_item_page(content, trial)
     shows_condition, has_answer = select_shown_parts(content, page)
-    names = condition_names(trial) if shows_condition and page != INITIAL else ()
+    names = name_trial_conditions(trial) if shows_condition and page != INITIAL else ()
     if len(names) > 1:
-        stimulus = comparison_html(version, names, item_id=item_id, language=language)
+        stimulus = render_comparison_once(version, names, item_id=item_id, language=language)
     else:
         shown = "".join(names)
-        stimulus = stimulus_html(
+        stimulus = render_stimulus_once(
             version, condition=shown, item_id=item_id, language=language, has_answer=has_answer
         )
     context = item_context(content, trial.position, page, trial.block) | {"stimulus": stimulus}
-    context["changed"] = changed_html(version, item_id=item_id, language=language)
+    context["changed"] = render_change_once(version, item_id=item_id, language=language)
     if page == ANSWER and isinstance(content.task, Simulation):
         predicted = content.condition(names[0]).shown[item_id]
-        context["outcome"] = outcome_context(content.task, answers_of(trial.earlier), predicted)
-    if (limit := time_limit(content, trial)) is not None:
-        context["time_left"] = time_left(seconds_on_page(trial, timezone.now()), limit)
+        context["outcome"] = build_outcome_context(content.task, merge_answers(trial.earlier), predicted)
+    if (limit := find_time_limit(content, trial)) is not None:
+        context["time_left"] = compute_time_left(measure_seconds_on_page(trial, timezone.now()), limit)
     return context
 
 
 def _is_last(content: FrozenStudy, survey: SurveyResponse) -> bool:
     """Return whether no page can follow, whatever is answered."""
-    return survey.page >= len(pages_on(content, "survey", viewer_of(content, survey.participant)))
+    return survey.page >= len(build_part_pages(content, "survey", build_viewer(content, survey.participant)))
 
 
 def _end_context(content: FrozenStudy, participant: Participant) -> dict[str, Any]:
@@ -253,7 +255,7 @@ def _end_context(content: FrozenStudy, participant: Participant) -> dict[str, An
         "title": content.shown_title,
         "outcome": participant.outcome or Outcome.DONE,
         "has_withdrawn": has_withdrawn,
-        "back": WayBack() if has_withdrawn else way_back_of(participant),
+        "back": WayBack() if has_withdrawn else find_way_back(participant),
         "withdrawal_code": "" if has_withdrawn else participant.withdrawal_code or "",
     }
 
@@ -301,7 +303,7 @@ def item_context(content: FrozenStudy, position: int, page: str = "", block: str
         label = _("Practice %(n)d of %(all)d") % {"n": position, "all": practice}
     else:
         label = _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages}
-    pages = task_pages(content.task, block)
+    pages = list_task_pages(content.task, block)
     if len(pages) > 1 and page:
         label = _("%(question)s, step %(n)d of %(all)d") % {
             "question": label, "n": pages.index(page) + 1, "all": len(pages),
@@ -312,7 +314,7 @@ def item_context(content: FrozenStudy, position: int, page: str = "", block: str
         "is_practice": number < 1,
         "submit_text": _("Continue") if page == ANSWER else _("Save and continue"),
         "item_page": page,
-        "part": part_context(content, position),
+        "part": build_part_context(content, position),
         "time_left": None,
     }
 

@@ -23,7 +23,7 @@ from studyapp.definition.recruitment import WayBack
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.models import Device, EntryLink, Mode, Participant, Study, StudyVersion
 from studyapp.policies import Full, NotAdmitted, NotArrived, Outdated, check_admission, check_arrival
-from studyapp.queries.recruitment import title_shown, way_back_of_link
+from studyapp.queries.recruitment import find_link_way_back, find_shown_title
 from studyapp.queries.studies import find_latest_version, load_frozen_study, load_translated_study
 from studyapp.rules.page_timing import PageTiming, parse_openings
 from studyapp.views import participant_messages, recruitment
@@ -40,7 +40,7 @@ from studyapp.views.access import (
 )
 from studyapp.views.participant_pages import Page, consent_context, list_offered_languages, page_of
 from studyapp.web import rate_limit
-from studyapp.web.participant_forms import new_consent_key, read_consent_key, rows
+from studyapp.web.participant_forms import build_rows, make_consent_key, read_consent_key
 from studyapp.web.posted_answers import parse_answers, parse_changes
 from studyapp.web.shared_pages import render_shared
 
@@ -134,7 +134,7 @@ def _ask_consent(
     request: HttpRequest, version: StudyVersion, language: str, mode: str, error: str
 ) -> HttpResponse:
     context = consent_context(load_translated_study(version, language), language)
-    context |= {"page_key": new_consent_key(version.number), "mark": mode, "error": error}
+    context |= {"page_key": make_consent_key(version.number), "mark": mode, "error": error}
     return render(request, "studyapp/participant/consent.html", context, status=422 if error else 200)
 
 
@@ -148,8 +148,8 @@ def _enter(participant: Participant) -> HttpResponse:
 def _show_refusal(request: HttpRequest, link: EntryLink, refusal: NotAdmitted) -> HttpResponse:
     status = 403 if link.study.status == Study.Status.DRAFT else 410
     is_full = isinstance(refusal, Full)
-    back = way_back_of_link(link, "full", arrival_of(request, link)) if is_full else WayBack()
-    context = participant_messages.explain_refusal(title_shown(link), str(refusal), back)
+    back = find_link_way_back(link, "full", arrival_of(request, link)) if is_full else WayBack()
+    context = participant_messages.explain_refusal(find_shown_title(link), str(refusal), back)
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 
@@ -213,7 +213,7 @@ def _submit(request: HttpRequest, participant: Participant, page: Page) -> HttpR
     answers, errors = parse_answers(page.questions, sent, page.earlier)
     time_up = page.check_time_limit(sent_at_the_end="time_is_up" in request.POST)
     if errors and not time_up.has_run_out:
-        context = page.context(rows(page.questions, sent, errors))
+        context = page.context(build_rows(page.questions, sent, errors))
         return render(request, page.template, context, status=422)
     if request.POST.get(HONEYPOT_FIELD):
         note_honeypot(participant=participant, page=page.name)

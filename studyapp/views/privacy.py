@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.policy import Act
 from foundation.errors import NotFound
 from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translate_error
 from studyapp.actions import privacy as actions
 from studyapp.models import Participant, Study
-from studyapp.queries.privacy import participant_named, participant_with_code, promises
+from studyapp.queries.privacy import find_participant, find_participant_by_code, list_promises
 from studyapp.queries.studies import load_translated_study
 from studyapp.views import participant_messages
 from studyapp.views.access import study_page, use_browser_language
@@ -30,7 +30,7 @@ def withdraw(request: HttpRequest) -> HttpResponse:
     """Ask for the withdrawal code, then once more; do what was promised."""
     if request.method != "POST":
         return _ask(request)
-    participant = participant_with_code(request.POST.get("code", ""))
+    participant = find_participant_by_code(request.POST.get("code", ""))
     if participant is None:
         return _ask(request, _("This code is not valid. Please compare it with the code that you received."))
     if "sure" not in request.POST and participant.status != Participant.Status.WITHDRAWN:
@@ -80,17 +80,17 @@ def study_privacy(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST" or not form.is_valid():
         return _page(request, study, form)
     try:
-        participant = participant_named(study, form.cleaned_data["person"])
+        participant = find_participant(study, form.cleaned_data["person"])
     except NotFound as error:
         form.add_error("person", translate_error(error))
         return _page(request, study, form)
     deletes = form.cleaned_data["act"] == "delete"
     act = actions.delete_participant if deletes else actions.anonymise_participant
-    act(participant=participant, by=user_of(request), reason=form.cleaned_data["reason"])
+    act(participant=participant, by=require_user(request), reason=form.cleaned_data["reason"])
     messages.success(request, _("Participant deleted.") if deletes else _("Participant anonymised."))
     return redirect("studyapp:staff_privacy", study.slug)
 
 
 def _page(request: HttpRequest, study: Study, form: PersonForm) -> HttpResponse:
-    context: dict[str, Any] = {"study": study, "form": form, "promises": promises(study)}
+    context: dict[str, Any] = {"study": study, "form": form, "promises": list_promises(study)}
     return render(request, "studyapp/staff/privacy.html", context, status=422 if form.errors else 200)

@@ -22,9 +22,9 @@ from studyapp.definition.recruitment import (
 from studyapp.models import EntryLink
 from studyapp.queries.recruitment import (
     find_earlier_participant,
-    recruitment_of,
-    title_shown,
-    way_back_of_link,
+    find_link_way_back,
+    find_recruitment,
+    find_shown_title,
 )
 from studyapp.views import participant_messages
 from studyapp.views.access import (
@@ -45,7 +45,7 @@ def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
     A person whose ID is known continues as the same participant. Creates no
     participant.
     """
-    recruitment = recruitment_of(link)
+    recruitment = find_recruitment(link)
     try:
         arrival = None if recruitment is None else _arrival(request, recruitment)
     except BadArrival as refusal:
@@ -78,18 +78,18 @@ def _arrival(request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
 def way_back(request: HttpRequest, slug: str, outcome: Outcome) -> WayBack:
     """Return the way back to the platform for a person who is no participant."""
     link = link_of(request, slug)
-    return WayBack() if link is None else way_back_of_link(link, outcome, arrival_of(request, link))
+    return WayBack() if link is None else find_link_way_back(link, outcome, arrival_of(request, link))
 
 
 def show_bad_address(request: HttpRequest, link: EntryLink, why: Why, parameter: str) -> HttpResponse:
     """Show that the address lacks something the platform should have sent."""
-    context = participant_messages.explain_bad_address(title_shown(link), why, parameter)
+    context = participant_messages.explain_bad_address(find_shown_title(link), why, parameter)
     status = 200 if why == "preview" else 400
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 
 def _try_later(request: HttpRequest, link: EntryLink) -> HttpResponse:
-    context = participant_messages.try_later(title_shown(link))
+    context = participant_messages.try_later(find_shown_title(link))
     return render(request, "studyapp/participant/message.html", context, status=503)
 
 

@@ -13,24 +13,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.current_workspace import find_chosen_workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.pages import charts
-from foundation.translated_messages import errors_shown
+from foundation.translated_messages import show_errors
 from studyapp.actions import studies as actions
 from studyapp.actions.running import restore_study
 from studyapp.models import Study
 from studyapp.queries import overview
-from studyapp.queries.answer_quotas import answer_quotas
+from studyapp.queries.answer_quotas import list_answer_quotas
 from studyapp.queries.excluded import count_excluded_trials
-from studyapp.queries.looks import condition_looks
-from studyapp.queries.progress import ModeProgress, studies_with_counts, study_progress
+from studyapp.queries.looks import style_conditions
+from studyapp.queries.progress import ModeProgress, build_study_progress, list_studies_with_counts
 from studyapp.rules import states
 from studyapp.rules.states import ForbiddenTransition
 from studyapp.views.access import StudyRequest, study_page
-from studyapp.web.progress_bars import PROGRESS_LABELS, ConditionBar, condition_bar
+from studyapp.web.progress_bars import PROGRESS_LABELS, ConditionBar, build_condition_bar
 from studyapp.web.tables import STUDIES
 
 
@@ -38,10 +38,10 @@ from studyapp.web.tables import STUDIES
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
     """List the studies that the user may see, with their status."""
-    user = user_of(request)
+    user = require_user(request)
     workspace = find_chosen_workspace(request)
     table = STUDIES.of(request.GET)
-    rows = studies_with_counts(user, workspace).order_by(*table.order())
+    rows = list_studies_with_counts(user, workspace).order_by(*table.order())
     return render(request, "studyapp/staff/studies.html", {"studies": rows, "table": table})
 
 
@@ -67,37 +67,39 @@ def progress(request: StudyRequest, study: Study) -> HttpResponse:
 
 def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
     """Return what changes while a study runs."""
-    modes = study_progress(study)
+    modes = build_study_progress(study)
     live = modes[0]
-    arrivals, times = overview.arrivals(study), overview.times(study)
+    arrivals, times = overview.count_arrivals(study), overview.summarise_times(study)
     submitted, excluded = count_excluded_trials(study)
     flagged = overview.count_flagged_participants(study)
     return {
         "modes": build_mode_bars(study, modes),
         "states": PROGRESS_LABELS,
-        "answer_quotas": answer_quotas(study),
+        "answer_quotas": list_answer_quotas(study),
         "completed": live.completed,
-        "quota": overview.quota_of(live),
+        "quota": overview.sum_quotas(live),
         "median": None if times.median is None else _clock(times.median),
         "submitted": submitted,
         "excluded": excluded,
         "flagged": flagged,
         "next": [
             act
-            for act in overview.list_next_acts(study, live, flagged=flagged, user=user_of(request))
+            for act in overview.list_next_acts(study, live, flagged=flagged, user=require_user(request))
             if act.act in request.may
         ],
-        "arrivals": charts.columns([(_moment(bar.start, arrivals.by), bar.count) for bar in arrivals.bars]),
+        "arrivals": charts.build_columns(
+            [(_moment(bar.start, arrivals.by), bar.count) for bar in arrivals.bars]
+        ),
         "arrivals_by": arrivals.by,
-        "times": charts.columns([(_minutes(bar.start, bar.end), bar.count) for bar in times.bars]),
+        "times": charts.build_columns([(_minutes(bar.start, bar.end), bar.count) for bar in times.bars]),
     }
 
 
 def build_mode_bars(study: Study, modes: list[ModeProgress]) -> list[tuple[ModeProgress, list[ConditionBar]]]:
     """Return the progress of each mode with the bars of its conditions."""
-    looks = condition_looks(study)
+    looks = style_conditions(study)
     return [
-        (mode, [condition_bar(row, looks.get(row.condition, "")) for row in mode.conditions])
+        (mode, [build_condition_bar(row, looks.get(row.condition, "")) for row in mode.conditions])
         for mode in modes
     ]
 
@@ -124,8 +126,8 @@ def act_page(action: Callable[..., Any], done: str | Promise) -> Callable[..., H
     @require_POST
     @study_page(Act.STUDY_EDIT)
     def page(request: HttpRequest, study: Study) -> HttpResponse:
-        with errors_shown(request, TouchstoneError, ForbiddenTransition):
-            action(study=study, by=user_of(request))
+        with show_errors(request, TouchstoneError, ForbiddenTransition):
+            action(study=study, by=require_user(request))
             messages.success(request, str(done))
         return redirect("studyapp:staff_study", study.slug)
 

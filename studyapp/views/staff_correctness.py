@@ -11,19 +11,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require, require_existing, require_somewhere, user_of
+from accounts.access import require, require_existing, require_somewhere, require_user
 from accounts.policy import Act
 from foundation.errors import BadFile
-from foundation.translated_messages import errors_shown, translate_error
-from predictions.articles import articles
+from foundation.translated_messages import show_errors, translate_error
+from predictions.articles import highlight_articles
 from predictions.models import PredictionRun
 from studyapp.actions import correctness as actions
 from studyapp.errors import StudyRefused
 from studyapp.models import JudgedAnswer, Study
 from studyapp.queries import correctness
-from studyapp.queries.access import JudgedRun, reach_of, run_numbered, runs_to_judge
-from studyapp.queries.designs import Design, design
-from studyapp.queries.drafts import definition_of
+from studyapp.queries.access import JudgedRun, list_runs_to_judge, reach_of, run_numbered
+from studyapp.queries.designs import Design, build_design
+from studyapp.queries.drafts import read_definition
 from studyapp.queries.own_answers import find_missed_answers_of_people, has_own_answer_task
 from studyapp.queries.studies import find_latest_version
 from studyapp.views.access import study_page
@@ -38,7 +38,7 @@ def run_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
     def check_access(request: HttpRequest, pk: int, *args: object, **kwargs: object) -> HttpResponse:
         run = require_existing(run_numbered(pk))
-        require(user_of(request), Act.JUDGE, JudgedRun(run))
+        require(require_user(request), Act.JUDGE, JudgedRun(run))
         return view(request, run, *args, **kwargs)
 
     return check_access
@@ -48,11 +48,11 @@ def run_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @login_required
 def overview(request: HttpRequest) -> HttpResponse:
     """List the runs that the user may judge, with the progress of judging."""
-    user = user_of(request)
+    user = require_user(request)
     if Act.JUDGE not in reach_of(user).anywhere:
         require_somewhere(user, Act.JUDGE)
     counts = correctness.queue_counts()
-    rows = [(run, counts.get(run.pk, correctness.QueueCounts())) for run in runs_to_judge(user)]
+    rows = [(run, counts.get(run.pk, correctness.QueueCounts())) for run in list_runs_to_judge(user)]
     table = QUEUES.of(request.GET)
     context = {"rows": table.rows(rows), "table": table}
     return render(request, "studyapp/staff/correctness/overview.html", context)
@@ -71,7 +71,7 @@ def queue_run(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Queue all answers of a run that differ from the gold answer."""
     _confirm_queued(
         request,
-        actions.queue_answers(answers=correctness.find_missed_answers(run), by=user_of(request)),
+        actions.queue_answers(answers=correctness.find_missed_answers(run), by=require_user(request)),
     )
     return redirect("studyapp:correctness_run", run.pk)
 
@@ -87,7 +87,7 @@ def import_proposals(request: HttpRequest, run: PredictionRun) -> HttpResponse:
                 run=run,
                 proposals=form.proposals,
                 name=form.cleaned_data["file"].name,
-                by=user_of(request),
+                by=require_user(request),
             )
         except BadFile as error:
             form.add_error("file", translate_error(error))
@@ -108,10 +108,10 @@ def judge(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 
     A judge who has finished a run goes on with another one on the same dataset.
     """
-    user = user_of(request)
+    user = require_user(request)
     judged = correctness.find_next_answer(run, user)
     if judged is None:
-        for other in runs_to_judge(user).filter(dataset=run.dataset_id).exclude(pk=run.pk):
+        for other in list_runs_to_judge(user).filter(dataset=run.dataset_id).exclude(pk=run.pk):
             if correctness.find_next_answer(other, user):
                 messages.success(
                     request, _("You have judged all answers in that queue. This is the next one.")
@@ -133,12 +133,12 @@ def store_judgement(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     judged = _answer_or_404(run, form.cleaned_data["answer"])
     if not is_valid:
         return _answer_page(request, run, judged, form, status=422)
-    with errors_shown(request, actions.CannotJudge):
+    with show_errors(request, actions.CannotJudge):
         actions.judge(
             judged=judged,
             is_correct=form.is_correct,
             note=form.cleaned_data["note"],
-            by=user_of(request),
+            by=require_user(request),
         )
     return redirect("studyapp:correctness_judge", run.pk)
 
@@ -151,13 +151,13 @@ def settle(request: HttpRequest, run: PredictionRun, answer: int) -> HttpRespons
     form = SettleForm(request.POST, prefix=str(answer))
     if not form.is_valid():
         return _run_page(request, run, failed=(answer, form), status=422)
-    with errors_shown(request, actions.CannotJudge):
+    with show_errors(request, actions.CannotJudge):
         actions.settle(
             judged=judged,
             is_correct=form.is_correct,
             how=form.cleaned_data["how"],
             note=form.cleaned_data["note"],
-            by=user_of(request),
+            by=require_user(request),
         )
         messages.success(request, _("Decision stored."))
     return redirect("studyapp:correctness_run", run.pk)
@@ -171,7 +171,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
     version = find_latest_version(study)
     context = {
         "study": study,
-        "conditions": correctness.correctness_of_design(plan) if plan else [],
+        "conditions": correctness.count_design_correctness(plan) if plan else [],
         "version": version,
         "has_own_answers": has_own_answer_task(study),
         "later": len(correctness.find_later_decisions(version)) if version else 0,
@@ -183,7 +183,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.JUDGE)
 def queue_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Queue the shown answers that differ from gold, and begin to judge."""
-    by, new = user_of(request), 0
+    by, new = require_user(request), 0
     if has_own_answer_task(study):
         own = find_missed_answers_of_people(study)
         new = actions.queue_answers(answers=own, study=study, by=by, from_people=True)
@@ -207,7 +207,7 @@ def apply_decisions(request: HttpRequest, study: Study) -> HttpResponse:
     if version is None:
         messages.error(request, _("This study has not been launched yet."))
     else:
-        number = actions.apply_decisions(version=version, by=user_of(request))
+        number = actions.apply_decisions(version=version, by=require_user(request))
         messages.success(
             request,
             ngettext("Applied %(number)d decision.", "Applied %(number)d decisions.", number)
@@ -218,7 +218,7 @@ def apply_decisions(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _plan(request: HttpRequest, study: Study) -> Design | None:
     try:
-        return design(definition_of(study), study.workspace)
+        return build_design(read_definition(study), study.workspace)
     except StudyRefused as error:
         messages.error(request, translate_error(error))
         return None
@@ -242,7 +242,9 @@ def _answer_page(
     request: HttpRequest, run: PredictionRun, judged: JudgedAnswer, form: VerdictForm, *, status: int = 200
 ) -> HttpResponse:
     question = judged.question
-    explained, others = articles(question.context, [tuple(fact) for fact in question.supporting_facts or []])
+    explained, others = highlight_articles(
+        question.context, [tuple(fact) for fact in question.supporting_facts or []]
+    )
     context = {
         "run": run,
         "judged": judged,
@@ -265,17 +267,17 @@ def _run_page(
 ) -> HttpResponse:
     disagreed = [
         (row, failed[1] if failed and failed[0] == row.pk else SettleForm(prefix=str(row.pk)))
-        for row in correctness.disagreements(run)
+        for row in correctness.list_disagreements(run)
     ]
     context = {
         "run": run,
-        "studies": JudgedRun(run).studies_of(user_of(request)),
+        "studies": JudgedRun(run).studies_of(require_user(request)),
         "counts": correctness.count_queue(run),
         "agreement": correctness.judge_agreement(run),
         "disagreed": disagreed,
         "settled": correctness.list_settled_answers(run),
         "proposals": proposals or ProposalsForm(),
         "refused": failed[1] if failed else proposals,
-        "left": correctness.find_next_answer(run, user_of(request)) is not None,
+        "left": correctness.find_next_answer(run, require_user(request)) is not None,
     }
     return render(request, "studyapp/staff/correctness/run.html", context, status=status)

@@ -9,16 +9,16 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import require_somewhere, user_of
+from accounts.access import require_somewhere, require_user
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translate_error
 from studyapp.actions.running import duplicate_study
-from studyapp.definition.version_diff import Difference, differences
+from studyapp.definition.version_diff import Difference, find_differences
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
-from studyapp.queries.designs import design
-from studyapp.queries.drafts import definition_of
+from studyapp.queries.designs import build_design
+from studyapp.queries.drafts import read_definition
 from studyapp.views.access import StudyRequest, study_page
 from studyapp.web.staff_forms import DuplicateForm
 
@@ -30,7 +30,7 @@ LONGEST = 600  # characters of a value on the page of differences
 @study_page(Act.STUDY_EDIT)
 def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
     """Copy the draft of a study under another short name."""
-    workspaces = require_somewhere(user_of(request), Act.STUDY_EDIT)
+    workspaces = require_somewhere(require_user(request), Act.STUDY_EDIT)
     initial = {
         "slug": f"{study.slug}-copy"[:100],
         "title": study.title,
@@ -45,7 +45,7 @@ def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
                 slug=form.cleaned_data["slug"],
                 title=form.cleaned_data["title"],
                 workspace=form.chosen_workspace,
-                by=user_of(request),
+                by=require_user(request),
             )
         except TouchstoneError as error:
             form.add_error("slug", translate_error(error))
@@ -67,7 +67,7 @@ def compare(request: StudyRequest, study: Study) -> HttpResponse:
     problem = ""
     if Act.STUDY_EDIT in request.may:
         try:
-            contents[DRAFT] = design(definition_of(study), study.workspace).content.canonical()
+            contents[DRAFT] = build_design(read_definition(study), study.workspace).content.canonical()
         except StudyRefused as error:
             problem = translate_error(error)
     names = list(contents)
@@ -79,7 +79,7 @@ def compare(request: StudyRequest, study: Study) -> HttpResponse:
     rows = (
         [
             _row(one, _questions(contents[before], contents[after]))
-            for one in differences(contents[before], contents[after])
+            for one in find_differences(contents[before], contents[after])
         ]
         if before and after
         else []

@@ -6,12 +6,12 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, user_of
+from accounts.access import require_existing, require_user
 from accounts.models import Role
 from accounts.policy import Act
 from studyapp.actions import shares as actions
 from studyapp.models import Study
-from studyapp.queries.access import members_of, shares_of
+from studyapp.queries.access import list_members, list_shares
 from studyapp.views.access import StudyRequest, study_page
 from studyapp.web.staff_forms import ShareForm
 
@@ -31,7 +31,7 @@ def share(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _page(request, study, form, status=422)
     user, role = form.cleaned_data["user"], Role(form.cleaned_data["role"])
-    actions.share_study(study=study, user=user, role=role, by=user_of(request))
+    actions.share_study(study=study, user=user, role=role, by=require_user(request))
     messages.success(
         request,
         _("Study shared with %(name)s in the role %(role)s.") % {"name": user.username, "role": role.label},
@@ -43,8 +43,8 @@ def share(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def end_share(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """End a share of a study."""
-    share = require_existing(shares_of(study).filter(pk=pk).first())
-    actions.end_share(study=study, user=share.user, role=Role(share.role), by=user_of(request))
+    share = require_existing(list_shares(study).filter(pk=pk).first())
+    actions.end_share(study=study, user=share.user, role=Role(share.role), by=require_user(request))
     messages.success(request, _("Share with %(name)s ended.") % {"name": share.user.username})
     # A user who ended the share that let them in would not see the page of members again.
     if share.user == request.user:
@@ -59,11 +59,11 @@ def leave(request: StudyRequest, study: Study) -> HttpResponse:
     if not request.roles.shared:
         messages.error(request, _("You see this study by your role in the workspace, which its owners end."))
         return redirect("studyapp:staff_study", study.slug)
-    actions.leave_study(study=study, user=user_of(request))
+    actions.leave_study(study=study, user=require_user(request))
     messages.success(request, _("You left the study %(title)s.") % {"title": study.title})
     return redirect("studyapp:staff_home")
 
 
 def _page(request: HttpRequest, study: Study, form: ShareForm, *, status: int = 200) -> HttpResponse:
-    context = {"study": study, "members": members_of(study), "shares": shares_of(study), "form": form}
+    context = {"study": study, "members": list_members(study), "shares": list_shares(study), "form": form}
     return render(request, "studyapp/staff/members.html", context, status=status)

@@ -14,27 +14,27 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, user_of
+from accounts.access import require_existing, require_user
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.pages.spreadsheet import write_csv
-from foundation.translated_messages import errors_shown, translate_error, translate_text
-from jobs.queries import jobs_of
+from foundation.translated_messages import show_errors, translate_error, translate_text
+from jobs.queries import list_user_jobs
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.definition.payments import PaymentOrder
-from studyapp.exports.payments import ID_COLUMNS, build_external_id_rows, payment_file
+from studyapp.exports.payments import ID_COLUMNS, build_external_id_rows, build_payment_file
 from studyapp.models import Payment, Study
 from studyapp.payments import PayOptions
-from studyapp.queries.own_answers import bonuses, currency
+from studyapp.queries.own_answers import compute_bonuses, find_currency
 from studyapp.queries.payments import (
+    classify_submission,
     compute_payable_bonuses,
-    group_counts,
-    group_of,
+    count_payment_states,
+    count_submissions,
     list_live_submissions,
-    payments_of,
+    list_payments,
     plan_payments,
-    state_counts,
     sum_paid_amounts,
 )
 from studyapp.views.access import study_page
@@ -57,7 +57,7 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def preview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show who would get what, and the total; ask and store nothing."""
-    form = OrderForm(request.POST, request.FILES, promised=currency(study))
+    form = OrderForm(request.POST, request.FILES, promised=find_currency(study))
     if not form.is_valid():
         return _page(request, study, order=form, status=422)
     order = form.order(partial(compute_payable_bonuses, study))
@@ -66,7 +66,7 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
     except TouchstoneError as error:
         form.add_error(None, translate_error(error))
         return _page(request, study, order=form, status=422)
-    record_reading(by=user_of(request), subject=study, page="payments")
+    record_reading(by=require_user(request), subject=study, page="payments")
     agreed = {
         "order": order.model_dump(mode="json"),
         "number": len(plan.due),
@@ -94,7 +94,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
         sent = signing.loads(request.POST.get("agreed", ""), salt=_salt(study), max_age=AGREED_SECONDS)
         order = PaymentOrder.model_validate(sent["order"])
         agreed = (sent["number"], Decimal(sent["total"]))
-        store_order(study=study, order=order, by=user_of(request), agreed=agreed)
+        store_order(study=study, order=order, by=require_user(request), agreed=agreed)
     except signing.BadSignature:
         messages.error(request, _("The list is older than an hour. Look at it again before you start."))
         return redirect("studyapp:staff_payments", study.slug)
@@ -115,9 +115,9 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def settle(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Settle an unknown payment that a person looked up."""
-    payment = require_existing(payments_of(study).filter(pk=pk).first())
-    with errors_shown(request, TouchstoneError):
-        settle_unknown(payment=payment, was_paid=request.POST.get("paid") == "yes", by=user_of(request))
+    payment = require_existing(list_payments(study).filter(pk=pk).first())
+    with show_errors(request, TouchstoneError):
+        settle_unknown(payment=payment, was_paid=request.POST.get("paid") == "yes", by=require_user(request))
         messages.success(request, _("Payment settled."))
     return redirect("studyapp:staff_payments", study.slug)
 
@@ -133,11 +133,11 @@ def download_external_ids(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def download_file(request: HttpRequest, study: Study) -> HttpResponse:
     """Return whom to pay how much, as a platform takes it."""
-    form = PaymentsForm(request.POST, promised=currency(study))
+    form = PaymentsForm(request.POST, promised=find_currency(study))
     if not form.is_valid():
         return _page(request, study, file=form, status=422)
-    earned = bonuses(study) if form.cleaned_data.get("earned") else {}
-    head, rows = payment_file(study, form.amounts(), form.cleaned_data["format"] or "all", earned)
+    earned = compute_bonuses(study) if form.cleaned_data.get("earned") else {}
+    head, rows = build_payment_file(study, form.amounts(), form.cleaned_data["format"] or "all", earned)
     return _csv(request, study, "payments", head, rows)
 
 
@@ -149,12 +149,14 @@ def _page(
     file: PaymentsForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    counts, states = group_counts(study), state_counts(study)
+    counts, states = count_submissions(study), count_payment_states(study)
     table = SUBMISSIONS.of(request.GET)
     group = request.GET.get("group", "")
-    people = [(ids, group_of(ids.participant)) for ids in list_live_submissions(study)] if group else []
+    people = (
+        [(ids, classify_submission(ids.participant)) for ids in list_live_submissions(study)] if group else []
+    )
     state = request.GET.get("state", "")
-    rows = payments_of(study, state=state if state in Payment.State.values else "")[:SHOWN]
+    rows = list_payments(study, state=state if state in Payment.State.values else "")[:SHOWN]
     context = {
         "study": study,
         "has_key": bool(settings.PROLIFIC_API_TOKEN),
@@ -171,12 +173,14 @@ def _page(
         "state": state,
         "payments": rows,
         "totals": sorted(sum_paid_amounts(study).items()),
-        "order_form": order or OrderForm(promised=currency(study)),
-        "file_form": file or PaymentsForm(promised=currency(study)),
+        "order_form": order or OrderForm(promised=find_currency(study)),
+        "file_form": file or PaymentsForm(promised=find_currency(study)),
         "refused": order or file,
         "jobs": [
             job
-            for job in jobs_of(user_of(request)).filter(kind="pay_participants", subject=study.slug)[:5]
+            for job in list_user_jobs(require_user(request)).filter(
+                kind="pay_participants", subject=study.slug
+            )[:5]
             if job.is_open
         ],
     }
@@ -196,6 +200,6 @@ def _csv(
 ) -> HttpResponse:
     file = StringIO()
     write_csv(file, header, rows)
-    record_reading(by=user_of(request), subject=study, page=kind)
+    record_reading(by=require_user(request), subject=study, page=kind)
     text = file.getvalue() if header else file.getvalue().partition("\n")[2]
     return build_attachment(text, f"{study.slug}-{kind.replace('_', '-')}.csv", "text/csv; charset=utf-8")

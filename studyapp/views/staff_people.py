@@ -12,19 +12,19 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.policy import Act
 from foundation.errors import NotFound, TouchstoneError
 from foundation.pages.tables import SortedTable
 from foundation.pages.whole_numbers import parse_whole_number
-from foundation.translated_messages import errors_shown, translate_error
+from foundation.translated_messages import show_errors, translate_error
 from studyapp.actions import exclusions, privacy
 from studyapp.actions.participants import replace_link as make_new_link
 from studyapp.actions.participants import revoke_links
-from studyapp.exports.responses import response_data, response_page
+from studyapp.exports.responses import load_response_data, load_response_page
 from studyapp.models import ExternalIds, Participant, Study
-from studyapp.queries.looks import condition_looks, group_labels
-from studyapp.queries.people import PeoplePage, Person, Step, person_named, read_people_page, way_of
+from studyapp.queries.looks import label_groups, style_conditions
+from studyapp.queries.people import PeoplePage, Person, Step, find_person, list_steps, read_people_page
 from studyapp.queries.privacy import read_stored_data
 from studyapp.queries.responses import ResponseFilter
 from studyapp.queries.studies import load_frozen_study
@@ -53,8 +53,8 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "form": form,
         "page": page,
         "rows": [(person, STATE_LABELS[person.state]) for person in page.rows],
-        "looks": condition_looks(study),
-        "labels": group_labels(study),
+        "looks": style_conditions(study),
+        "labels": label_groups(study),
         "table": table,
         "is_filtered": any(request.GET.get(name) for name in form.fields),
         "first": table.address() if request.GET.get("before") or table.number > 1 else "",
@@ -81,8 +81,8 @@ def person(request: StudyRequest, study: Study, person: str) -> HttpResponse:
 def replace_link(request: StudyRequest, study: Study, person: str) -> HttpResponse:
     """Make a new personal link and show it, only once; the old ones end."""
     row = _person(study, person).row
-    with errors_shown(request, TouchstoneError):
-        token = make_new_link(participant=row, by=user_of(request))
+    with show_errors(request, TouchstoneError):
+        token = make_new_link(participant=row, by=require_user(request))
         link = settings.SITE_URL + reverse("studyapp:resume", args=[token])
         return _page(request, study, _person(study, person), new_link=link)
     return redirect("studyapp:staff_person", study.slug, person)
@@ -129,8 +129,8 @@ def act_page(name: str) -> Callable[..., HttpResponse]:
         form = ReasonForm(request.POST, prefix=name)
         if not form.is_valid():
             return _page(request, study, shown, failed=(name, form), status=422)
-        with errors_shown(request, TouchstoneError):
-            act(participant=shown.row, reason=form.cleaned_data["reason"], by=user_of(request))
+        with show_errors(request, TouchstoneError):
+            act(participant=shown.row, reason=form.cleaned_data["reason"], by=require_user(request))
             messages.success(request, str(done))
         # The participant may be gone, or have another ID now.
         kept = Participant.objects.filter(pk=shown.row.pk, public_id=person).exists()
@@ -159,8 +159,8 @@ def _page(
         "person": person,
         "behaviour": BEHAVIOUR_LABELS.get(behaviour, behaviour),
         "state_label": STATE_LABELS[person.state],
-        "looks": condition_looks(study),
-        "labels": group_labels(study),
+        "looks": style_conditions(study),
+        "labels": label_groups(study),
         "steps": _steps(study, person),
         "may_identify": may_identify,
         "may_replace_link": may_identify and row.status == Participant.Status.ACTIVE,
@@ -189,14 +189,14 @@ def _acts_on(person: Person) -> list[str]:
 
 def _steps(study: Study, person: Person) -> list[dict[str, Any]]:
     """Return the way of a participant with its labels and exclusions."""
-    steps = way_of(person)
+    steps = list_steps(person)
     marks: dict[str, Any] = {}
     if any(step.kind == "item" for step in steps):
-        data = response_data(study)
+        data = load_response_data(study)
         own = ResponseFilter(participant=person.row.public_id)
         content = load_frozen_study(person.row.version)
         size = content.pages + len(content.practice) + 1
-        marks = {row["item_id"]: row["excluded_by"] for row in response_page(data, own, size=size).rows}
+        marks = {row["item_id"]: row["excluded_by"] for row in load_response_page(data, own, size=size).rows}
     return [_describe_step(step, marks) for step in steps]
 
 
@@ -209,6 +209,6 @@ def _describe_step(step: Step, marks: dict[str, Any]) -> dict[str, Any]:
 
 def _person(study: Study, public_id: str) -> Person:
     try:
-        return person_named(study, public_id)
+        return find_person(study, public_id)
     except NotFound as error:
         raise Http404(translate_error(error)) from error

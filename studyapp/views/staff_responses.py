@@ -10,15 +10,15 @@ from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.downloads import ResponsesOptions
 from studyapp.exports.responses import (
     ResponsePage,
-    cells,
-    default_columns,
-    response_columns,
-    response_data,
-    response_page,
+    format_cells,
+    list_default_columns,
+    list_response_columns,
+    load_response_data,
+    load_response_page,
 )
 from studyapp.exports.rows import StudyData
 from studyapp.models import Study
-from studyapp.queries.looks import condition_looks
+from studyapp.queries.looks import style_conditions
 from studyapp.queries.responses import Key, filter_trials
 from studyapp.views.access import study_page
 from studyapp.views.staff_results import start_job
@@ -29,16 +29,16 @@ from studyapp.web.results_forms import ResponsesForm
 @study_page(Act.STUDY_RESULTS, reads="responses")
 def responses(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the filtered trials with the columns that the reader picked."""
-    data = response_data(study)
-    columns = response_columns(data)
+    data = load_response_data(study)
+    columns = list_response_columns(data)
     questions = _questions(data)
     form = ResponsesForm(
         request.GET, study=study, columns=[column.name for column in columns], items=questions
     )
     chosen = form.build_filter()
-    picked = form.cleaned_data.get("column") or default_columns(data)
+    picked = form.cleaned_data.get("column") or list_default_columns(data)
     shown = [column for column in columns if column.name in picked]
-    page = response_page(data, chosen, after=_key(request.GET.get("after", "")))
+    page = load_response_page(data, chosen, after=_key(request.GET.get("after", "")))
     query = request.GET.copy()
     query.pop("after", None)
     context = {
@@ -47,11 +47,11 @@ def responses(request: HttpRequest, study: Study) -> HttpResponse:
         "columns": shown,
         "picked": picked,
         "questions": questions,
-        "rows": [(row, list(zip(shown, cells(shown, row), strict=True))) for row in page.rows],
+        "rows": [(row, list(zip(shown, format_cells(shown, row), strict=True))) for row in page.rows],
         "total": filter_trials(study, chosen).count(),
         "next": _build_next_link(page, query.urlencode()),
         "query": query.urlencode(),
-        "looks": condition_looks(study),
+        "looks": style_conditions(study),
         "is_first": "after" not in request.GET,
         "is_filtered": any(value for name, value in request.GET.items() if name != "column"),
     }
@@ -62,11 +62,11 @@ def responses(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_RESULTS)
 def export_responses(request: HttpRequest, study: Study) -> HttpResponse:
     """Start a job that writes exactly these rows and columns as CSV."""
-    data = response_data(study)
-    names = [column.name for column in response_columns(data)]
+    data = load_response_data(study)
+    names = [column.name for column in list_response_columns(data)]
     form = ResponsesForm(request.GET, study=study, columns=names, items=_questions(data))
     chosen = form.build_filter()
-    picked = form.cleaned_data.get("column") or default_columns(data)
+    picked = form.cleaned_data.get("column") or list_default_columns(data)
     options = ResponsesOptions(study=study.pk, filter=chosen, columns=tuple(picked))
     return start_job(request, study, "export_responses", options)
 

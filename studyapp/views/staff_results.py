@@ -12,26 +12,26 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, require_existing, user_of
+from accounts.access import NOT_THERE, require_existing, require_user
 from accounts.actions.audit import record_export
 from accounts.policy import Act
 from analysis.report.page import SORTING_HASH
 from foundation.errors import TouchstoneError
 from foundation.frozen_model import FrozenModel
 from foundation.pages import charts
-from foundation.translated_messages import errors_shown
+from foundation.translated_messages import show_errors
 from jobs.models import Job
-from jobs.queries import jobs_of
+from jobs.queries import list_user_jobs
 from jobs.tasks import start_job_about
-from studyapp.actions.reports import delete_report, report_file
+from studyapp.actions.reports import build_report_path, delete_report
 from studyapp.downloads import BundleOptions, ReportOptions
-from studyapp.exports.codebook import codebook, codebook_page
-from studyapp.exports.registration import preregistration_text
+from studyapp.exports.codebook import build_codebook, build_codebook_page
+from studyapp.exports.registration import build_preregistration
 from studyapp.exports.report_summary import Summary, measure_label, measure_unit
 from studyapp.exports.rows import load
 from studyapp.models import Report, Study
-from studyapp.queries.looks import condition_labels, condition_looks
-from studyapp.queries.results import data_state
+from studyapp.queries.looks import label_conditions, style_conditions
+from studyapp.queries.results import read_data_state
 from studyapp.views.access import study_page
 from studyapp.web.results_forms import BundleForm, ReportForm
 
@@ -97,7 +97,7 @@ def report(request: HttpRequest, study: Study, pk: int, name: str) -> HttpRespon
     """Return a file of a kept report; its page opens, all else is downloaded."""
     row = _report(study, pk)
     try:
-        with zipfile.ZipFile(report_file(row)) as archive:
+        with zipfile.ZipFile(build_report_path(row)) as archive:
             folder = f"{study.slug}-report"
             content = archive.read(f"{folder}/{name}")
     except (KeyError, FileNotFoundError) as error:
@@ -115,10 +115,10 @@ def report(request: HttpRequest, study: Study, pk: int, name: str) -> HttpRespon
 @study_page(Act.STUDY_RESULTS)
 def download_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Return a kept report with its tables and figures as a zip file."""
-    path = report_file(_report(study, pk))
+    path = build_report_path(_report(study, pk))
     if not path.is_file():
         raise Http404(str(NOT_THERE))
-    record_export(by=user_of(request), subject=study, kind="report")
+    record_export(by=require_user(request), subject=study, kind="report")
     return build_attachment(path.read_bytes(), f"{study.slug}-report.zip", "application/zip")
 
 
@@ -126,7 +126,7 @@ def download_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse
 @study_page(Act.STUDY_EDIT)
 def remove_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Delete a kept report."""
-    delete_report(report=_report(study, pk), by=user_of(request))
+    delete_report(report=_report(study, pk), by=require_user(request))
     messages.success(request, _("Report deleted."))
     return redirect("studyapp:staff_results", study.slug)
 
@@ -135,19 +135,21 @@ def remove_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @study_page(Act.STUDY_RESULTS)
 def download_codebook(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the codebook of the bundle."""
-    return _text(request, study, "codebook", lambda: codebook_page(codebook(load(study, public=False))))
+    return _text(
+        request, study, "codebook", lambda: build_codebook_page(build_codebook(load(study, public=False)))
+    )
 
 
 @require_POST
 @study_page(Act.STUDY_RESULTS)
 def download_preregistration(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the pre-registration of the newest version."""
-    return _text(request, study, "preregistration", lambda: preregistration_text(study))
+    return _text(request, study, "preregistration", lambda: build_preregistration(study))
 
 
 def start_job(request: HttpRequest, study: Study, kind: str, options: FrozenModel) -> HttpResponse:
     """Start a job about a study, and go to its page."""
-    user = user_of(request)
+    user = require_user(request)
     if kind in KINDS:
         record_export(by=user, subject=study, kind=kind)
     job = start_job_about(study, kind=kind, by=user, options=options)
@@ -170,7 +172,7 @@ def _page(
         "reports": reports,
         "newest": newest,
         "first": _build_first_screen(study, newest) if newest else None,
-        "is_old": newest is not None and newest.data != data_state(study, newest.mode),
+        "is_old": newest is not None and newest.data != read_data_state(study, newest.mode),
         **_jobs(request, study),
         "report_form": report or ReportForm(study=study),
         "bundle_form": bundle or BundleForm(),
@@ -181,7 +183,9 @@ def _page(
 
 def _jobs(request: HttpRequest, study: Study) -> dict[str, list[Job]]:
     """Return the newest jobs of the person: those to watch, and files."""
-    rows = jobs_of(user_of(request)).filter(workspace=study.workspace, subject=study.slug, kind__in=KINDS)
+    rows = list_user_jobs(require_user(request)).filter(
+        workspace=study.workspace, subject=study.slug, kind__in=KINDS
+    )
     newest = list(rows[:JOBS_SHOWN])
     return {
         "jobs": [job for job in newest if job.is_open or job.status == Job.Status.FAILED],
@@ -192,13 +196,13 @@ def _jobs(request: HttpRequest, study: Study) -> dict[str, list[Job]]:
 def _build_first_screen(study: Study, report: Report) -> dict[str, Any]:
     """Return the headline, the key chart and the rank table of a report."""
     summary = Summary.model_validate(report.summary)
-    labels, looks = condition_labels(study), condition_looks(study)
+    labels, looks = label_conditions(study), style_conditions(study)
     factor = FACTORS.get(measure_unit(summary.measure), 1)
 
     def scale_value(value: float | None) -> float | None:
         return None if value is None else value * factor
 
-    shapes, zero = charts.intervals(
+    shapes, zero = charts.build_intervals(
         [
             (
                 labels.get(row.condition, row.condition),
@@ -250,9 +254,9 @@ def _report(study: Study, pk: int) -> Report:
 
 
 def _text(request: HttpRequest, study: Study, kind: str, write: Any) -> HttpResponse:
-    with errors_shown(request, TouchstoneError):
+    with show_errors(request, TouchstoneError):
         text = write()
-        record_export(by=user_of(request), subject=study, kind=kind)
+        record_export(by=require_user(request), subject=study, kind=kind)
         return build_attachment(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
     return redirect("studyapp:staff_results", study.slug)
 

@@ -11,18 +11,26 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.actions.audit import record_export
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
-from foundation.pages.spreadsheet import csv_download
-from foundation.translated_messages import errors_shown, translate_error
+from foundation.pages.spreadsheet import build_csv_download
+from foundation.translated_messages import show_errors, translate_error
 from studyapp.actions import running as actions
 from studyapp.exports.estimates import compute_running_estimates
 from studyapp.models import Condition, Event, Study
-from studyapp.queries.flags import flag_counts, list_flagged_participants
-from studyapp.queries.log import LOG_COLUMNS, LogFilter, actors, kinds, log, log_rows, notes
-from studyapp.queries.looks import group_labels
+from studyapp.queries.flags import count_flags, list_flagged_participants
+from studyapp.queries.log import (
+    LOG_COLUMNS,
+    LogFilter,
+    list_actors,
+    list_event_kinds,
+    list_events,
+    list_notes,
+    log_rows,
+)
+from studyapp.queries.looks import label_groups
 from studyapp.queries.overview import count_flagged_participants
 from studyapp.queries.progress import drop_outs, list_archived_studies
 from studyapp.queries.studies import AlteredVersion, find_latest_version
@@ -57,7 +65,7 @@ def set_condition(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
         condition=condition,
         is_open=form.cleaned_data["is_open"],
         quota=form.cleaned_data["quota"],
-        by=user_of(request),
+        by=require_user(request),
     )
     messages.success(request, _("Condition %(name)s saved.") % {"name": condition.name})
     return redirect("studyapp:staff_running", study.slug)
@@ -70,7 +78,7 @@ def write_note(request: HttpRequest, study: Study) -> HttpResponse:
     form = NoteForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form, status=422)
-    actions.write_note(study=study, text=form.cleaned_data["text"], by=user_of(request))
+    actions.write_note(study=study, text=form.cleaned_data["text"], by=require_user(request))
     return redirect("studyapp:staff_running", study.slug)
 
 
@@ -115,14 +123,16 @@ def export_log(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Return the events that the filters let through as CSV."""
     _form, rows = _events(request, study)
     if request.method == "GET":  # HEAD exports nothing
-        record_export(by=user_of(request), subject=study, kind="log")
-    return csv_download(f"{study.slug}-log", LOG_COLUMNS, log_rows(rows))
+        record_export(by=require_user(request), subject=study, kind="log")
+    return build_csv_download(f"{study.slug}-log", LOG_COLUMNS, log_rows(rows))
 
 
 def _events(request: HttpRequest, study: Study) -> tuple[LogForm, QuerySet[Event]]:
-    labels = sorted(((kind, EVENT_LABELS.kind_label(kind)) for kind in kinds(study)), key=itemgetter(1))
-    form = LogForm(request.GET, kinds=labels, actors=actors(study))
-    return form, log(study, LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter())
+    labels = sorted(
+        ((kind, EVENT_LABELS.kind_label(kind)) for kind in list_event_kinds(study)), key=itemgetter(1)
+    )
+    form = LogForm(request.GET, kinds=labels, actors=list_actors(study))
+    return form, list_events(study, LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter())
 
 
 @require_safe
@@ -130,7 +140,7 @@ def _events(request: HttpRequest, study: Study) -> tuple[LogForm, QuerySet[Event
 def archive(request: HttpRequest) -> HttpResponse:
     """List the archived studies that the user may see."""
     table = ARCHIVED.of(request.GET)
-    rows = list_archived_studies(user_of(request)).order_by(*table.order())
+    rows = list_archived_studies(require_user(request)).order_by(*table.order())
     return render(request, "studyapp/staff/archive.html", {"studies": rows, "table": table})
 
 
@@ -138,8 +148,8 @@ def archive(request: HttpRequest) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def archive_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Move a study to the archive."""
-    with errors_shown(request, TouchstoneError):
-        actions.archive_study(study=study, by=user_of(request))
+    with show_errors(request, TouchstoneError):
+        actions.archive_study(study=study, by=require_user(request))
         messages.success(request, _("Study archived."))
         return redirect("studyapp:staff_home")
     return redirect("studyapp:staff_study", study.slug)
@@ -167,12 +177,12 @@ def _page(
             )
             for row in conditions
         ],
-        "labels": group_labels(study),
+        "labels": label_groups(study),
         "drop_outs": drop_outs(study),
         "flagged": list_flagged_participants(study, most=FLAGGED),
         "flagged_count": count_flagged_participants(study),
-        "flag_counts": flag_counts(study),
-        "notes": notes(study)[:20],
+        "flag_counts": count_flags(study),
+        "notes": list_notes(study)[:20],
         "note": note,
         "refused": failed[1] if failed else note,
     }

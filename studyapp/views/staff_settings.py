@@ -6,13 +6,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.policy import Act
 from foundation.translated_messages import translate_error
 from studyapp.actions.links import create_link
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
-from studyapp.queries.recruitment import links_with_counts
+from studyapp.queries.recruitment import list_links_with_counts
 from studyapp.simulations import SimulationOptions
 from studyapp.views.access import study_page
 from studyapp.views.staff_results import start_job
@@ -34,7 +34,7 @@ def make_link(request: HttpRequest, study: Study) -> HttpResponse:
     form = LinkForm(request.POST)
     if form.is_valid():
         try:
-            _link, token = create_link(study=study, by=user_of(request), **form.cleaned_data)
+            _link, token = create_link(study=study, by=require_user(request), **form.cleaned_data)
         except StudyRefused as error:
             form.add_error(error.field, translate_error(error))
         else:
@@ -67,7 +67,7 @@ def _page(
     context = {
         "study": study,
         "behaviours": BEHAVIOUR_LABELS,
-        "links": table.rows(links_with_counts(study)),
+        "links": table.rows(list_links_with_counts(study)),
         "table": table,
         "form": form,
         "new_link": new_link,

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import require, require_existing, user_of
+from accounts.access import require, require_existing, require_user
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from foundation.errors import NoBroker
@@ -70,7 +70,7 @@ def _simulate_plan(request: HttpRequest, form: SizeForm | SystemSizeForm) -> Siz
     """
     if request.method != "POST" or not form.is_valid() or form.settings is None:
         return None
-    plan = create_plan(settings=form.settings, workspace=form.chosen_workspace, by=user_of(request))
+    plan = create_plan(settings=form.settings, workspace=form.chosen_workspace, by=require_user(request))
     try:
         run_plan(plan_id=plan.pk, seconds=AT_ONCE)
     except TakesLonger:
@@ -90,14 +90,14 @@ def _list_earlier_plans(workspaces: list[Workspace]) -> QuerySet[SizePlan]:
 @login_required
 def size(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a simulation: its progress, then its result."""
-    return render(request, "studyapp/staff/sizes/plan.html", _context(user_of(request), pk))
+    return render(request, "studyapp/staff/sizes/plan.html", _context(require_user(request), pk))
 
 
 @require_safe
 @login_required
 def size_progress(request: HttpRequest, pk: int) -> HttpResponse:
     """Return the result, which the page fetches repeatedly."""
-    return render(request, "studyapp/staff/sizes/result.html", _context(user_of(request), pk))
+    return render(request, "studyapp/staff/sizes/result.html", _context(require_user(request), pk))
 
 
 def _context(user: User, pk: int) -> dict[str, Any]:

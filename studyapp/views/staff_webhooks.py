@@ -4,7 +4,7 @@ from accounts.policy import Act
 from jobs.views.webhooks import WebhookPages
 from studyapp.actions.webhooks import add_webhook, end_webhook
 from studyapp.models import StudyDelivery, WebhookEvent
-from studyapp.queries.webhooks import webhooks_of
+from studyapp.queries.webhooks import list_webhooks
 from studyapp.views.access import study_page
 
 PAGES = WebhookPages(
@@ -12,7 +12,7 @@ PAGES = WebhookPages(
     frame="studyapp/staff/study_base.html",
     names="studyapp:staff_",
     guard=study_page(Act.STUDY_EDIT),
-    hooks=webhooks_of,
+    hooks=list_webhooks,
     kinds=dict(WebhookEvent.choices),
     deliveries=StudyDelivery,
     add=add_webhook,

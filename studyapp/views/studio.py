@@ -11,12 +11,12 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.messages import say
-from foundation.translated_messages import errors_shown, translate_error, translate_text
+from foundation.translated_messages import show_errors, translate_error, translate_text
 from studyapp.actions import drafts as actions
 from studyapp.definition.scales import SCALES
 from studyapp.definition.yaml_document import DefinitionError
@@ -25,16 +25,16 @@ from studyapp.queries.drafts import (
     Edited,
     find_redoable_revision,
     find_undoable_revision,
+    list_systems_on_dataset,
     list_usable_names,
-    look,
+    preview_draft,
     read_current_draft,
-    systems_on,
 )
 from studyapp.studio import edits, starts
 from studyapp.studio.drafts import Draft, Problem, as_yaml
 from studyapp.studio.files import read_draft
-from studyapp.studio.forms import form
-from studyapp.studio.steps import BY_NAME, STEPS, Step, label
+from studyapp.studio.forms import build_form
+from studyapp.studio.steps import BY_NAME, STEPS, Step, find_label
 from studyapp.views.access import study_page, workspaces_page
 from studyapp.views.staff_results import build_attachment
 from studyapp.views.studio_forms import Submitted, read_submitted_draft, sign_unsaved
@@ -57,16 +57,16 @@ def start(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     if not filled.is_valid():
         return _home(request, filled, file, status=422)
     data = filled.cleaned_data
-    draft = starts.draft(
+    draft = starts.build_draft(
         starts.STARTS[data["start"]],
         slug=data["slug"],
         title=data["title"],
         title_for_participants=data["title_for_participants"],
         dataset=data["dataset"],
-        systems=systems_on(data["dataset"], filled.chosen_workspace),
+        systems=list_systems_on_dataset(data["dataset"], filled.chosen_workspace),
     )
     try:
-        study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=user_of(request))
+        study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=require_user(request))
     except TouchstoneError as error:
         filled.add_error("slug", translate_error(error))
         return _home(request, filled, file, status=422)
@@ -84,7 +84,7 @@ def start_from_file(request: HttpRequest, workspaces: list[Workspace]) -> HttpRe
     try:
         content = read_draft(filled.text, filled.name)
         draft = starts.from_file(content, slug=content["study"])
-        study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=user_of(request))
+        study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=require_user(request))
     except DefinitionError as error:
         filled.add_error("file", [f"{where}{translate_text(message)}" for where, message in error.lines])
     except TouchstoneError as error:
@@ -113,10 +113,10 @@ def _step_page(
     request: HttpRequest, study: Study, step: Step, now: Edited, *, status: int = 200
 ) -> HttpResponse:
     """Show the form of a step, filled from the draft, beside the preview."""
-    seen = look(now.draft, study.workspace)
-    offered = list_usable_names(now.draft, study, user_of(request))
+    seen = preview_draft(now.draft, study.workspace)
+    offered = list_usable_names(now.draft, study, require_user(request))
     at = request.GET.get("at", "")
-    built = form(step, now.draft, offered, seen.problems, at)
+    built = build_form(step, now.draft, offered, seen.problems, at)
     content = seen.content
     chosen = choices(content, {"preview_page": step.preview, **request.GET.dict()}, "preview_")
     context = {
@@ -136,11 +136,11 @@ def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> Htt
     sent = read_submitted_draft(request, study, step)
     try:
         actions.save_draft(
-            study=study, base=sent.base, draft=sent.draft, changed=step.name, by=user_of(request)
+            study=study, base=sent.base, draft=sent.draft, changed=step.name, by=require_user(request)
         )
     except TouchstoneError as error:
         return _show_unsaved(request, study, step, sent, error)
-    left = [one for one in look(sent.draft, study.workspace).problems if step_of(one) == step]
+    left = [one for one in preview_draft(sent.draft, study.workspace).problems if step_of(one) == step]
     messages.success(request, _("Saved. This step is not complete yet.") if left else _("Saved."))
     if go_on and not left:
         next_step = STEPS.index(step) + 1
@@ -158,7 +158,7 @@ def add(request: HttpRequest, study: Study, name: str, path: str) -> HttpRespons
         request,
         study,
         name,
-        lambda draft: edits.add_part(draft, edits.location_of(path), _what(request, path)),
+        lambda draft: edits.add_part(draft, edits.parse_location(path), _what(request, path)),
     )
 
 
@@ -166,7 +166,7 @@ def add(request: HttpRequest, study: Study, name: str, path: str) -> HttpRespons
 @study_page(Act.STUDY_EDIT)
 def remove(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and remove a row or an optional part."""
-    location = edits.location_of(path)
+    location = edits.parse_location(path)
     return _edit(request, study, name, lambda draft: (edits.remove_part(draft, location), location[:-1]))
 
 
@@ -174,7 +174,7 @@ def remove(request: HttpRequest, study: Study, name: str, path: str) -> HttpResp
 @study_page(Act.STUDY_EDIT)
 def move(request: HttpRequest, study: Study, name: str, path: str, by: int) -> HttpResponse:
     """Save, and move a row up or down."""
-    location = edits.location_of(path)
+    location = edits.parse_location(path)
     index = location[-1]
     to = (*location[:-1], max(index + by, 0)) if isinstance(index, int) else location
     return _edit(request, study, name, lambda draft: (edits.move_row(draft, location, by), to))
@@ -184,12 +184,12 @@ def move(request: HttpRequest, study: Study, name: str, path: str, by: int) -> H
 @study_page(Act.STUDY_EDIT)
 def upload_image(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and show an uploaded image in a question."""
-    location, file = edits.location_of(path), request.FILES.get(f"upload:{path}")
+    location, file = edits.parse_location(path), request.FILES.get(f"upload:{path}")
     if location[-2:] != ("image", "file") or location[:-3] not in edits.QUESTIONS:
         raise Http404(_("The studio does not have this field."))
 
     def change(draft: Draft) -> tuple[Draft, tuple[int | str, ...]]:
-        edits.value_at(draft, location)  # refuses a question that is gone
+        edits.read_value(draft, location)  # refuses a question that is gone
         if file is None:
             raise edits.CannotEdit(say("Choose a file first."))
         return edits.set_value(draft, location, actions.store_question_image(file=file)), location[:-2]
@@ -201,7 +201,7 @@ def upload_image(request: HttpRequest, study: Study, name: str, path: str) -> Ht
 @study_page(Act.STUDY_EDIT)
 def change_kind(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and show the fields of the chosen kind of answer."""
-    location = edits.location_of(path)
+    location = edits.parse_location(path)
     return _edit(request, study, name, lambda draft: (draft, location))
 
 
@@ -222,7 +222,7 @@ def _edit(
     at: tuple[int | str, ...] = ()
     try:
         draft, at = change(sent.draft)
-        actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=user_of(request))
+        actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=require_user(request))
     except TouchstoneError as error:
         return _show_unsaved(request, study, step, sent, error)
     return redirect(_address(study, step, at))
@@ -246,7 +246,7 @@ def _address(study: Study, step: Step, at: tuple[int | str, ...]) -> str:
 def scales(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Choose a scale by name for a list of questions."""
     step = _step_or_404(name)
-    now, location = read_current_draft(study), edits.location_of(path)
+    now, location = read_current_draft(study), edits.parse_location(path)
     if location not in edits.QUESTIONS:
         raise Http404(_("You can add scales to lists of questions only."))
     filled = ScaleForm(request.POST if request.method == "POST" else None)
@@ -255,13 +255,15 @@ def scales(request: HttpRequest, study: Study, name: str, path: str) -> HttpResp
             draft = edits.add_scale(
                 now.draft, location, filled.cleaned_data["scale"], filled.cleaned_data["items"]
             )
-            actions.save_draft(study=study, base=now.number, draft=draft, changed=name, by=user_of(request))
+            actions.save_draft(
+                study=study, base=now.number, draft=draft, changed=name, by=require_user(request)
+            )
         except TouchstoneError as error:
             filled.add_error("items", translate_error(error))
         else:
             return redirect(_address(study, step, location))
     context = {
-        **studio_frame(study, now, look(now.draft, study.workspace).problems, name),
+        **studio_frame(study, now, preview_draft(now.draft, study.workspace).problems, name),
         "step": step,
         "path": path,
         "form": filled,
@@ -305,8 +307,8 @@ def _travel(
     request: HttpRequest, study: Study, action: Callable[..., Any], done: str, **arguments: Any
 ) -> HttpResponse:
     """Change the revision, and return to the page of the button."""
-    with errors_shown(request, TouchstoneError):
-        action(study=study, by=user_of(request), **arguments)
+    with show_errors(request, TouchstoneError):
+        action(study=study, by=require_user(request), **arguments)
         messages.success(request, done)
     name = request.POST.get("from", "")
     return (
@@ -339,7 +341,9 @@ def step_of(problem: Problem) -> Step | None:
 def format_field_path(problem: Problem) -> str:
     """Return the labels of the path to a field; rows are counted from 1."""
     fields = [problem.location[: end + 1] for end in range(len(problem.location))]
-    return " › ".join(str(path[-1] + 1) if isinstance(path[-1], int) else _(label(path)) for path in fields)
+    return " › ".join(
+        str(path[-1] + 1) if isinstance(path[-1], int) else _(find_label(path)) for path in fields
+    )
 
 
 def studio_frame(study: Study, now: Edited, problems: list[Problem], here: str) -> dict[str, Any]:

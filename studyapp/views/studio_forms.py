@@ -7,12 +7,12 @@ from typing import NamedTuple
 from django.core import signing
 from django.http import HttpRequest
 
-from accounts.access import user_of
+from accounts.access import require_user
 from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.models import Study
 from studyapp.queries.drafts import Edited, list_usable_names, read_current_draft
 from studyapp.studio.drafts import Draft, fit_draft
-from studyapp.studio.forms import form
+from studyapp.studio.forms import build_form
 from studyapp.studio.steps import Step
 from studyapp.studio.widgets import read
 
@@ -36,7 +36,7 @@ def draft_sent(request: HttpRequest, study: Study, step: Step | None, now: Edite
     if step is None:
         return now.draft
     shown = _read_shown_draft(request, study, now)
-    built = form(step, shown, list_usable_names(shown, study, user_of(request)))
+    built = build_form(step, shown, list_usable_names(shown, study, require_user(request)))
     sent = {name: remove_nul(values) for name, values in request.POST.lists()}
     rest = {name: value for name, value in now.draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}

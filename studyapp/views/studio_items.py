@@ -8,20 +8,20 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import user_of
+from accounts.access import require_user
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import errors_shown, translate_error
+from foundation.translated_messages import show_errors, translate_error
 from studyapp.actions.drafts import save_draft
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
 from studyapp.queries.drafts import (
-    candidates,
     count_correct,
     draw_items,
     find_candidates,
     list_usable_names,
     read_current_draft,
+    search_candidates,
 )
 from studyapp.studio.edits import set_value
 from studyapp.views.access import study_page
@@ -37,7 +37,7 @@ def pick(request: HttpRequest, study: Study) -> HttpResponse:
     now = read_current_draft(study)
     name = str(now.draft.get("dataset", ""))
     dataset = study.workspace.datasets.filter(name=name).first()
-    systems = list_usable_names(now.draft, study, user_of(request)).systems
+    systems = list_usable_names(now.draft, study, require_user(request)).systems
     ids, problem = _ids(now.draft), ""
     items = find_candidates(dataset, systems, ids)
     if not ids:
@@ -46,7 +46,7 @@ def pick(request: HttpRequest, study: Study) -> HttpResponse:
         except StudyRefused as error:
             problem = translate_error(error)
     [wanted] = remove_nul([request.GET.get("q", "")])
-    questions, count = candidates(dataset, systems, wanted, SHOWN)
+    questions, count = search_candidates(dataset, systems, wanted, SHOWN)
     chosen = {item.external_id for item in items}
     context = {
         "study": study,
@@ -71,13 +71,13 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
     now = read_current_draft(study)
     ids = list(dict.fromkeys(remove_nul(request.POST.getlist("keep") + request.POST.getlist("add"))))
     draft = set_value(now.draft, ("items",), {"ids": ids} if ids else {"count": 25, "seed": 1})
-    with errors_shown(request, TouchstoneError):
+    with show_errors(request, TouchstoneError):
         save_draft(
             study=study,
             base=base_sent(request),
             draft=draft,
             changed="items",
-            by=user_of(request),
+            by=require_user(request),
         )
         messages.success(request, _("Items chosen by hand: %(n)d.") % {"n": len(ids)})
     address = reverse("studyapp:studio_items", args=[study.slug])

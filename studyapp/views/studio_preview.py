@@ -28,15 +28,15 @@ from studyapp.definition.task_questions import (
     INITIAL,
     limit_of,
     list_check_questions,
+    list_task_pages,
     list_task_questions,
-    questions_beside,
-    task_pages,
+    select_page_questions,
 )
 from studyapp.definition.tasks import Preference, Simulation
 from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
-from studyapp.queries.drafts import look, read_current_draft
-from studyapp.queries.question_pages import PageName, pages_on
+from studyapp.queries.drafts import preview_draft, read_current_draft
+from studyapp.queries.question_pages import PageName, build_part_pages
 from studyapp.studio import sample
 from studyapp.studio.steps import BY_NAME
 from studyapp.views import participant_messages
@@ -50,8 +50,8 @@ from studyapp.views.participant_pages import (
 )
 from studyapp.views.studio_forms import draft_sent
 from studyapp.web.comparison_html import render_comparison
-from studyapp.web.participant_forms import questions_html, rows
-from studyapp.web.simulated_pages import learning_position, outcome_context, select_shown_parts
+from studyapp.web.participant_forms import build_rows, render_questions
+from studyapp.web.simulated_pages import build_outcome_context, find_learning_position, select_shown_parts
 from studyapp.web.stimulus_html import render_change, render_stimulus
 
 EXAMPLE_CODE = "EXAMPLE"
@@ -68,7 +68,7 @@ def page(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     """Show a page of the draft with the unsaved fields of a step."""
     now = read_current_draft(study)
     draft = draft_sent(request, study, BY_NAME.get(step), now) if request.method == "POST" else now.draft
-    content = look(draft, study.workspace).content
+    content = preview_draft(draft, study.workspace).content
     sent = request.POST if request.method == "POST" else request.GET
     return render_preview(request, study, content, choices(content, sent, "preview_"))
 
@@ -116,13 +116,13 @@ def choices(content: FrozenStudy, wanted: Any, prefix: str = "") -> dict[str, st
 def _pages(content: FrozenStudy) -> list[tuple[str, str, int]]:
     """Return name, title and number of all pages; parts have up to several."""
     pages = []
-    for name, title in sample.pages(content):
+    for name, title in sample.list_pages(content):
         last = 1
         if name in ("screening", "comprehension", "pre_survey", "survey"):
             viewers = [content.viewer([condition]) for condition in content.conditions]
-            last = max(len(pages_on(content, cast("PageName", name), viewer)) for viewer in viewers)
+            last = max(len(build_part_pages(content, cast("PageName", name), viewer)) for viewer in viewers)
         elif name in ("item", "practice"):
-            last = len(task_pages(content.task, LEARNING if name == "item" else "")) or 1
+            last = len(list_task_pages(content.task, LEARNING if name == "item" else "")) or 1
         pages += [(name, title, 1), *((f"{name}.{n}", title, n) for n in range(2, last + 1))]
     return pages
 
@@ -185,9 +185,9 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     name = cast("PageName", "item" if part in ("item", "practice", "attention") else part)
     seen = [chosen["condition"], *([chosen["other"]] if isinstance(content.task, Preference) else [])]
     viewer = content.viewer([content.condition(condition) for condition in seen])
-    pages = pages_on(content, name, viewer)
+    pages = build_part_pages(content, name, viewer)
     asked = pages[int(number or 1) - 1] if len(pages) >= int(number or 1) else []
-    context = form_context(content, name, questions_html(rows(asked, {}, {}), slug))
+    context = form_context(content, name, render_questions(build_rows(asked, {}, {}), slug))
     context |= {"page_key": "", "resume_token": "...", "site_url": settings.SITE_URL}
     if name == "survey":
         return context | survey_context(content, is_last=int(number or 1) >= len(pages))
@@ -205,10 +205,12 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     ids = of_kind.get(part, [chosen["item"]])
     item_id = chosen["item"] if chosen["item"] in ids else ids[0]
     block = LEARNING if number else ""
-    page = (task_pages(content.task, block) or ("",))[int(number or 1) - 1] if part != "attention" else ""
+    page = (
+        (list_task_pages(content.task, block) or ("",))[int(number or 1) - 1] if part != "attention" else ""
+    )
     shows_condition, has_answer = select_shown_parts(content, page)
     condition = chosen["condition"] if shows_condition and page != INITIAL else ""
-    position = learning_position(content) if page == ANSWER else positions[item_id]
+    position = find_learning_position(content) if page == ANSWER else positions[item_id]
     context |= item_context(content, position, page, block)
     if page == COMPARISON:
         pair = (chosen["condition"], chosen["other"])
@@ -221,10 +223,10 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
         given: dict[str, Answer] = {"predicted_answer": shown.answer or ""}
         if content.task.ask == "correct":
             given = {"predicted_correct": True}
-        context["outcome"] = outcome_context(content.task, given, shown)
-    if task_pages(content.task):
+        context["outcome"] = build_outcome_context(content.task, given, shown)
+    if list_task_pages(content.task):
         asked = _list_own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
-        context["questions"] = questions_html(rows(asked, {}, {}), slug)
+        context["questions"] = render_questions(build_rows(asked, {}, {}), slug)
         context["time_left"] = limit_of(content.task, page)
     return context
 
@@ -237,8 +239,8 @@ def _list_own_questions(
     On the final page, the first answer is an example.
     """
     if not page:
-        return [*list_check_questions(content.task, _), *questions_beside(content.task, page, rest)]
+        return [*list_check_questions(content.task, _), *select_page_questions(content.task, page, rest)]
     options = content.options_of(condition, item_id)
     given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
     own = list_task_questions(content.task, page, options, given, advice, _)
-    return own if page == INITIAL else [*own, *questions_beside(content.task, page, rest)]
+    return own if page == INITIAL else [*own, *select_page_questions(content.task, page, rest)]

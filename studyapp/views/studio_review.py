@@ -10,22 +10,22 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, require_user
 from accounts.policy import Act
 from analysis.planning.registration_forms import FORMS
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import errors_shown, translate_error, translate_text
+from foundation.translated_messages import show_errors, translate_error, translate_text
 from studyapp.actions import drafts as actions
 from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.actions.studies import accept_check, launch_study
 from studyapp.definition.yaml_document import DefinitionError
-from studyapp.exports.registration import draft_preregistration
+from studyapp.exports.registration import build_draft_preregistration
 from studyapp.models import Mode, Study
-from studyapp.queries.correctness import correctness_of_design, judges_of, list_shown_answers
-from studyapp.queries.designs import design
-from studyapp.queries.drafts import look, read_current_draft, revisions
-from studyapp.queries.launches import CheckState, checklist
+from studyapp.queries.correctness import count_design_correctness, count_judges, list_shown_answers
+from studyapp.queries.designs import build_design
+from studyapp.queries.drafts import list_revisions, preview_draft, read_current_draft
+from studyapp.queries.launches import CheckState, build_checklist
 from studyapp.queries.overview import has_live_link
 from studyapp.queries.studies import find_latest_version
 from studyapp.rules.states import ForbiddenTransition
@@ -61,7 +61,9 @@ def replace(request: HttpRequest, study: Study) -> HttpResponse:
         try:
             draft = starts.from_file(read_draft(filled.text, filled.name), slug=study.slug)
             now = read_current_draft(study)
-            actions.save_draft(study=study, base=now.number, draft=draft, changed="file", by=user_of(request))
+            actions.save_draft(
+                study=study, base=now.number, draft=draft, changed="file", by=require_user(request)
+            )
         except DefinitionError as error:
             filled.add_error("file", [f"{where}{translate_text(message)}" for where, message in error.lines])
         except TouchstoneError as error:
@@ -81,7 +83,9 @@ def accept(request: HttpRequest, study: Study, check: str) -> HttpResponse:
     form = DecisionForm(request.POST, check=check)
     if form.is_valid():
         try:
-            accept_check(study=study, check=check, reason=form.cleaned_data["reason"], by=user_of(request))
+            accept_check(
+                study=study, check=check, reason=form.cleaned_data["reason"], by=require_user(request)
+            )
         except TouchstoneError as error:
             form.add_error("reason", translate_error(error))
         else:
@@ -94,8 +98,8 @@ def accept(request: HttpRequest, study: Study, check: str) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
     """Have bots walk the draft, frozen provisionally."""
-    with errors_shown(request, TouchstoneError):
-        rehearsal = start_rehearsal(study=study, by=user_of(request))
+    with show_errors(request, TouchstoneError):
+        rehearsal = start_rehearsal(study=study, by=require_user(request))
         bots = max(FEWEST_BOTS, len(study.definition["conditions"]))
         options = SimulationOptions(study=study.pk, rehearsal=rehearsal.pk, n=bots)
         return start_job(request, study, "simulate_participants", options)
@@ -106,10 +110,10 @@ def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def rehearsal_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Create a link by which the team walks the draft, and show it once."""
-    with errors_shown(request, TouchstoneError):
-        rehearsal = start_rehearsal(study=study, by=user_of(request))
+    with show_errors(request, TouchstoneError):
+        rehearsal = start_rehearsal(study=study, by=require_user(request))
         _link, token = create_link(
-            study=rehearsal, by=user_of(request), label="rehearsal of the team", mode=Mode.PILOT
+            study=rehearsal, by=require_user(request), label="rehearsal of the team", mode=Mode.PILOT
         )
         return _review(request, study, new_link=settings.SITE_URL + reverse("studyapp:join", args=[token]))
     return redirect("studyapp:studio_review", study.slug)
@@ -119,8 +123,8 @@ def rehearsal_link(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def launch(request: HttpRequest, study: Study) -> HttpResponse:
     """Freeze the draft into a version and open the study."""
-    with errors_shown(request, TouchstoneError, ForbiddenTransition):
-        version = launch_study(study=study, by=user_of(request))
+    with show_errors(request, TouchstoneError, ForbiddenTransition):
+        version = launch_study(study=study, by=require_user(request))
         launched = (
             _("Launched version %(n)d. Existing entry links lead to it.")
             if has_live_link(study)
@@ -137,8 +141,8 @@ def preregistration(request: HttpRequest, study: Study, form: str) -> HttpRespon
     """Download the pre-registration of the draft."""
     if form not in FORMS:
         raise Http404(str(NOT_THERE))
-    with errors_shown(request, TouchstoneError):
-        text = draft_preregistration(study, form)
+    with show_errors(request, TouchstoneError):
+        text = build_draft_preregistration(study, form)
         return build_attachment(text, f"{study.slug}-{form}.md", "text/markdown; charset=utf-8")
     return redirect("studyapp:studio_review", study.slug)
 
@@ -153,22 +157,22 @@ def _review(
     status: int = 200,
 ) -> HttpResponse:
     now = read_current_draft(study)
-    seen, version = look(now.draft, study.workspace), find_latest_version(study)
+    seen, version = preview_draft(now.draft, study.workspace), find_latest_version(study)
     problems, definition = seen.problems, parse_draft(now.draft)
-    checks = checklist(study, seen)
+    checks = build_checklist(study, seen)
     is_newest = version is not None and not problems and seen.content.hash() == version.hash
-    plan = design(definition, study.workspace) if definition and not problems else None
+    plan = build_design(definition, study.workspace) if definition and not problems else None
     context = {
         **studio_frame(study, now, problems, "review"),
         "unchanged": is_newest and study.status == Study.Status.OPEN,
         "checks": [_check(each, decision) for each in checks],
         "is_ready": all(each.state in ("done", "decided") for each in checks),
-        "correctness": correctness_of_design(plan) if plan else [],
-        "judges": judges_of(list_shown_answers(plan)) if plan else 0,
+        "correctness": count_design_correctness(plan) if plan else [],
+        "judges": count_judges(list_shown_answers(plan)) if plan else 0,
         "forms": [(name, form.title) for name, form in FORMS.items()] if plan else [],
         "hash": seen.content.hash() if plan else "",
         "new_link": new_link,
-        "history": [(one, CHANGES.get(one.changed, one.changed)) for one in revisions(study)[:HISTORY]],
+        "history": [(one, CHANGES.get(one.changed, one.changed)) for one in list_revisions(study)[:HISTORY]],
         "version": version,
         "file": file or ImportForm(),
         "refused": file or decision,

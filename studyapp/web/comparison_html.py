@@ -1,6 +1,6 @@
 """The HTML of two conditions side by side.
 
-As `stimulus_html`, each piece is rendered once per process.
+As `render_stimulus_once`, each piece is rendered once per process.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from predictions.articles import articles
+from predictions.articles import highlight_articles
 from studyapp.definition.comparing import SIDES
 from studyapp.definition.freezing import FrozenItem, FrozenStudy
 from studyapp.definition.tasks import Preference
 from studyapp.models import StudyVersion
-from studyapp.queries.studies import cache_per_version, image_slug, load_translated_study
-from studyapp.web.stimulus_html import build_answer_context, program_context
+from studyapp.queries.studies import cache_per_version, find_image_slug, load_translated_study
+from studyapp.web.stimulus_html import build_answer_context, build_program_context
 
 # Characters of text that stand above the two sides. A longer text opens on demand, as does one that a side
 # shows with highlights.
@@ -23,7 +23,7 @@ SHORT = 700
 
 
 @cache_per_version(1024)
-def comparison_html(
+def render_comparison_once(
     version: StudyVersion, conditions: tuple[str, ...], *, item_id: str, language: str = ""
 ) -> SafeString:
     """Return the part of an item page with the left and the right condition.
@@ -31,7 +31,7 @@ def comparison_html(
     ``language`` has to be the active one, since the cache key contains it.
     """
     return render_comparison(
-        load_translated_study(version, language), conditions, item_id, slug=image_slug(version)
+        load_translated_study(version, language), conditions, item_id, slug=find_image_slug(version)
     )
 
 
@@ -45,10 +45,10 @@ def render_comparison(
     assert isinstance(content.task, Preference)
     item = content.item(item_id)
     sides = [
-        {"title": _(title), **_side(content, name, item, slug)}
+        {"title": _(title), **_build_side_context(content, name, item, slug)}
         for title, name in zip(SIDES[content.task.of], conditions, strict=True)
     ]
-    _marked, plain = articles(item.context or [], [], [])
+    _marked, plain = highlight_articles(item.context or [], [], [])
     length = sum(len(sentence.text) for article in plain for sentence in article.sentences)
     # The steps of a program come with the whole passage.
     texts = [] if any(side["steps"] and side["passage"] for side in sides) else plain
@@ -65,12 +65,12 @@ def render_comparison(
     )
 
 
-def _side(content: FrozenStudy, name: str, item: FrozenItem, slug: str) -> dict[str, object]:
+def _build_side_context(content: FrozenStudy, name: str, item: FrozenItem, slug: str) -> dict[str, object]:
     condition, context = content.condition(name), item.context or []
     shown = condition.shown[item.id]
     return {
         **build_answer_context(
             shown, condition.explanation, condition.saliency, item.question or "", context
         ),
-        **program_context(shown, item.images, context, slug),
+        **build_program_context(shown, item.images, context, slug),
     }

@@ -58,7 +58,7 @@ class RateLimit(MiddlewareMixin):
     def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
         """Answer before the view runs; only here its name is known."""
         assert request.resolver_match is not None
-        wait = rate_limit.seconds_to_wait(request, request.resolver_match.view_name)
+        wait = rate_limit.compute_seconds_to_wait(request, request.resolver_match.view_name)
         if not wait:
             return None
         rate_limit.leave_uncounted(request)

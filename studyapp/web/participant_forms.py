@@ -25,10 +25,16 @@ from studyapp.definition.question_scales import (
     TextField,
 )
 from studyapp.definition.questionnaires import DECLINED, Answer, Question, QuestionImage
-from studyapp.definition.task_questions import task_pages
+from studyapp.definition.task_questions import list_task_pages
 from studyapp.models import Mode, StudyVersion
-from studyapp.queries.question_pages import PageName, is_shuffled, page_questions, pages_on, questions_on
-from studyapp.queries.studies import cache_per_version, image_slug, load_translated_study
+from studyapp.queries.question_pages import (
+    PageName,
+    build_part_pages,
+    find_shown_page,
+    is_shuffled,
+    list_part_questions,
+)
+from studyapp.queries.studies import cache_per_version, find_image_slug, load_translated_study
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS
 from studyapp.web.posted_answers import Sent
@@ -156,7 +162,7 @@ class Row:
         return "yes-no" if self.kind == "yes_no" else "list"
 
 
-def rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -> list[Row]:
+def build_rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -> list[Row]:
     """Return the questions with the submitted answers and their errors.
 
     One that depends on another question of the page says so; a script then shows and hides it.
@@ -170,20 +176,20 @@ def rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -
             choices=_label_choices(question),
             required=question.required,
             scale=question.scale,
-            chosen=_texts(sent.get(question.key, [])),
+            chosen=_list_texts(sent.get(question.key, [])),
             error=errors.get(question.key, ""),
             heading=question.heading or "",
             heading_text=question.heading_text or "",
             can_decline=question.prefer_not_to_say,
-            **_dependence(question, on_page),
-            parts=_parts(question, sent, errors),
+            **_describe_dependence(question, on_page),
+            parts=_build_parts(question, sent, errors),
             image=question.image,
         )
         for question in questions
     ]
 
 
-def _dependence(question: Question, on_page: Mapping[str, Question]) -> dict[str, str]:
+def _describe_dependence(question: Question, on_page: Mapping[str, Question]) -> dict[str, str]:
     """Return what a question depends on: as a sentence, and for the script."""
     shown = question.show_if
     if shown is None or shown.question not in on_page:
@@ -195,7 +201,11 @@ def _dependence(question: Question, on_page: Mapping[str, Question]) -> dict[str
         if shown.is_ is None
         else {sent: labels.get(sent, sent) for sent in _list_sent_values(asked, shown.is_)}
     )
-    quoted = {"question": asked.text, "low": _number(shown.at_least), "high": _number(shown.at_most)}
+    quoted = {
+        "question": asked.text,
+        "low": _format_bound(shown.at_least),
+        "high": _format_bound(shown.at_most),
+    }
     if shown.is_ is not None:
         answers = _(" or ").join(_("“%(answer)s”") % {"answer": label} for label in values.values())
         words = _("If you answered %(answers)s to “%(question)s”:") % {**quoted, "answers": answers}
@@ -219,11 +229,11 @@ def _list_sent_values(question: Question, answers: Sequence[Answer]) -> list[str
     ]
 
 
-def _number(bound: float | None) -> str:
+def _format_bound(bound: float | None) -> str:
     return "" if bound is None else f"{bound:g}"
 
 
-def _parts(question: Question, sent: Sent, errors: Mapping[str, str]) -> tuple[Row, ...]:
+def _build_parts(question: Question, sent: Sent, errors: Mapping[str, str]) -> tuple[Row, ...]:
     """Return the rows of a matrix or the choices of a ranking, labelled."""
     match question.scale:
         case MatrixScale(rows=own):
@@ -232,7 +242,7 @@ def _parts(question: Question, sent: Sent, errors: Mapping[str, str]) -> tuple[R
             labels = [choice.label for choice in choices]
         case _:
             return ()
-    parts = zip(rows(question.parts, sent, errors), labels, strict=True)
+    parts = zip(build_rows(question.parts, sent, errors), labels, strict=True)
     return tuple(replace(part, label=label) for part, label in parts)
 
 
@@ -247,11 +257,11 @@ def _label_choices(question: Question) -> tuple[tuple[str, str], ...]:
     return (("yes", _("Yes")), ("no", _("No"))) if question.kind == "yes_no" else question.choices
 
 
-def _texts(sent: str | list[str]) -> tuple[str, ...]:
+def _list_texts(sent: str | list[str]) -> tuple[str, ...]:
     return (sent,) if isinstance(sent, str) else tuple(sent)
 
 
-def questions_html(filled: Sequence[Row], slug: str = "") -> SafeString:
+def render_questions(filled: Sequence[Row], slug: str = "") -> SafeString:
     """Render one fieldset per question.
 
     ``slug`` is the study in the addresses of images.
@@ -261,7 +271,7 @@ def questions_html(filled: Sequence[Row], slug: str = "") -> SafeString:
     return render_to_string("studyapp/participant/questions.html", context)
 
 
-def empty_questions_html(
+def render_empty_questions(
     version: StudyVersion, page: PageName, language: str, viewer: Viewer, number: int = 1
 ) -> SafeString:
     """Render the empty form of a page, once per process and conditions.
@@ -269,15 +279,17 @@ def empty_questions_html(
     ``language`` has to be the active one. The page must be the same for all participants of the viewer's
     conditions, see `is_same_for_all`.
     """
-    return _empty_questions_html(version, page, language, viewer._replace(seed=None), number)
+    return _render_empty_questions_once(version, page, language, viewer._replace(seed=None), number)
 
 
 @cache_per_version(128)
-def _empty_questions_html(
+def _render_empty_questions_once(
     version: StudyVersion, page: PageName, language: str, viewer: Viewer, number: int
 ) -> SafeString:
-    pages = pages_on(load_translated_study(version, language), page, viewer)
-    return questions_html(rows(page_questions(pages, number, {})[1], {}, {}), image_slug(version))
+    pages = build_part_pages(load_translated_study(version, language), page, viewer)
+    return render_questions(
+        build_rows(find_shown_page(pages, number, {})[1], {}, {}), find_image_slug(version)
+    )
 
 
 def is_same_for_all(content: FrozenStudy, page: PageName) -> bool:
@@ -285,16 +297,16 @@ def is_same_for_all(content: FrozenStudy, page: PageName) -> bool:
 
     An item on several pages depends on the item and on the earlier answers.
     """
-    if page == "item" and task_pages(content.task):
+    if page == "item" and list_task_pages(content.task):
         return False
-    questions = questions_on(content, page)
+    questions = list_part_questions(content, page)
     return not is_shuffled(content, page) and not any(
         question.random_choices or (question.show_if and any(each.page_break for each in questions))
         for question in questions
     )
 
 
-def page_key(page: PageName, pk: int, number: int = 1) -> str:
+def make_page_key(page: PageName, pk: int, number: int = 1) -> str:
     """Sign the name of a page, so that its form fits no other page."""
     return _PAGE.sign(f"{page}-{pk}" if number == 1 else f"{page}-{pk}-{number}")
 
@@ -311,7 +323,7 @@ class ConsentPage(NamedTuple):
     version: int
 
 
-def new_consent_key(version: int) -> str:
+def make_consent_key(version: int) -> str:
     """Sign a new consent page of a version."""
     return _PAGE.sign(f"consent-{secrets.token_hex(10)}-{version}")
 

@@ -40,7 +40,7 @@ def _keep_earned(form: forms.Form, promised: str) -> None:
         del form.fields["earned"]
 
 
-def _amount(label: Any, **options: Any) -> forms.DecimalField:
+def _build_amount_field(label: Any, **options: Any) -> forms.DecimalField:
     return forms.DecimalField(
         label=label,
         min_value=Decimal("0.01"),
@@ -61,7 +61,7 @@ class OrderForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
-    screen_out = _amount(
+    screen_out = _build_amount_field(
         _("Pay for those screened out"),
         help_text=_("Left out for a submission that Prolific itself has paid as screened out."),
     )
@@ -71,7 +71,7 @@ class OrderForm(forms.Form):
         initial="bonus",
         help_text=_("A participant gets a bonus of one name once, however often it is ordered."),
     )
-    bonus_each = _amount(_("Bonus for everybody who completed"))
+    bonus_each = _build_amount_field(_("Bonus for everybody who completed"))
     earned = forms.BooleanField(label=_("Bonus for correct answers, as the study promises"), required=False)
     amounts = forms.FileField(
         label=_("Or a CSV file of bonuses"),

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.definition.question_flow import select_visible_questions
 from studyapp.definition.question_scales import MultipleChoice, NumberScale, RankingScale, TextField
-from studyapp.definition.questionnaires import DECLINED, Answer, Question, parts_of
+from studyapp.definition.questionnaires import DECLINED, Answer, Question, list_question_parts
 
 # The fields of a form by name: a text, or the list of all texts of that name.
 Sent = Mapping[str, str | list[str]]
@@ -52,7 +52,7 @@ def parse_answers(
             continue
         answer = _read(question, texts)
         if answer is None:
-            errors[question.key] = _complaint(question)
+            errors[question.key] = _format_complaint(question)
         else:
             answers[question.key] = answer
     return answers, errors
@@ -102,7 +102,7 @@ def _read(question: Question, texts: list[str]) -> Answer | None:
     return question.values.get(texts[-1])
 
 
-def _complaint(question: Question) -> str:
+def _format_complaint(question: Question) -> str:
     match question.scale:
         case NumberScale(min=low, max=high, step=step):
             words = _("Please enter a number from %(low)s to %(high)s, in steps of %(step)s.")
@@ -118,7 +118,7 @@ def _complaint(question: Question) -> str:
 def parse_changes(questions: Iterable[Question], data: Sent) -> dict[str, int]:
     """Parse how often each answer was changed; an invalid count is missing."""
     changes = {}
-    for question in parts_of(questions):
+    for question in list_question_parts(questions):
         changed = parse_whole_number(_select_last(data.get(f"changes_{question.key}", "")), _CHANGES_DIGITS)
         if changed is not None:
             changes[question.key] = changed

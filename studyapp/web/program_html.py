@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from predictions.box_labels import Rectangle, place_labels
-from predictions.module_words import module_words
+from predictions.module_words import describe_module
 from predictions.program_steps import ItemImage, Step, StepBox
 
 IMAGES = 2  # of a program that runs for each of them
@@ -62,9 +62,9 @@ class StepShown(NamedTuple):
     tokens: list[tuple[int, int, int]]
 
 
-def pictures(images: Sequence[ItemImage], urls: Sequence[str]) -> list[Picture]:
+def build_pictures(images: Sequence[ItemImage], urls: Sequence[str]) -> list[Picture]:
     """Return the images without boxes."""
-    return [_picture(position, images, urls, []) for position in range(len(images))]
+    return [_build_picture(position, images, urls, []) for position in range(len(images))]
 
 
 def describe_steps(
@@ -76,14 +76,14 @@ def describe_steps(
     """
     boxes = dict.fromkeys(box[:5] for step in steps for box in step.boxes or [])
     numbers = {box: number for number, box in enumerate(boxes, start=1)}
-    tried = _below(steps, "in-one-other-image")
+    tried = _find_steps_below(steps, "in-one-other-image")
     return [
         _describe_step(number, step, numbers, number in tried, images, urls)
         for number, step in enumerate(steps, start=1)
     ]
 
 
-def _below(steps: Sequence[Step], module: str) -> set[int]:
+def _find_steps_below(steps: Sequence[Step], module: str) -> set[int]:
     """Return the numbers of the steps that steps of a module build on."""
     below: set[int] = set()
     for number, step in reversed(list(enumerate(steps, start=1))):
@@ -102,43 +102,45 @@ def _describe_step(
 ) -> StepShown:
     numbered = sorted((numbers[box[:5]], box) for box in step.boxes or [])
     drawn = [
-        _picture(position, images, urls, [(n, box) for n, box in numbered if box[0] == position])
+        _build_picture(position, images, urls, [(n, box) for n, box in numbered if box[0] == position])
         for position in range(len(images))
     ]
     objects = step.boxes if step.boxes is not None else step.tokens
     return StepShown(
         number=number,
-        words=module_words(step.module, step.argument),
+        words=describe_module(step.module, step.argument),
         inputs=", ".join(str(one) for one in step.inputs),
         value=_round_value(step.value),
-        values=list(zip(_runs(len(step.values), is_tried), map(_round_value, step.values), strict=True)),
+        values=list(
+            zip(_label_runs(len(step.values), is_tried), map(_round_value, step.values), strict=True)
+        ),
         size=None if objects is None else len(objects),
-        sure="; ".join(_words(n, box[5]) for n, box in numbered if box[5] is not None),
+        sure="; ".join(_label_box(n, box[5]) for n, box in numbered if box[5] is not None),
         pictures=drawn if step.boxes else [],
         tokens=step.tokens or [],
     )
 
 
-def _picture(
+def _build_picture(
     position: int, images: Sequence[ItemImage], urls: Sequence[str], boxes: Sequence[tuple[int, StepBox]]
 ) -> Picture:
     image = images[position]
     height = round(WIDTH * image.height / image.width)
     drawn = _number_boxes(boxes, height)
-    words = _name(position, len(images))
+    words = _name_image(position, len(images))
     if drawn:
         count = ngettext("%(n)d box", "%(n)d boxes", len(drawn)) % {"n": len(drawn)}
         words = f"{words}: {count}: {'; '.join(one.words for one in drawn)}"
     return Picture(urls[position], height, words, drawn)
 
 
-def _name(position: int, images: int) -> str:
+def _name_image(position: int, images: int) -> str:
     if images == 2:
         return _("Right image") if position else _("Left image")
     return _("Image %(n)d") % {"n": position + 1}
 
 
-def _runs(count: int, is_tried: bool) -> list[str]:
+def _label_runs(count: int, is_tried: bool) -> list[str]:
     """Return the labels of a step's values; empty if images do not tell them."""
     if count != IMAGES:
         return [""] * count
@@ -160,12 +162,12 @@ def _number_boxes(boxes: Sequence[tuple[int, StepBox]], height: int) -> list[Num
     sizes = [(DIGIT * len(str(number)), LETTERS) for number, _box in boxes]
     labels = place_labels(rectangles, sizes, (WIDTH, height), gap=GAP)
     return [
-        NumberedBox(rectangle, number, label.x, label.y + label.height, _words(number, box[5]))
+        NumberedBox(rectangle, number, label.x, label.y + label.height, _label_box(number, box[5]))
         for rectangle, (number, box), label in zip(rectangles, boxes, labels, strict=True)
     ]
 
 
-def _words(number: int, sure: float | None) -> str:
+def _label_box(number: int, sure: float | None) -> str:
     return f"{number}" if sure is None else f"{number}: {sure:.0%}"
 
 

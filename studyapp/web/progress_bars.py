@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from foundation.pages.charts import Part, parts, percent
+from foundation.pages.charts import Part, build_bar_parts, format_percent
 from studyapp.queries.progress import ConditionProgress
 
 PROGRESS_LABELS = {
@@ -31,10 +31,10 @@ class ConditionBar:
     quota: str
 
 
-def condition_bar(row: ConditionProgress, look: str) -> ConditionBar:
+def build_condition_bar(row: ConditionProgress, look: str) -> ConditionBar:
     """Return the bar of a condition."""
     length = max(row.quota or 0, row.assigned) or 1
     states = [(state, str(label), getattr(row, state)) for state, label in PROGRESS_LABELS.items()]
     is_inside = row.quota is not None and row.quota < length
-    quota = percent(100 * (row.quota or 0) / length) if is_inside else ""
-    return ConditionBar(row, look, parts(states, length=length), quota)
+    quota = format_percent(100 * (row.quota or 0) / length) if is_inside else ""
+    return ConditionBar(row, look, build_bar_parts(states, length=length), quota)

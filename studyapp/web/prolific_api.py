@@ -89,12 +89,12 @@ class Prolific:
 
     def submission(self, submission: str) -> Submission:
         """Return a submission."""
-        return _submission(self._send("GET", f"submissions/{quote(submission, safe='')}/"))
+        return _parse_submission(self._send("GET", f"submissions/{quote(submission, safe='')}/"))
 
     def approve(self, submission: str) -> Submission:
         """Approve a submission; Prolific ignores a second time."""
         path = f"submissions/{quote(submission, safe='')}/transition/"
-        return _submission(self._send("POST", path, {"action": "APPROVE"}))
+        return _parse_submission(self._send("POST", path, {"action": "APPROVE"}))
 
     def request_return(self, submission: str, reason: str) -> None:
         """Ask a person to return a submission."""
@@ -110,7 +110,7 @@ class Prolific:
         lines = "\n".join(f"{submission},{amount:.2f}" for submission, amount in amounts.items())
         given = self._send("POST", "submissions/bonus-payments/", {"study_id": study, "csv_bonuses": lines})
         sum_there = given.get("amount")
-        if sum_there is not None and _cents(sum_there) != int(sum(amounts.values()) * 100):
+        if sum_there is not None and _parse_cents(sum_there) != int(sum(amounts.values()) * 100):
             raise RefusedByProlific(say("Prolific would pay another sum than was asked for"))
         if not isinstance(given.get("id"), str) or not given["id"]:
             raise RefusedByProlific(say("Prolific's answer is not of the published form"))
@@ -173,7 +173,7 @@ def _read(response: httpx.Response, expects_body: bool) -> dict[str, Any]:
     if status == 408 or status >= 500:
         raise Doubtful(say("Prolific answered %(status)d", status=status))
     if not response.is_success:
-        raise RefusedByProlific(_reason(response))
+        raise RefusedByProlific(_read_reason(response))
     try:
         content = response.json() if response.content else {}
     except ValueError:
@@ -185,7 +185,7 @@ def _read(response: httpx.Response, expects_body: bool) -> dict[str, Any]:
     return {}
 
 
-def _reason(response: httpx.Response) -> str:
+def _read_reason(response: httpx.Response) -> str:
     """Return the reason in an error: a text, a list, or texts by field."""
     try:
         detail: Any = response.json()["error"]
@@ -201,19 +201,19 @@ def _wait(response: httpx.Response) -> float:
     return min(float(after), MOST_WAIT) if after.isascii() and after.isdigit() else 10.0
 
 
-def _submission(content: dict[str, Any]) -> Submission:
+def _parse_submission(content: dict[str, Any]) -> Submission:
     participant = content.get("participant") or content.get("participant_id") or ""
     return Submission(
         str(content.get("id", "")),
         str(content.get("status", "")).upper().replace("_", " ").replace("-", " "),
         str(content.get("study_id", "")),
         str(participant),
-        tuple(_cents(each) for each in content.get("bonus_payments") or ()),
+        tuple(_parse_cents(each) for each in content.get("bonus_payments") or ()),
         bool(content.get("return_requested")),
     )
 
 
-def _cents(amount: Any) -> int:
+def _parse_cents(amount: Any) -> int:
     try:
         return round(Decimal(str(amount)))
     except InvalidOperation as error:

@@ -43,7 +43,7 @@ def verify_ids(sent: Mapping[str, str], *, jwks_url: str, site_url: str) -> dict
     if not token:
         raise BadArrival("unsigned", PARAMETER)
     try:
-        key = _keys(jwks_url).get_signing_key_from_jwt(token)
+        key = _build_key_client(jwks_url).get_signing_key_from_jwt(token)
         claims = jwt.decode(
             token,
             key,
@@ -56,17 +56,19 @@ def verify_ids(sent: Mapping[str, str], *, jwks_url: str, site_url: str) -> dict
         raise KeysUnavailable(f"{jwks_url}: {error}") from error
     except jwt.PyJWTError as error:
         raise BadArrival("badly_signed", PARAMETER) from error
-    return _ids(claims, sent, site_url)
+    return _verify_ids(claims, sent, site_url)
 
 
-def _ids(claims: dict[str, Any], sent: Mapping[str, str], site_url: str) -> dict[str, str]:
+def _verify_ids(claims: dict[str, Any], sent: Mapping[str, str], site_url: str) -> dict[str, str]:
     """Check the audience and return the IDs.
 
     The audience is the whole study address, so only its origin is compared.
     """
     audiences = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
     signed = claims.get("prolific")
-    if _origin(site_url) not in [_origin(str(one)) for one in audiences] or not isinstance(signed, dict):
+    if _parse_origin(site_url) not in [_parse_origin(str(one)) for one in audiences] or not isinstance(
+        signed, dict
+    ):
         raise BadArrival("badly_signed", PARAMETER)
     ids = {name: str(signed.get(name, "")) for name in _IDS}
     if not all(ids.values()) or any(sent.get(name, ids[name]) != ids[name] for name in _IDS):
@@ -74,7 +76,7 @@ def _ids(claims: dict[str, Any], sent: Mapping[str, str], site_url: str) -> dict
     return ids
 
 
-def _origin(address: str) -> tuple[str, str | None, int | None]:
+def _parse_origin(address: str) -> tuple[str, str | None, int | None]:
     """Return scheme, host and port; an audience may have no scheme."""
     parts = urlsplit(address if "://" in address else f"https://{address}")
     try:
@@ -85,7 +87,7 @@ def _origin(address: str) -> tuple[str, str | None, int | None]:
 
 
 @lru_cache(maxsize=4)
-def _keys(jwks_url: str) -> jwt.PyJWKClient:
+def _build_key_client(jwks_url: str) -> jwt.PyJWKClient:
     """Return a client that fetches the keys once a day, as Prolific asks.
 
     An unknown key makes it fetch them again.

@@ -20,7 +20,7 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from redis.exceptions import RedisError
 
-from accounts.client_address import client_address
+from accounts.client_address import find_client_address
 
 _log = logging.getLogger(__name__)
 
@@ -54,13 +54,13 @@ LIMITS: dict[str, Limit] = {
 }
 
 
-def seconds_to_wait(request: HttpRequest, name: str) -> int:
+def compute_seconds_to_wait(request: HttpRequest, name: str) -> int:
     """Return the seconds until this address may request the view; 0 for now."""
     limit = _limit(request, name)
     if limit is None:
         return 0
     try:
-        used = cache.get(_key(request, name, limit), 0)
+        used = cache.get(_build_key(request, name, limit), 0)
     except RedisError as error:
         _log.warning("no limits: the cache cannot be reached (%s)", type(error).__name__)
         return 0
@@ -72,7 +72,7 @@ def count(request: HttpRequest, name: str, status: int) -> None:
     limit = _limit(request, name)
     if limit is None or status not in limit.statuses:
         return
-    key = _key(request, name, limit)
+    key = _build_key(request, name, limit)
     try:
         cache.add(key, 0, timeout=limit.seconds)
         cache.incr(key)
@@ -90,8 +90,8 @@ def _limit(request: HttpRequest, name: str) -> Limit | None:
     return limit if limit is not None and limit.method == request.method else None
 
 
-def _key(request: HttpRequest, name: str, limit: Limit) -> str:
+def _build_key(request: HttpRequest, name: str, limit: Limit) -> str:
     window = int(time.time()) // limit.seconds
-    message = f"{name} {client_address(request)} {window}"
+    message = f"{name} {find_client_address(request)} {window}"
     digest = hmac.new(settings.SECRET_KEY.encode(), message.encode(), hashlib.sha256).hexdigest()
     return f"limit:{digest[:32]}"

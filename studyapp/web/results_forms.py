@@ -12,8 +12,8 @@ from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translate_text
 from studyapp.models import Mode, Study
 from studyapp.queries.flag_labels import FLAG_LABELS
-from studyapp.queries.looks import condition_labels, group_labels
-from studyapp.queries.people import PeopleFilter, groups_of
+from studyapp.queries.looks import label_conditions, label_groups
+from studyapp.queries.people import PeopleFilter, list_groups
 from studyapp.queries.responses import ResponseFilter
 
 STATE_LABELS = {
@@ -47,9 +47,9 @@ class PeopleForm(forms.Form):
 
     def __init__(self, data: Any, *, study: Study) -> None:
         super().__init__(data)
-        labels = group_labels(study)
+        labels = label_groups(study)
         self.fields["group"].choices = [  # type: ignore[attr-defined]
-            _ALL, *((name, labels.get(name, name)) for name in groups_of(study))
+            _ALL, *((name, labels.get(name, name)) for name in list_groups(study))
         ]  # fmt: skip
         links = study.links.order_by("pk").values_list("pk", "label")
         self.fields["link"].choices = [  # type: ignore[attr-defined]
@@ -96,7 +96,7 @@ class ResponsesForm(forms.Form):
         # An unknown ID is a choice, too: it lets nothing through.
         unknown = [(given, given) for given in [data.get("item", "")] if given and given not in items]
         self.fields["item"].choices = [_ALL, *questions, *unknown]  # type: ignore[attr-defined]
-        conditions = [_ALL, *condition_labels(study).items()]
+        conditions = [_ALL, *label_conditions(study).items()]
         self.fields["condition"].choices = conditions  # type: ignore[attr-defined]
         self.fields["column"].choices = list(zip(columns, columns, strict=True))  # type: ignore[attr-defined]
 

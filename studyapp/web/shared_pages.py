@@ -33,14 +33,14 @@ def render_shared(request: HttpRequest, template: str, context: dict[str, Any]) 
     """
     shared = tuple(item for item in context.items() if item[0] not in OWN)
     theme = request.COOKIES.get("theme", "")
-    pieces = _pieces(template, get_language(), theme if theme in ("light", "dark") else "", shared)
+    pieces = _render_pieces(template, get_language(), theme if theme in ("light", "dark") else "", shared)
     own = context | {"csrf_token": get_token(request), "path": request.path}
     filled = {_MARKS[name].encode(): escape(str(own[name])).encode() for name in OWN}
     return HttpResponse(b"".join([filled.get(piece, piece) for piece in pieces]))
 
 
 @lru_cache(maxsize=1024)
-def _pieces(
+def _render_pieces(
     template: str, _language: str | None, theme: str, shared: tuple[tuple[str, Any], ...]
 ) -> list[bytes]:
     """Return a page in the active language, cut before and behind each mark."""

@@ -5,21 +5,21 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from studyapp.definition.blocks import AFTER, BEFORE, BLOCKS, LEARNING, blocks_by_position
+from studyapp.definition.blocks import AFTER, BEFORE, BLOCKS, LEARNING, list_blocks_by_position
 from studyapp.definition.freezing import FrozenStudy, Shown
 from studyapp.definition.questionnaires import Answer
-from studyapp.definition.task_questions import PREDICTION, YES_NO, answer_label, is_prediction_right
+from studyapp.definition.task_questions import PREDICTION, YES_NO, is_prediction_right, label_answer
 from studyapp.definition.tasks import Simulation
 
 
-def part_context(content: FrozenStudy, position: int) -> dict[str, Any] | None:
+def build_part_context(content: FrozenStudy, position: int) -> dict[str, Any] | None:
     """Return the heading of the block that a page belongs to.
 
     None for a practice item and for another task.
     """
     if not isinstance(content.task, Simulation):
         return None
-    blocks = ["", *_blocks(content, content.task)]
+    blocks = ["", *_list_blocks(content, content.task)]
     name = blocks[position]
     if not name:
         return None
@@ -39,19 +39,19 @@ def part_context(content: FrozenStudy, position: int) -> dict[str, Any] | None:
     return {"title": title, "about": about[name], "is_first": blocks[position - 1] != name}
 
 
-def learning_position(content: FrozenStudy) -> int:
+def find_learning_position(content: FrozenStudy) -> int:
     """Return the first position of the learning block, or 1 without it."""
     if not isinstance(content.task, Simulation):
         return 1
-    return _blocks(content, content.task).index(LEARNING) + 1
+    return _list_blocks(content, content.task).index(LEARNING) + 1
 
 
-def _blocks(content: FrozenStudy, task: Simulation) -> list[str]:
+def _list_blocks(content: FrozenStudy, task: Simulation) -> list[str]:
     attention = [row.position for row in content.attention]
-    return blocks_by_position(task.blocks, len(content.practice), attention)
+    return list_blocks_by_position(task.blocks, len(content.practice), attention)
 
 
-def outcome_context(task: Simulation, given: Mapping[str, Answer], shown: Shown) -> dict[str, Any]:
+def build_outcome_context(task: Simulation, given: Mapping[str, Answer], shown: Shown) -> dict[str, Any]:
     """Return what an answer page says about the prediction before it."""
     predicted = given.get("predicted_answer")
     if (correct := given.get("predicted_correct")) is not None:
@@ -61,7 +61,7 @@ def outcome_context(task: Simulation, given: Mapping[str, Answer], shown: Shown)
         verdict = _("This answer is correct.") if shown.correct else _("This answer is not correct.")
     return {
         "predicted": None if predicted is None else _label_prediction(task, str(predicted)),
-        "answer": answer_label(shown.answer or "", _),
+        "answer": label_answer(shown.answer or "", _),
         "is_right": is_prediction_right(given, shown),
         "verdict": verdict,
     }
@@ -69,7 +69,7 @@ def outcome_context(task: Simulation, given: Mapping[str, Answer], shown: Shown)
 
 def _label_prediction(task: Simulation, choice: str) -> str:
     if task.ask == "answer":
-        return answer_label(choice, _)
+        return label_answer(choice, _)
     return _("a correct answer") if choice == YES_NO[0] else _("a wrong answer")
 
 

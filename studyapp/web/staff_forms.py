@@ -185,7 +185,7 @@ class _AssumptionsForm(WorkspaceForm):
         return data
 
 
-def _numbers(text: str) -> list[float]:
+def _parse_numbers(text: str) -> list[float]:
     """Parse numbers separated by commas; NaN stands for what is none.
 
     Commas between semicolons are decimal, as in ``0; 0,1``.
@@ -226,7 +226,7 @@ class SizeForm(_AssumptionsForm):
 
     def clean_effects(self) -> list[float]:
         """Parse the effects, one number per condition."""
-        effects = _numbers(self.cleaned_data["effects"])
+        effects = _parse_numbers(self.cleaned_data["effects"])
         if not all(map(math.isfinite, effects)):
             raise forms.ValidationError(_("Enter numbers separated by commas, one per condition."))
         return effects
@@ -249,7 +249,7 @@ class SystemSizeForm(_AssumptionsForm):
 
     def clean_correlations(self) -> list[float]:
         """Parse the correlations."""
-        correlations = _numbers(self.cleaned_data["correlations"])
+        correlations = _parse_numbers(self.cleaned_data["correlations"])
         if not all(0 < abs(correlation) <= 1 for correlation in correlations):
             raise forms.ValidationError(
                 _("Enter numbers from -1 to 1 without 0, separated by commas, such as 0.5, 0.7.")

@@ -12,30 +12,30 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from foundation.pages.paragraphs import paragraphs
-from predictions.articles import Sentence, articles, cut_pieces
+from predictions.articles import Sentence, cut_pieces, highlight_articles
 from predictions.program_steps import ItemImage
 from predictions.saliency import has_sign
 from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
 from studyapp.definition.tasks import Advice, Simulation
 from studyapp.models import StudyVersion
-from studyapp.queries.studies import cache_per_version, image_slug, load_translated_study
-from studyapp.web.program_html import describe_steps, pictures
+from studyapp.queries.studies import cache_per_version, find_image_slug, load_translated_study
+from studyapp.web.program_html import build_pictures, describe_steps
 from studyapp.web.word_changes import compare_articles, compare_words
 
 
-def instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
+def render_instructions(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
     """Return the instructions of the viewer's conditions as paragraphs."""
-    return _instructions_html(version, language, viewer._replace(seed=None))
+    return _render_instructions_once(version, language, viewer._replace(seed=None))
 
 
 @cache_per_version(128)
-def _instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
+def _render_instructions_once(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
     return paragraphs(load_translated_study(version, language).instructions_for(viewer))
 
 
 @cache_per_version(1024)
-def stimulus_html(
+def render_stimulus_once(
     version: StudyVersion, *, condition: str, item_id: str, language: str = "", has_answer: bool = True
 ) -> SafeString:
     """Return the part of an item page that a condition shows.
@@ -45,7 +45,7 @@ def stimulus_html(
     the answer, only its explanation is shown.
     """
     content = load_translated_study(version, language)
-    return render_stimulus(content, condition, item_id, slug=image_slug(version), has_answer=has_answer)
+    return render_stimulus(content, condition, item_id, slug=find_image_slug(version), has_answer=has_answer)
 
 
 def render_stimulus(
@@ -80,7 +80,7 @@ def render_stimulus(
             "is_original": check is None and item.changed is not None,
             "is_open": isinstance(content.task, Advice | Simulation),
             **build_answer_context(shown, style, saliency, question, context or []),
-            **program_context(shown, images, context or [], slug),
+            **build_program_context(shown, images, context or [], slug),
         },
     )
 
@@ -97,7 +97,7 @@ def build_answer_context(
         question: The text of the question.
         context: The articles.
     """
-    explained, others = articles(context, shown.facts or [], shown.tokens or [])
+    explained, others = highlight_articles(context, shown.facts or [], shown.tokens or [])
     return {
         "question": Sentence(cut_pieces(question, shown.question_tokens or []), False),
         "has_question_marks": bool(shown.question_tokens),
@@ -111,7 +111,7 @@ def build_answer_context(
 
 
 @cache_per_version(1024)
-def changed_html(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
+def render_change_once(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
     """Return the changed version of an item, empty without one.
 
     ``language`` has to be the active one.
@@ -134,14 +134,14 @@ def render_change(content: FrozenStudy, item_id: str) -> SafeString:
     )
 
 
-def program_context(
+def build_program_context(
     shown: Shown, images: Sequence[ItemImage], context: Sequence[tuple[str, list[str]]], slug: str
 ) -> dict[str, object]:
     """Return the images of an item and the steps of its program."""
     urls = [reverse("studyapp:item_image", args=[slug, one.path.partition("/")[2]]) for one in images]
     passage = "".join(context[0][1]) if context else ""
     return {
-        "images": pictures(images, urls),
+        "images": build_pictures(images, urls),
         "passage": passage,
         "steps": [
             (step, [Sentence(cut_pieces(passage, step.tokens), False)] if step.tokens and passage else [])

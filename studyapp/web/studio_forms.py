@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
 from studyapp.definition.scales import SCALES
-from studyapp.queries.drafts import dataset_names_of
+from studyapp.queries.drafts import list_dataset_names
 from studyapp.rules.launch_checks import LONGEST_REASON
 from studyapp.studio.starts import STARTS
 from studyapp.studio.texts import TITLE_FOR_PARTICIPANTS
@@ -52,7 +52,7 @@ class StartForm(WorkspaceForm):
 
     def __init__(self, *args: Any, workspaces: Sequence[Workspace], **options: Any) -> None:
         super().__init__(*args, workspaces=workspaces, **options)
-        self.datasets = dataset_names_of(workspaces)
+        self.datasets = list_dataset_names(workspaces)
         names = [(workspace.name, [(name, name) for name in self.datasets[workspace]])
                  for workspace in workspaces]  # fmt: skip
         field = self.fields["dataset"]

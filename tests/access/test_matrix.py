@@ -19,7 +19,7 @@ from django.urls import URLPattern, get_resolver
 from django.urls import reverse as address_of
 
 from accounts.models import Role, User
-from accounts.policy import Act, Roles, allows
+from accounts.policy import Act, Roles, is_allowed
 from tests.access.routes import ROUTES, Asks
 from tests.access.world import World, make_world, people
 from tests.soak import WHOLE
@@ -103,16 +103,16 @@ def expected(asks: Asks, name: str, route: str, method: str, *, foreign: bool) -
         return {"in"}
     if asks.anywhere:
         counted = Roles(roles.workspace, roles.shared if asks.anywhere == "share" else frozenset())
-        return {"in"} if allows(counted, act) else {"403"}
+        return {"in"} if is_allowed(counted, act) else {"403"}
     if asks.of_workspace == "404":
         roles = Roles(roles.workspace)
     if foreign or not roles:
         return {"404"}
-    if asks.account and not allows(roles, act):
+    if asks.account and not is_allowed(roles, act):
         return {"404"}
-    if not allows(Roles(roles.workspace) if asks.of_workspace else roles, act):
+    if not is_allowed(Roles(roles.workspace) if asks.of_workspace else roles, act):
         return {"403"}
-    if asks.below is not None and not allows(roles, asks.below):
+    if asks.below is not None and not is_allowed(roles, asks.below):
         return {"404"}
     allowed = {"in", "404"} if asks.lacks else {"in"}
     return allowed | {"403"} if asks.own and method not in ("GET", "HEAD") else allowed

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from django.test import Client
 
-from scripts.processes import Part, Supervisor, answers, free_port
+from scripts.processes import Part, Supervisor, free_port, is_url_answering
 
 PROVIDER = {"id": "local", "name": "Local university", "client_id": "touchstone", "secret": "of the tests"}
 
@@ -24,7 +24,7 @@ def running_provider(folder: Path) -> Iterator[str]:
         name="provider",
         command=[sys.executable, "-m", "oidc_provider_mock", "--port", str(port)],
         log=folder / "provider.log",
-        ready=lambda: answers(f"{url}/.well-known/openid-configuration"),
+        ready=lambda: is_url_answering(f"{url}/.well-known/openid-configuration"),
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
     )
     with Supervisor() as programs:

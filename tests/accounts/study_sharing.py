@@ -11,7 +11,7 @@ INVITES = None
 OBJECTS = Study.objects.select_related("workspace")
 
 
-def shares(
+def list_shares(
     *, workspace: Workspace | None = None, users: Collection[User] | None = None
 ) -> Iterator[tuple[Study, User, Role]]:
     rows = StudyShare.objects.select_related("study__workspace", "user")

@@ -15,7 +15,7 @@ from accounts.actions.invitations import accept_invitation, create_invitation
 from accounts.actions.tokens import create_token
 from accounts.errors import LastOwner
 from accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, User
-from accounts.queries.account_data import OF_THE_PERSON, account_data, keys_to_accounts
+from accounts.queries.account_data import OF_THE_PERSON, collect_account_data, find_keys_to_accounts
 from annotation.models import Annotation
 from studyapp.models import Study
 from tests import workspaces
@@ -55,7 +55,7 @@ class TestExport:
         assert AuditEntry.objects.get(kind="account_exported").actor == ada
 
     def test_no_secret_is_in_it(self, ada: User, page: Client) -> None:
-        shown = json.dumps(account_data(ada), default=str)
+        shown = json.dumps(collect_account_data(ada), default=str)
         token = ApiToken.objects.get(user=ada)
         for secret in (ada.password, token.token_hash, str(page.session.session_key)):
             assert secret not in shown
@@ -63,12 +63,12 @@ class TestExport:
     def test_what_is_about_something_else_is_named_alone(self, ada: User) -> None:
         study = studies.make_study()
         Study.objects.filter(pk=study.pk).update(created_by=ada)
-        (row,) = account_data(ada)["studyapp.Study"]
+        (row,) = collect_account_data(ada)["studyapp.Study"]
         assert (row["as"], row["name"]) == ("created_by", str(study))
-        assert study.pseudonym_key not in json.dumps(account_data(ada), default=str)
+        assert study.pseudonym_key not in json.dumps(collect_account_data(ada), default=str)
 
     def test_the_tables_of_the_person_exist(self) -> None:
-        assert {model._meta.label for model, _field in keys_to_accounts()} >= OF_THE_PERSON
+        assert {model._meta.label for model, _field in find_keys_to_accounts()} >= OF_THE_PERSON
 
     def test_commands(self, ada: User) -> None:
         out = StringIO()

@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from accounts.client_address import client_address, login_name
+from accounts.client_address import find_client_address, read_login_name
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ from accounts.client_address import client_address, login_name
 def test_it_works(settings, behind_proxy, forwarded, own, expected):
     settings.BEHIND_PROXY = behind_proxy
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
-    assert client_address(RequestFactory().get("/", REMOTE_ADDR=own, headers=headers)) == expected
+    assert find_client_address(RequestFactory().get("/", REMOTE_ADDR=own, headers=headers)) == expected
 
 
 def test_the_name_of_a_login():
     request = RequestFactory().post("/", {"username": " Ada "})
-    assert login_name(request) == "ada"
-    assert login_name(request, {"username": "BEA", "password": "x"}) == "bea"
-    assert login_name(RequestFactory().get("/")) == ""
+    assert read_login_name(request) == "ada"
+    assert read_login_name(request, {"username": "BEA", "password": "x"}) == "bea"
+    assert read_login_name(RequestFactory().get("/")) == ""

@@ -4,8 +4,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from accounts.models import Membership, Role, User
-from accounts.policy import TABLE, Act, Roles, allows, find_granting_roles
-from accounts.rights import can, roles_on
+from accounts.policy import TABLE, Act, Roles, find_granting_roles, is_allowed
+from accounts.rights import can, find_roles
 from tests import workspaces
 from tests.studyapp import factories
 
@@ -41,31 +41,31 @@ def test_the_table_has_every_act_and_every_role():
 @pytest.mark.parametrize("act, role, grant", CELLS)
 def test_a_role_allows_what_the_table_says(act, role, grant):
     act, role = Act(act), Role(role)
-    assert allows(Roles(workspace=frozenset({role})), act) == (grant == "A")
-    assert allows(Roles(shared=frozenset({role})), act) == (grant in "As")
+    assert is_allowed(Roles(workspace=frozenset({role})), act) == (grant == "A")
+    assert is_allowed(Roles(shared=frozenset({role})), act) == (grant in "As")
     assert (role in find_granting_roles(act)) == (grant == "A")
     assert (role in find_granting_roles(act, shared=True)) == (grant in "As")
 
 
 @pytest.mark.parametrize("act", Act)
 def test_no_role_allows_nothing(act):
-    assert not allows(Roles(), act)
+    assert not is_allowed(Roles(), act)
     assert not Roles()
 
 
 def test_the_rights_are_those_of_all_roles_together():
     both = Roles(workspace=frozenset({Role.VIEWER}), shared=frozenset({Role.ANNOTATOR}))
-    allowed = {act for act in Act if allows(both, act)}
+    allowed = {act for act in Act if is_allowed(both, act)}
     assert allowed == {Act.WORKSPACE_SEE, Act.STUDY_SEE, Act.PROJECT_SEE, Act.ANNOTATE}
     assert list(both) == [Role.VIEWER, Role.ANNOTATOR]
     several = Roles(workspace=frozenset({Role.ANALYST, Role.ADJUDICATOR}))
-    assert allows(several, Act.STUDY_RESULTS)
-    assert allows(several, Act.ANNOTATION_SETTLE)
+    assert is_allowed(several, Act.STUDY_RESULTS)
+    assert is_allowed(several, Act.ANNOTATION_SETTLE)
 
 
 def test_a_role_by_share_reaches_further_than_the_same_in_the_workspace():
-    assert not allows(Roles(workspace=frozenset({Role.ANALYST})), Act.JUDGE)
-    assert allows(Roles(workspace=frozenset({Role.VIEWER}), shared=frozenset({Role.ANALYST})), Act.JUDGE)
+    assert not is_allowed(Roles(workspace=frozenset({Role.ANALYST})), Act.JUDGE)
+    assert is_allowed(Roles(workspace=frozenset({Role.VIEWER}), shared=frozenset({Role.ANALYST})), Act.JUDGE)
 
 
 def person(name, **fields):
@@ -79,10 +79,10 @@ def test_roles_of_one_workspace_end_at_its_border():
     inside = workspaces.give(person("in"), Role.RESEARCHER)
     outside = workspaces.give(person("out"), Role.OWNER, workspace=other)
     assert can(inside, Act.STUDY_EDIT, study)
-    assert not roles_on(outside, study)
+    assert not find_roles(outside, study)
     shared = workspaces.give(person("both"), Role.ANNOTATOR)
     study.shares.create(user=shared, role=Role.ANALYST)
-    assert roles_on(shared, study) == Roles(frozenset({Role.ANNOTATOR}), frozenset({Role.ANALYST}))
+    assert find_roles(shared, study) == Roles(frozenset({Role.ANNOTATOR}), frozenset({Role.ANALYST}))
     assert can(shared, Act.JUDGE, study)
     assert not can(shared, Act.JUDGE, study.workspace)
 
@@ -91,7 +91,7 @@ def test_roles_of_one_workspace_end_at_its_border():
 def test_staff_and_superusers_have_no_roles_of_their_own():
     study = factories.make_study(conditions=1, items=1)
     admin = person("root", is_staff=True, is_superuser=True)
-    assert not roles_on(admin, study)
+    assert not find_roles(admin, study)
     assert not any(can(admin, act, study) for act in Act)
 
 

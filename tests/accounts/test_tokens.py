@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.actions.tokens import create_token, note_use, revoke_all, revoke_token
 from accounts.actions.users import deactivate
 from accounts.models import ApiToken, AuditEntry, Scope, User
-from accounts.queries.tokens import token_with
+from accounts.queries.tokens import find_token
 from accounts.random_secrets import hash_of
 from annotation.models import Annotation
 from tests.annotation.factories import make_annotation, make_member
@@ -192,17 +192,17 @@ def test_the_last_use_is_stored_once_a_minute(user, django_assert_num_queries):
 
 def test_requests_at_the_same_moment_store_the_last_use_once(user):
     key = made(user).key
-    first, second = token_with(key), token_with(key)
+    first, second = find_token(key), find_token(key)
     now = timezone.now()
     note_use(token=first, at=now)
     note_use(token=second, at=now + timedelta(seconds=1))
-    assert token_with(key).last_used_at == now
+    assert find_token(key).last_used_at == now
 
 
 def test_a_token_is_looked_up_in_one_indexed_query(user, django_assert_num_queries):
     key = made(user).key
     with django_assert_num_queries(1):
-        assert token_with(key).user.username == "ada"
+        assert find_token(key).user.username == "ada"
     assert ApiToken._meta.get_field("token_hash").unique
 
 

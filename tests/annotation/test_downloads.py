@@ -13,7 +13,7 @@ from annotation.formats.labelled.losses import PEOPLE, UNLABELLED
 from annotation.labels import read_label_task
 from annotation.models import Gold, Project
 from annotation.schemas import AnnotationRecord, Document
-from jobs.actions.jobs import create_job, folder, run_job
+from jobs.actions.jobs import create_job, get_job_folder, run_job
 from jobs.models import Job
 from tests.annotation.factories import (
     finished,
@@ -50,7 +50,7 @@ def test_a_project_becomes_a_file(name: str) -> None:
     finished(make_annotation(member=make_member(project)))
     job = export(project, format=name)
     assert (job.status, job.result) == (Job.Status.DONE, {"items": 1, "gold": 0, "mended": []}), job.error
-    assert (folder() / job.file).stat().st_size
+    assert (get_job_folder() / job.file).stat().st_size
     assert job.file_name.startswith(f"{project.slug}-{name}.")
     assert AuditEntry.objects.get(kind="export_downloaded").subject == project.slug
 
@@ -61,7 +61,7 @@ def test_a_format_of_several_files_becomes_a_zip_file() -> None:
     set_gold(item=annotation.item, document=Document(), method=Gold.Method.IMPORTED, by=annotation.annotator)
     job = export(project, format="brat")
     assert job.file_name == f"{project.slug}-brat.zip", job.error
-    assert {Path(name).suffix for name in ZipFile(folder() / job.file).namelist()} >= {".txt", ".ann"}
+    assert {Path(name).suffix for name in ZipFile(get_job_folder() / job.file).namelist()} >= {".txt", ".ann"}
 
 
 def test_gold_only_leaves_out_the_rest() -> None:

@@ -20,7 +20,7 @@ from annotation.formats.source import Source
 from annotation.formats.uploads import LEFT_OUT
 from annotation.labels import read_label_task
 from annotation.models import Annotation, AuditEvent, Gold, ImageFile, Item, ItemImport, Project, Role
-from annotation.queries.export import item_records
+from annotation.queries.export import read_item_records
 from annotation.schemas import Document
 from foundation import errors
 from foundation.images import image_storage
@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 @pytest.fixture(autouse=True)
 def _folders(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.JOB_FOLDER = tmp_path / "jobs"
-    monkeypatch.setattr(image_storage, "image_folder", lambda: tmp_path / "images")
+    monkeypatch.setattr(image_storage, "get_image_folder", lambda: tmp_path / "images")
 
 
 @pytest.fixture
@@ -280,14 +280,14 @@ def test_a_plain_task_is_exported_and_imported_again(tmp_path: Path) -> None:
     mark = span("a", 0, 1, label="Person")
     gold = Document.model_validate({"layers": {1: {"state": "done", "objects": [mark]}}})
     import_items(records=[make_record("one", kind="spans", program=task.text, gold=gold)], project=project)
-    registry.write("jsonl", item_records(project), tmp_path / "out.jsonl")
+    registry.write("jsonl", read_item_records(project), tmp_path / "out.jsonl")
     [record] = read_jsonl(Source(tmp_path / "out.jsonl"))
     import_project(slug="again", workspace=project.workspace, records=[record])
     again = Project.objects.get(slug="again")
     assert again.labels["layers"][0]["labels"][0]["name"] == "Person"
     assert Gold.objects.get(item__project=again).document == Gold.objects.get(item__project=project).document
     with pytest.raises(Conflict, match="parquet cannot hold the labels of a plain task; use brat, coco"):
-        registry.write("parquet", item_records(project), tmp_path / "out.json")
+        registry.write("parquet", read_item_records(project), tmp_path / "out.json")
     assert not (tmp_path / "out.json").exists()
 
 

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from analysis.gold_agreement import agreement
 from analysis.programs import ProgramError
 from annotation.bots import BEHAVIOURS
-from annotation.bots.drawing import Sheet, draw, edits
-from annotation.comparison import agreement_item, draft, likeness
-from annotation.completeness import drop_hidden_parts, hidden_nodes, open_nodes
+from annotation.bots.drawing import Sheet, build_edits, draw
+from annotation.comparison import build_agreement_item, build_draft, measure_likeness
+from annotation.completeness import drop_hidden_parts, find_hidden_nodes, open_nodes
 from annotation.errors import BadEdit
-from annotation.formats.checks import program_of_text
+from annotation.formats.checks import parse_program_text
 from annotation.forms import TASKS
 from annotation.label_changes import LabelChange, relabel_task
 from annotation.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
@@ -34,7 +34,7 @@ ENTITIES, TOPIC, TONE, QUALITY, COMMENT = range(1, 6)
 
 
 def program() -> LabelProgram:
-    made = program_of_text(read_label_task(TASK).text, "spans")
+    made = parse_program_text(read_label_task(TASK).text, "spans")
     assert isinstance(made, LabelProgram)
     return made
 
@@ -117,7 +117,7 @@ def test_what_is_inside_follows_a_changed_label(label: str, to: str, expected: l
 
 def test_the_text_of_an_item_is_read_back_and_holds_no_colours() -> None:
     text = read_label_task(TASK).text
-    assert str(program_of_text(text, "spans")) == text
+    assert str(parse_program_text(text, "spans")) == text
     assert "#15803d" not in text
     assert "Towns" not in text
 
@@ -250,7 +250,7 @@ def test_a_malformed_configuration_is_refused(text: str, sentence: str) -> None:
 
 def test_a_task_of_another_kind_is_refused() -> None:
     with pytest.raises(ProgramError, match="layers: the task marks spans, and the project boxes"):
-        program_of_text(read_label_task(TASK).text, "boxes")
+        parse_program_text(read_label_task(TASK).text, "boxes")
 
 
 def people() -> dict[str, Document]:
@@ -276,7 +276,7 @@ def people() -> dict[str, Document]:
 
 
 def test_adjudication_starts_from_what_all_marked_with_the_same_label() -> None:
-    start = draft(program(), people(), SPANS.tokens, SPANS.passage)
+    start = build_draft(program(), people(), SPANS.tokens, SPANS.passage)
     [kept] = start.layers[ENTITIES].objects
     assert isinstance(kept, Span)
     assert (kept.label, kept.tokens) == ("Place", (5, 6))
@@ -288,7 +288,7 @@ def test_adjudication_starts_from_what_all_marked_with_the_same_label() -> None:
 
 
 def test_agreement_compares_each_label_and_rating() -> None:
-    item = agreement_item("i", program(), people(), tokens=SPANS.tokens)
+    item = build_agreement_item("i", program(), people(), tokens=SPANS.tokens)
     groups = agreement([item], "spans").groups
     assert {group.name for group in groups if group.by == "module"} == {
         "Entities: Person", "Entities: Place", "Topic: sport", "Topic: politics", "Tone: calm", "Tone: angry",
@@ -313,7 +313,7 @@ def test_bots_mark_with_labels_and_answer() -> None:
     for gold in (None, people()["B"]):
         for name in BEHAVIOURS:
             drawn = draw(sheet, gold, BEHAVIOURS[name], random.Random(7))
-            document = edited(*edits(drawn))
+            document = edited(*build_edits(drawn))
             assert open_nodes(document, program()) == []
 
 
@@ -345,36 +345,36 @@ def conditional(sentiment: str, *reasons: str) -> Document:
 
 def test_a_condition_hides_questions_and_those_that_depend_on_them() -> None:
     task = read_label_task(CONDITIONAL)
-    made = program_of_text(task.text, "spans")
+    made = parse_program_text(task.text, "spans")
     assert str(made) == task.text
     assert read_label_task(label_yaml(task)) == task
     assert open_nodes(Document(), made) == [SENTIMENT]
     asked = {SENTIMENT: {"objects": [{"id": "s", "value": "bad"}], "state": "done"}}
     assert open_nodes(Document.model_validate({"layers": asked}), made) == [REASONS]
-    assert hidden_nodes(conditional("good", "taste"), made) == set()
-    assert hidden_nodes(conditional("good", "price"), made) == {WHICH}
+    assert find_hidden_nodes(conditional("good", "taste"), made) == set()
+    assert find_hidden_nodes(conditional("good", "price"), made) == {WHICH}
     # Taste counts no more, because the question for reasons is hidden itself.
-    assert hidden_nodes(conditional("none", "taste"), made) == {REASONS, WHICH}
+    assert find_hidden_nodes(conditional("none", "taste"), made) == {REASONS, WHICH}
     shown = drop_hidden_parts(conditional("none", "taste"), made)
     assert set(shown.layers) == {SENTIMENT}
     assert drop_hidden_parts(shown, made) is shown
 
 
 def test_hidden_answers_count_in_no_comparison() -> None:
-    made = program_of_text(read_label_task(CONDITIONAL).text, "spans")
+    made = parse_program_text(read_label_task(CONDITIONAL).text, "spans")
     documents = {
         who: drop_hidden_parts(conditional(sentiment, "taste"), made)
         for who, sentiment in (("A", "good"), ("B", "none"))
     }
-    values = agreement_item("i", made, documents).values
+    values = build_agreement_item("i", made, documents).values
     reasons = {3, 4}  # after the three labels of the sentiment
     assert reasons <= values["A"].keys()
     assert not reasons & values["B"].keys()
-    assert likeness(made, documents["B"], documents["B"], (), "spans") == 1
+    assert measure_likeness(made, documents["B"], documents["B"], (), "spans") == 1
     # A system may answer a question alone, without the one before it.
     alone = Document(layers={REASONS: documents["A"].layers[REASONS]})
-    assert likeness(made, alone, alone, (), "spans") == 1
-    same = draft(made, dict.fromkeys("AB", documents["B"]), (), "")
+    assert measure_likeness(made, alone, alone, (), "spans") == 1
+    same = build_draft(made, dict.fromkeys("AB", documents["B"]), (), "")
     assert open_nodes(same, made) == []
     assert not same.layers[REASONS].objects
 
@@ -391,7 +391,7 @@ TRIANGLE = [[0.1, 0.2], [0.5, 0.2], [0.3, 0.8]]
 def shapes(*edits: dict[str, Any]) -> Document:
     document = Document()
     for edit in edits:
-        made = program_of_text(read_label_task(SHAPES).text, "boxes")
+        made = parse_program_text(read_label_task(SHAPES).text, "boxes")
         document, _inverse = apply(document, Edit.model_validate(edit), made, BOXES)
     return document
 

@@ -22,7 +22,7 @@ from annotation.errors import Conflict
 from annotation.formats.labelled.label_studio_config import build_labelling_config
 from annotation.labels import read_label_task
 from annotation.models import Membership, OutputRun, Project, Role, SystemOutput
-from annotation.queries.runs import reasons
+from annotation.queries.runs import list_failure_reasons
 from annotation.schemas import Image, ItemRecord
 from foundation.errors import RunFailed
 from modelserver.wire.errors import Unavailable
@@ -176,7 +176,7 @@ def test_failures_are_grouped_by_reason(backend: Backend, manager: Membership) -
 
     backend.answer = answer
     run = run_all(manager, backend.url)
-    found = {reason.message: reason.number for reason in reasons(run)}
+    found = {reason.message: reason.number for reason in list_failure_reasons(run)}
     assert len(found) == 2
     assert found["the ML backend: it answered 500: no such word"] == 1
     assert any("'chess' is not a label of “Topic”" in message for message in found)
@@ -282,7 +282,7 @@ def test_over_rest_and_on_the_page(
     asked: list[OutputRun] = []
     for name in ("annotation.rest.outputs", "annotation.views.outputs"):
         monkeypatch.setattr(f"{name}.enqueue_missing", asked.append)
-    monkeypatch.setattr("jobs.served_systems.server_states", list)
+    monkeypatch.setattr("jobs.served_systems.read_server_states", list)
     address, client = (
         f"/api/v1/projects/{manager.project.slug}/ml-backend/",
         Client(headers=bearer(manager.user)),

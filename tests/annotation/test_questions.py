@@ -11,17 +11,17 @@ import pytest
 
 from analysis.gold_agreement import agreement
 from annotation.bots.behaviours import BEHAVIOURS
-from annotation.bots.drawing import Sheet, draw, edits
-from annotation.comparison import draft, likeness, question_items, steps
+from annotation.bots.drawing import Sheet, build_edits, draw
+from annotation.comparison import build_draft, build_question_items, build_steps, measure_likeness
 from annotation.completeness import drop_hidden_parts, open_nodes
 from annotation.errors import BadEdit
-from annotation.formats.checks import check_record, program_of_text
+from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.labelled import entries
 from annotation.formats.labelled.losses import LOSES, MORE_ABOUT
 from annotation.label_changes import LabelChange, relabel_task
 from annotation.labels import LabelProgram, check_extends, label_yaml, read_label_task
 from annotation.operations import Edit, apply, check_document
-from annotation.queries.annotations import program_tree
+from annotation.queries.annotations import build_program_tree
 from annotation.schemas import Box, Document, ItemRecord, Span
 from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS, span
@@ -43,7 +43,7 @@ ALL = {"Certainty": ["sure"], "Roles": ["author", "reader"], "Fame": [4], "Why":
 
 
 def program(text: str = TASK) -> LabelProgram:
-    made = program_of_text(read_label_task(text).text, "spans")
+    made = parse_program_text(read_label_task(text).text, "spans")
     assert isinstance(made, LabelProgram)
     return made
 
@@ -242,33 +242,35 @@ def test_questions_can_be_added_to_a_project_under_way_but_not_dropped() -> None
 
 def test_adjudication_keeps_what_all_say_and_leaves_the_rest_open() -> None:
     people = {"A": marked(), "B": marked(**ALL | {"Certainty": ["unsure"], "Roles": ["reader", "author"]})}
-    step = steps(program(), people, SPANS.tokens)[0]
+    step = build_steps(program(), people, SPANS.tokens)[0]
     assert not step.unanimous
     first = step.clusters[0]
     assert step.answers(first)["Certainty"] == {"A": ("sure",), "B": ("unsure",)}
-    begun = draft(program(), people, SPANS.tokens, PASSAGE)
+    begun = build_draft(program(), people, SPANS.tokens, PASSAGE)
     assert begun.layers[1].state == "open"
     assert marks_of(begun)["Ada"].keys() == {"Roles", "Fame", "Why"}
-    same = draft(program(), {"A": marked(), "B": marked()}, SPANS.tokens, PASSAGE)
+    same = build_draft(program(), {"A": marked(), "B": marked()}, SPANS.tokens, PASSAGE)
     assert same.layers[1].state == "done"
 
 
 def test_agreement_counts_the_marks_that_two_people_share() -> None:
     people = {"A": marked(), "B": marked(Certainty=["unsure"], Fame=[4])}
-    items = question_items("i", program(), people, SPANS.tokens)
+    items = build_question_items("i", program(), people, SPANS.tokens)
     measured = agreement(items, "spans")
     named = {group.name: metrics for group, metrics in measured.groups.items() if group.by == "module"}
     assert named["Entities – Certainty: sure"]["agreed"].value == pytest.approx(0.5)
     assert named["Entities – Fame"]["agreed"].value == 1
     assert "Entities – Why" not in named
-    assert question_items("i", program("layers: [{type: spans, name: E, labels: [x]}]"), {}) == []
+    assert build_question_items("i", program("layers: [{type: spans, name: E, labels: [x]}]"), {}) == []
 
 
 def test_agreement_leaves_out_what_somebody_was_not_asked() -> None:
     stale = if_marked("Place", Known=["yes"], Source=["Her letters."])
     people = {"A": if_marked("Person", Known=["yes"]), "B": if_marked("Person", Known=["no"]), "C": stale}
     shown = {who: drop_hidden_parts(document, program(IF_TASK)) for who, document in people.items()}
-    item, other = question_items("i", program(IF_TASK), shown, SPANS.tokens)  # a mark as Person, one as Place
+    item, other = build_question_items(
+        "i", program(IF_TASK), shown, SPANS.tokens
+    )  # a mark as Person, one as Place
     assert [node.module for node in item.nodes][:2] == ["Entities – Known: yes", "Entities – Known: no"]
     assert {who: values.get(0) for who, values in item.values.items()} == {"A": True, "B": False, "C": None}
     assert not any(other.values.values())
@@ -281,7 +283,7 @@ def test_bots_answer_no_hidden_question() -> None:
         IF_TASK + "  - {type: choice, name: Tone, labels: [good, bad]}\n"
         "  - {type: text, name: Why, show_if: {layer: Tone, labels: bad}}\n"
     )
-    tree = program_tree(program(task.text), task)
+    tree = build_program_tree(program(task.text), task)
     sheet = Sheet(tree["nodes"], tree["walk"], "spans", 0, PASSAGE, SPANS.tokens)
     seen = set()
     for seed in range(40):
@@ -295,8 +297,8 @@ def test_bots_answer_no_hidden_question() -> None:
 
 
 def test_scores_count_the_answers() -> None:
-    assert likeness(program(), marked(), marked(), SPANS.tokens, "spans") == 1
-    other = likeness(program(), marked(), marked(**ALL | {"Fame": [2]}), SPANS.tokens, "spans")
+    assert measure_likeness(program(), marked(), marked(), SPANS.tokens, "spans") == 1
+    other = measure_likeness(program(), marked(), marked(**ALL | {"Fame": [2]}), SPANS.tokens, "spans")
     # F1 of the marks is 1; of four answers that count one loses half of the scale.
     assert other == pytest.approx((1 + 3.5 / 4) / 2)
 
@@ -450,11 +452,11 @@ def test_attributes_of_a_foreign_cvat_file_become_questions(tmp_path: Path) -> N
 
 def test_bots_answer_about_their_marks() -> None:
     task, plain = read_label_task(TASK), program()
-    tree = program_tree(plain, task)
+    tree = build_program_tree(plain, task)
     sheet = Sheet(tree["nodes"], tree["walk"], "spans", 0, PASSAGE, SPANS.tokens)
     for gold in (None, marked()):
         document = Document()
-        for edit in edits(draw(sheet, gold, BEHAVIOURS["careful"], random.Random(1))):
+        for edit in build_edits(draw(sheet, gold, BEHAVIOURS["careful"], random.Random(1))):
             document, _inverse = apply(document, Edit.model_validate(edit), plain, SPANS)
         assert document.layers[1].objects
         assert open_nodes(document, plain) == []

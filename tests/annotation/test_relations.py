@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from analysis.gold_agreement import agreement
-from annotation.comparison import draft, likeness, relation_item, steps
+from annotation.comparison import build_draft, build_relation_item, build_steps, measure_likeness
 from annotation.completeness import drop_hidden_parts, open_nodes
 from annotation.errors import BadEdit
-from annotation.formats.checks import program_of_text
+from annotation.formats.checks import parse_program_text
 from annotation.labels import LabelProgram, label_yaml, read_label_task
 from annotation.operations import Edit, apply, check_document
 from annotation.schemas import Document, Relation
@@ -28,7 +28,7 @@ MARKS = [
 
 
 def program(text: str = TASK) -> LabelProgram:
-    made = program_of_text(read_label_task(text).text, "spans")
+    made = parse_program_text(read_label_task(text).text, "spans")
     assert isinstance(made, LabelProgram)
     return made
 
@@ -147,14 +147,14 @@ def people() -> dict[str, Document]:
 
 
 def test_adjudication_starts_from_the_relations_that_all_share() -> None:
-    start = draft(program(), people(), SPANS.tokens, PASSAGE)
+    start = build_draft(program(), people(), SPANS.tokens, PASSAGE)
     marks = {each.quote: each.id for each in start.layers[ENTITIES].objects}  # type: ignore[union-attr]
     assert ends(start) == {(marks[MARKS[0]["quote"]], marks[MARKS[1]["quote"]])}
     assert start.layers[RELATIONS].state == "open"  # one lives somewhere, says A alone
     # Nobody can say which end of an undirected relation comes first.
     assert len(ends(start, SAME)) == 1
     assert check_document(start, program(), SPANS) == start
-    step = next(step for step in steps(program(), people(), SPANS.tokens) if step.node == RELATIONS)
+    step = next(step for step in build_steps(program(), people(), SPANS.tokens) if step.node == RELATIONS)
     shown = [step.middle(cluster, SPANS.tokens, PASSAGE) for cluster in step.clusters]
     assert [(each["label"], [end["quote"] for end in each["ends"]]) for each in shown] == [
         ("knows", [MARKS[0]["quote"], MARKS[1]["quote"]]),
@@ -163,7 +163,7 @@ def test_adjudication_starts_from_the_relations_that_all_share() -> None:
 
 
 def test_agreement_counts_relations_between_the_same_marks() -> None:
-    item = relation_item("i", program(), people(), SPANS.tokens)
+    item = build_relation_item("i", program(), people(), SPANS.tokens)
     assert item is not None
     assert item.tokens == 3 * 2  # ordered pairs of the three marks
     groups = agreement([item], "spans").groups
@@ -172,7 +172,7 @@ def test_agreement_counts_relations_between_the_same_marks() -> None:
     assert found["Relations: knows"]["token_cohen"].value == pytest.approx(1)
     assert found["Relations: lives in"]["exact_f1"].value == 0
     turned = people() | {"B": related(relation("r", "b", "a"))}
-    item = relation_item("i", program(), turned, SPANS.tokens)
+    item = build_relation_item("i", program(), turned, SPANS.tokens)
     assert item is not None
     groups = agreement([item], "spans").groups
     found = {group.name: metrics for group, metrics in groups.items() if group.by == "module"}
@@ -183,9 +183,9 @@ def test_agreement_counts_relations_between_the_same_marks() -> None:
 
 def test_a_score_against_gold_counts_relations() -> None:
     gold = people()["A"]
-    assert likeness(program(), gold, gold, SPANS.tokens, "spans") == 1
+    assert measure_likeness(program(), gold, gold, SPANS.tokens, "spans") == 1
     without = related()
     # F1 of tokens is 1, of relations 0.
-    assert likeness(program(), gold, without, SPANS.tokens, "spans") == pytest.approx(1 / 2)
+    assert measure_likeness(program(), gold, without, SPANS.tokens, "spans") == pytest.approx(1 / 2)
     marks = Document(layers={ENTITIES: gold.layers[ENTITIES]})
-    assert likeness(program(), marks, marks, SPANS.tokens, "spans") == 1
+    assert measure_likeness(program(), marks, marks, SPANS.tokens, "spans") == 1

@@ -76,9 +76,9 @@ def test_the_shares_of_a_workspace_and_of_people_are_listed() -> None:
     ended = make_member(here.project)
     sharing.end_share(object=here.project, user=ended.user, role=Role.ANNOTATOR, by=None)
     one = (here.project, here.user, Role.ANNOTATOR)
-    assert set(sharing.shares()) == {one, (there.project, there.user, Role.ANNOTATOR)}
-    assert list(sharing.shares(workspace=main())) == [one]
-    assert list(sharing.shares(users=[here.user, ended.user])) == [one]
+    assert set(sharing.list_shares()) == {one, (there.project, there.user, Role.ANNOTATOR)}
+    assert list(sharing.list_shares(workspace=main())) == [one]
+    assert list(sharing.list_shares(users=[here.user, ended.user])) == [one]
 
 
 def test_annotators_who_leave_the_workspace_leave_its_projects() -> None:

@@ -6,12 +6,19 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from annotation.comparison import likeness
-from annotation.formats.checks import program_of_text
+from annotation.comparison import measure_likeness
+from annotation.formats.checks import parse_program_text
 from annotation.labels import read_label_task
 from annotation.operations import Edit, Subject, apply, check_document
 from annotation.schemas import Document, SystemRecord
-from annotation.suggestions import Fit, default_fit, marks_of, questions, sentences, suggestions
+from annotation.suggestions import (
+    Fit,
+    build_marks,
+    build_questions,
+    build_suggestions,
+    choose_default_fit,
+    split_sentences,
+)
 from modelserver.wire.schema import AnswerLocation, QAPrediction
 from tests.annotation.factories import BOXES, PASSAGE, PROGRAM, SPANS, SPANS_PROGRAM, span
 from tests.annotation.test_labels import COMMENT, ENTITIES, QUALITY, TONE, TOPIC, program
@@ -25,12 +32,12 @@ def answer(text: str, **more: Any) -> QAPrediction:
 
 
 def values(answers: dict[int, QAPrediction]) -> dict[int, list[Any]]:
-    marks, _score = marks_of(answers, program(), SPANS, Fit())
+    marks, _score = build_marks(answers, program(), SPANS, Fit())
     return {node: [each.value for each in several] for node, several in marks.items()}  # type: ignore[union-attr]
 
 
 def test_every_answer_layer_is_asked_with_its_options() -> None:
-    asked = questions("i1", "Who won?", program(), PASSAGE, Fit())
+    asked = build_questions("i1", "Who won?", program(), PASSAGE, Fit())
     assert list(asked) == [TOPIC, TONE, QUALITY, COMMENT]
     assert asked[TOPIC].question == "Who won? Topic Answer with one of: sport, politics."
     assert "Answer with all that apply of: calm, angry, funny." in asked[TONE].question
@@ -50,36 +57,36 @@ def test_answers_become_labels_and_what_has_no_meaning_is_left_out() -> None:
 
 def test_facts_and_answers_become_spans() -> None:
     prediction = answer("sport", facts=[("", 1), ("", 7)], answer_logprob=math.log(0.25))
-    marks, score = marks_of({TOPIC: prediction}, program(), SPANS, FACTS)
+    marks, score = build_marks({TOPIC: prediction}, program(), SPANS, FACTS)
     (mark,) = marks[ENTITIES]
     assert (mark.quote, mark.label) == ("Bo kicked a 40-yard goal.", "Place")  # type: ignore[union-attr]
     assert score == pytest.approx(0.25)
     check_document(Document.model_validate({"layers": {ENTITIES: {"objects": [mark]}}}), program(), SPANS)
     found = AnswerLocation(first=("", 1), last=("", 1), start=1, end=3)
     fit = Fit(marks="answer", layer=ENTITIES, label="Person")
-    marks, score = marks_of({ENTITIES: answer("Bo", location=found)}, program(), SPANS, fit)
+    marks, score = build_marks({ENTITIES: answer("Bo", location=found)}, program(), SPANS, fit)
     assert [each.quote for each in marks[ENTITIES]] == ["Bo"]  # type: ignore[union-attr]
     assert score is None
 
 
 def test_a_program_gets_the_answer_where_people_draw() -> None:
-    made = program_of_text(SPANS_PROGRAM, "spans")
-    fit = default_fit(None)
-    assert list(questions("i", "Which goals?", made, PASSAGE, fit)) == [2]
-    marks, _score = marks_of({2: answer("a 30-yard goal.")}, made, SPANS, fit)
+    made = parse_program_text(SPANS_PROGRAM, "spans")
+    fit = choose_default_fit(None)
+    assert list(build_questions("i", "Which goals?", made, PASSAGE, fit)) == [2]
+    marks, _score = build_marks({2: answer("a 30-yard goal.")}, made, SPANS, fit)
     assert [each.quote for each in marks[2]] == ["a 30-yard goal."]  # type: ignore[union-attr]
 
 
 def test_the_use_of_answers_follows_from_the_task() -> None:
-    assert default_fit(TASK) == Fit(marks="facts", layer=1, label="Person")
+    assert choose_default_fit(TASK) == Fit(marks="facts", layer=1, label="Person")
     spans = read_label_task("layers: [{type: spans, name: Names, labels: [Name]}]")
-    assert default_fit(spans) == Fit(marks="answer", layer=1, label="Name")
-    assert default_fit(read_label_task("layers: [{type: rating, name: Stars}]")) == Fit()
+    assert choose_default_fit(spans) == Fit(marks="answer", layer=1, label="Name")
+    assert choose_default_fit(read_label_task("layers: [{type: rating, name: Stars}]")) == Fit()
 
 
 @pytest.mark.parametrize("text", ["", "One.", "One. Two!\n\nThree", "Say “no.” Then go.", "a.b c"])
 def test_sentences_are_the_passage(text: str) -> None:
-    joined = "".join(text[start:end] for start, end in sentences(text))
+    joined = "".join(text[start:end] for start, end in split_sentences(text))
     assert "".join(joined.split()) == "".join(text.split())
 
 
@@ -89,8 +96,8 @@ def test_modules_suggest_likely_boxes_and_attended_words() -> None:
         {"index": 1, "module": "count", "value": 1},
         {"index": 3, "module": "find", "probabilities": [0.9, 0.5, 0.7]},
     ]
-    made = suggestions(
-        "s7", program_of_text(PROGRAM, "boxes"), BOXES, marks={}, proposals=proposals, modules=modules
+    made = build_suggestions(
+        "s7", parse_program_text(PROGRAM, "boxes"), BOXES, marks={}, proposals=proposals, modules=modules
     )
     assert [(each["id"], each["image"], each["probability"]) for each in made[3]] == [
         ("s7.3.0", 0, 0.9), ("s7.3.1", 1, 0.7),
@@ -98,7 +105,9 @@ def test_modules_suggest_likely_boxes_and_attended_words() -> None:
     assert list(made) == [3]
     attention = [0.4, 0.2, 0.1, 0.0, 0.3] + [0.0] * 5
     modules = [{"index": 2, "module": "find", "attention": attention}]
-    made = suggestions("s8", program_of_text(SPANS_PROGRAM, "spans"), SPANS, marks={}, modules=modules)
+    made = build_suggestions(
+        "s8", parse_program_text(SPANS_PROGRAM, "spans"), SPANS, marks={}, modules=modules
+    )
     assert [each["quote"] for each in made[2]] == ["Ada kicked", "goal."]
 
 
@@ -150,12 +159,12 @@ def given(**layers: list[Any]) -> Document:
     (given(), given(topic=["sport"]), None),
 ])  # fmt: skip
 def test_answers_are_scored(known: Document, answered: Document, score: float | None) -> None:
-    found = likeness(program(), known, answered, SPANS.tokens, "spans")
+    found = measure_likeness(program(), known, answered, SPANS.tokens, "spans")
     assert found == (None if score is None else pytest.approx(score))
 
 
 def test_a_task_of_answers_alone_is_scored() -> None:
-    made = program_of_text(read_label_task("layers: [{type: rating, name: Stars}]").text, "boxes")
+    made = parse_program_text(read_label_task("layers: [{type: rating, name: Stars}]").text, "boxes")
     stars = Document.model_validate({"layers": {1: {"state": "done", "objects": [{"id": "a", "value": 5}]}}})
-    assert likeness(made, stars, stars, (), "boxes") == 1
+    assert measure_likeness(made, stars, stars, (), "boxes") == 1
     assert Subject(kind="boxes").images == 0

@@ -18,7 +18,7 @@ from annotation.actions.editing import save_operations
 from annotation.actions.images import add_image
 from annotation.actions.outputs import import_outputs
 from annotation.actions.projects import add_webhook, set_member
-from annotation.actions.review import change_project, comment
+from annotation.actions.review import add_comment, change_project
 from annotation.actions.runs import start_run
 from annotation.models import Annotation, Batch, Delivery, Item, Membership, Project, Role
 from annotation.schemas import Document, SystemRecord
@@ -172,7 +172,7 @@ def make_project_world(owner: User, second: User, folder: Any) -> ProjectWorld:
         item=item,
         begun=begun,
         submitted=submitted,
-        comment=comment(annotation=begun, text="Is this one?", by=owner).pk,
+        comment=add_comment(annotation=begun, text="Is this one?", by=owner).pk,
         image=add_image(project=project, name="left.png", source=file, by=owner).pk,
         webhook=hook.pk,
         run=start_run(project=project, system="net", revision="2", by=owner).pk,

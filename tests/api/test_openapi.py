@@ -23,7 +23,7 @@ from accounts.actions.invitations import create_invitation
 from accounts.models import Role, User
 from accounts.rest.bodies import FILE, JSON
 from accounts.rest.views import PerUser
-from jobs.actions.jobs import create_job, new_file
+from jobs.actions.jobs import allocate_file, create_job
 from jobs.ml_backend import Backend
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
@@ -276,7 +276,7 @@ def _preview(owner: User) -> Job:
 
 
 def _finished(job: Job) -> Job:
-    path = new_file("report.zip")
+    path = allocate_file("report.zip")
     path.write_bytes(b"PK")
     job.status, job.result, job.finished_at = Job.Status.DONE, {"rows": 3}, job.created_at
     job.file, job.file_name = f"{path.parent.name}/{path.name}", path.name

@@ -127,7 +127,7 @@ def test_a_failure_speaks_to_those_who_use_the_address(client, monkeypatch, addr
     def fail(*_arguments: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("studyapp.views.staff.studies_with_counts", fail)
+    monkeypatch.setattr("studyapp.views.staff.list_studies_with_counts", fail)
     monkeypatch.setattr("studyapp.link_tokens.find_link", fail)
     client.force_login(factories.make_user())
     page = client.get(address)

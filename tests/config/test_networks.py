@@ -10,15 +10,15 @@ from annotation.actions.data import import_items
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from annotation.models import OutputRun, SystemOutput
-from annotation.queries.node_outputs import steps
-from annotation.queries.outputs import faithfulness
+from annotation.queries.node_outputs import describe_steps
+from annotation.queries.outputs import score_faithfulness
 from config.demo_annotation import NETWORKS, PROJECTS
-from config.programs import executions, questions
+from config.programs import build_executions, build_questions
 from modelserver.__main__ import main
 from modelserver.registry import WEIGHTS
 from modelserver.serving.devices import Hardware
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
-from modelserver.serving.loading import sources
+from modelserver.serving.loading import list_sources
 from modelserver.serving.system_spec import parse, select_local_specs
 from tests.annotation.factories import make_project
 from tests.studyapp.serving import eager
@@ -40,7 +40,9 @@ def slug(request) -> str:
 @pytest.fixture
 def server(slug, settings) -> Iterator[FakeModelServer]:
     """The server, with the real network."""
-    found = sources(select_local_specs(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}")), Hardware())
+    found = list_sources(
+        select_local_specs(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}")), Hardware()
+    )
     with FakeModelServer(FakeSystem(), sources=found, preload=False) as running:
         settings.MODEL_SERVER_URL = running.url
         yield running
@@ -63,10 +65,10 @@ def test_it_works(slug, server, eager, tmp_path, settings) -> None:
     assert [(one.item.external_id, one.message) for one in run.failures.all()] == []
     outputs = SystemOutput.objects.select_related("item")
     assert outputs.count() == ITEMS
-    scores = faithfulness(project, run.system, run.revision)
+    scores = score_faithfulness(project, run.system, run.revision)
     assert scores.items == ITEMS
-    assert all(steps(one, one.item, project) for one in outputs)
-    ids = [one.external_id for one in questions(project)[0]]
-    found = executions(project, run.system, run.revision, ids)
+    assert all(describe_steps(one, one.item, project) for one in outputs)
+    ids = [one.external_id for one in build_questions(project)[0]]
+    found = build_executions(project, run.system, run.revision, ids)
     assert len(found) == ITEMS
     assert all(one.steps and one.answer for one in found)

@@ -17,21 +17,21 @@ from annotation.actions.data import bring_gold, import_items
 from annotation.actions.outputs import import_outputs
 from annotation.models import Project
 from annotation.schemas import Document, SystemRecord
-from config.programs import executions, questions
+from config.programs import build_executions, build_questions
 from modelserver.wire.schema import ItemError, ModuleItem
 from predictions.actions import executions as executions_of_questions
 from predictions.models import Prediction, Question, Score
-from predictions.module_words import WORDS, module_words
+from predictions.module_words import WORDS, describe_module
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import load_definition
 from studyapp.errors import StudyRefused
 from studyapp.models import Stimulus, Study
-from studyapp.web.stimulus_html import stimulus_html
+from studyapp.web.stimulus_html import render_stimulus_once
 from tests.annotation.factories import PASSAGE, box, make_project, make_record, make_user, span
 from tests.paths import EXAMPLES
 from tests.studyapp import factories
 from tests.studyapp.serving import no_model_server
-from tests.studyapp.simulation.test_walk import drive, make_bot, plan_of
+from tests.studyapp.simulation.test_walk import build_study_plan, drive, make_bot
 
 __all__ = ["no_model_server"]
 
@@ -90,7 +90,7 @@ def made_study(**changes) -> Study:
 
 def shown(study: Study, condition: str, item: str = "i1") -> str:
     # Past the cache: versions of other tests have the same key and hash.
-    return unwrap(stimulus_html)(study.versions.get(), condition=condition, item_id=item)
+    return unwrap(render_stimulus_once)(study.versions.get(), condition=condition, item_id=item)
 
 
 def test_it_works(project, settings) -> None:
@@ -185,7 +185,7 @@ def test_items_that_cannot_be_shown_are_left_out_and_told(project) -> None:
     import_items(records=[make_record("bare", answer=None)], project=project)
     images = [{"name": "gone.png"}, {"name": "left.png"}]
     import_items(records=[make_record("far", images=images)], project=project)
-    found, lacking = questions(project)
+    found, lacking = build_questions(project)
     assert [one.external_id for one in found] == ["i1", "i2"]
     assert (lacking.answer, lacking.images) == (["bare"], ["far"])
     assert "lack an answer; first bare" in brought_in()[1]
@@ -195,7 +195,7 @@ def test_gold_of_some_steps_only_is_none(project) -> None:
     item = project.items.get(external_id="i2")
     layers = {"3": GOLD["3"]}
     bring_gold(item=item, document=Document.model_validate({"layers": layers}), by=make_user())
-    first, second = questions(project)[0]
+    first, second = build_questions(project)[0]
     assert first.steps is not None
     assert second.steps is None
 
@@ -214,7 +214,10 @@ def test_spans(settings) -> None:
     )
     record = SystemRecord.model_validate({"id": "s1", "modules": modules, "answer": 2.0})
     import_outputs(records=[record], project=project, system="net", revision="1")
-    ((question,), _lacking), (found,) = questions(project), executions(project, "net", "1", ["s1"])
+    ((question,), _lacking), (found,) = (
+        build_questions(project),
+        build_executions(project, "net", "1", ["s1"]),
+    )
     assert (question.answer, found.answer) == ("1", "2")
     start, end = item.tokens[1]
     assert found.steps[0].tokens == [(start, end, 3), (*item.tokens[2], 1)]
@@ -273,7 +276,9 @@ class TestStudy:
         brought_in()
         study = made_study(language="de")
         with translation.override("de"):
-            page = stimulus_html(study.versions.get(), condition="net (program)", item_id="i1", language="de")
+            page = render_stimulus_once(
+                study.versions.get(), condition="net (program)", item_id="i1", language="de"
+            )
         assert "Schritt 2. Behalten, was passt: “black”" in page
         assert "<strong>wahr</strong>" in page
 
@@ -318,7 +323,7 @@ class TestStudy:
         brought_in()
         study = made_study()
         _link, token = factories.make_link_and_token(study=study, mode="bot")
-        plan = plan_of(study)
+        plan = build_study_plan(study)
         for seed in range(3):
             assert drive(make_bot("honest", seed), f"http://testserver/join/{token}/", plan)[-1].endswith(
                 "/done/"
@@ -353,8 +358,8 @@ def test_another_execution_of_the_same_revision_is_refused(project) -> None:
 def test_every_module_has_words() -> None:
     names = {name for kind in MODULES.values() for name in kind if not name.isdecimal()}
     assert names <= WORDS.keys()
-    assert module_words("4", None) == "The number 4"
-    assert module_words("find", "dogs") == "Find: “dogs”"
+    assert describe_module("4", None) == "The number 4"
+    assert describe_module("find", "dogs") == "Find: “dogs”"
 
 
 def test_studies_frozen_before_are_read_and_keep_their_hash() -> None:

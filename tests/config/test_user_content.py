@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from foundation.images.image_files import image_response, store_image
+from foundation.images.image_files import build_image_response, store_image
 from tests.foundation.images.test_image_files import photo
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ def test_the_host_of_content_has_no_pages(client, address):
 
 def test_an_image_is_there_alone(client, settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    address = image_response(store_image(photo(tmp_path / "a.gif", "GIF")))["Location"]
+    address = build_image_response(store_image(photo(tmp_path / "a.gif", "GIF")))["Location"]
     path = address.removeprefix("https://content.example.org")
     image = client.get(path, **CONTENT)
     assert image.status_code == 200

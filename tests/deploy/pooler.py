@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from scripts import servers
-from scripts.debian import pgbouncer
+from scripts.debian import find_pgbouncer
 from scripts.processes import Part, free_port
 
 
@@ -19,7 +19,7 @@ def pooler(folder: Path, database_url: str, *, connections: int) -> tuple[Part, 
 
     ``folder`` is one that every user of the machine can reach.
     """
-    program = pgbouncer()
+    program = find_pgbouncer()
     if program is None:
         raise servers.NotAvailable("PgBouncer is not installed (Debian package pgbouncer).")
     server, port, user = urlsplit(database_url), free_port(), servers.find_unprivileged_user()

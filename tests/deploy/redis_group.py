@@ -9,7 +9,7 @@ from urllib.parse import quote
 import redis
 
 from scripts import servers
-from scripts.debian import redis_server
+from scripts.debian import find_redis_server
 from scripts.processes import Part, Supervisor, free_port
 from tests.deploy.certificates import Certificate
 from tests.waiting import eventually
@@ -22,7 +22,7 @@ class RedisGroup:
     """Two servers and three Sentinels, by name."""
 
     def __init__(self, folder: Path, parts: Supervisor, tls: Certificate) -> None:
-        program = redis_server()
+        program = find_redis_server()
         if program is None:
             raise servers.NotAvailable("redis-server is not installed (Debian package redis-server).")
         self._program, self._folder, self._supervisor, self._tls = str(program), folder, parts, tls

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scripts.commands import Commands
-from scripts.processes import Part, Supervisor, answers, free_port
+from scripts.processes import Part, Supervisor, free_port, is_url_answering
 from scripts.site import Site
 from scripts.stack import Stack
 from tests.deploy.certificates import make_certificate
@@ -70,7 +70,9 @@ def web_server(stack: Stack, number: int, port: int) -> Part:
     command[command.index("--workers") + 1] = "1"
     log = stack.var / "log" / f"web-{number}.log"
     ready = f"http://127.0.0.1:{port}/health/ready"
-    return replace(given, name=f"web {number}", command=command, log=log, ready=lambda: answers(ready))
+    return replace(
+        given, name=f"web {number}", command=command, log=log, ready=lambda: is_url_answering(ready)
+    )
 
 
 def replace_port(stack: Stack, port: int) -> Stack:

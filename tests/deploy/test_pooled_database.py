@@ -70,7 +70,7 @@ def pooled(postgres_server: str) -> Iterator[Site]:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pool-")))
         own = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pgbouncer-")))
         template = prepare_postgres(postgres_server)
-        database = lasting.enter_context(servers.postgres_database(postgres_server, template=template))
+        database = lasting.enter_context(servers.copy_postgres_database(postgres_server, template=template))
         parts = lasting.enter_context(Supervisor())
         part, url = pooler(own, database, connections=CONNECTIONS)
         parts.start(part)

@@ -17,10 +17,10 @@ from dataclasses import replace
 import pytest
 
 from scripts import servers
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.processes import Supervisor, run
 from scripts.site import prepare, prepare_postgres
-from scripts.walkers import Tally, crowd
+from scripts.walkers import Tally, run_crowd
 from tests.deploy.scaled_site import ScaledSite, scaled_site
 from tests.fault.test_study_survives_kills import STORED, written
 from tests.soak import size
@@ -54,17 +54,17 @@ def check_answers(scaled: ScaledSite, tally: Tally) -> None:
 def test_no_request_fails(postgres_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ExitStack() as lasting:
         template = prepare_postgres(postgres_server)
-        database = lasting.enter_context(servers.postgres_database(postgres_server, template=template))
+        database = lasting.enter_context(servers.copy_postgres_database(postgres_server, template=template))
         scaled = lasting.enter_context(scaled_site(database, lasting.enter_context(Supervisor())))
         prepare(database, scaled.site.var)
         scaled.start("web 1", "web 2", "nginx")
         load_example(scaled.site, items=ITEMS)
         monkeypatch.setenv("SSL_CERT_FILE", str(scaled.site.var / "site.crt"))
-        link, tally, over = new_link(scaled.site), Tally(), threading.Event()
+        link, tally, over = make_link(scaled.site), Tally(), threading.Event()
 
         def people() -> None:
             for turn in itertools.takewhile(lambda _: not over.is_set(), itertools.count(1)):
-                asyncio.run(crowd(link, tally, users=size(6), think=0.5, seed=turn))
+                asyncio.run(run_crowd(link, tally, users=size(6), think=0.5, seed=turn))
 
         with ThreadPoolExecutor(1) as pool:
             working = pool.submit(people)

@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 
 from scripts import servers
-from scripts.example import load_example, new_link
-from scripts.processes import Part, Supervisor, answers, free_port
+from scripts.example import load_example, make_link
+from scripts.processes import Part, Supervisor, free_port, is_url_answering
 from scripts.site import prepare
 from scripts.stack import Stack
-from scripts.walkers import Tally, crowd
+from scripts.walkers import Tally, run_crowd
 from tests.deploy.certificates import make_certificate
 from tests.deploy.pooler import pooler
 from tests.deploy.redis_group import RedisGroup
@@ -118,7 +118,7 @@ def model_server(stack: Stack, number: int, url: str) -> Part:
     command += ["--seconds", "0.1", "--stop", str(stack.var / "stop")]
     return Part(
         name=f"model server {number}", command=command, log=stack.var / "log" / f"model-server-{number}.log",
-        env=stack.env, ready=lambda: answers(f"{url}/ready"),
+        env=stack.env, ready=lambda: is_url_answering(f"{url}/ready"),
     )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def test_one_of_each_dies_and_nothing_is_lost_or_doubled(monkeypatch: pytest.Mon
         site.manage("import_dataset", "hotpot", str(path), "--name", "questions")
         monkeypatch.setenv("SSL_CERT_FILE", str(site.var / "site.crt"))
         tally = Tally()
-        walking = crowd(new_link(site), tally, users=USERS, think=8.0, patience=PATIENCE)
+        walking = run_crowd(make_link(site), tally, users=USERS, think=8.0, patience=PATIENCE)
         people = threading.Thread(target=asyncio.run, args=(walking,))
         people.start()
         site.manage("predict", "--dataset", "questions", "--system", "slow", "--slice", "4")

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from scripts import servers
-from scripts.processes import Part, Supervisor, answers, free_port, run
+from scripts.processes import Part, Supervisor, free_port, is_url_answering, run
 from tests.deploy.test_files import UNITS
 from tests.deploy.web_proxy import caddy_proxy
 from tests.paths import ROOT
@@ -56,8 +56,8 @@ def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> 
     port, model_port = free_port(), free_port()
     example = (ROOT / "deploy/site.env.example").read_text(encoding="utf-8")
     with ExitStack() as stack:
-        database = stack.enter_context(servers.postgres_database(postgres_server))
-        broker = stack.enter_context(servers.valkey())
+        database = stack.enter_context(servers.copy_postgres_database(postgres_server))
+        broker = stack.enter_context(servers.run_valkey())
         parts = stack.enter_context(Supervisor())
         own = {
             "SECRET_KEY": "x" * 64, "DATABASE_URL": database, "REDIS_URL": broker,
@@ -71,7 +71,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> 
         assert run(command_of("touchstone-prepare.service"), env) == 0
 
         def start(name: str, command: list[str], url: str = "") -> None:
-            ready = (lambda: answers(url)) if url else (lambda: True)
+            ready = (lambda: is_url_answering(url)) if url else (lambda: True)
             parts.start(Part(name=name, command=command, log=folder / f"{name}.log", env=env, ready=ready))
 
         url, model_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{model_port}"

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts import servers
-from scripts.debian import caddy, nginx
-from scripts.processes import Part, port_is_taken
+from scripts.debian import find_caddy, find_nginx
+from scripts.processes import Part, is_port_taken
 from tests.deploy.certificates import Certificate
 from tests.paths import ROOT
 
 
 def web_proxy(folder: Path, port: int, upstreams: Sequence[int], tls: Certificate) -> Part:
     """Return nginx with TLS; only ports, names and files are others than in ``deploy/nginx.conf``."""
-    program = nginx()
+    program = find_nginx()
     if program is None:
         raise servers.NotAvailable("nginx is not installed (Debian package nginx-light).")
     folder.mkdir()
@@ -45,13 +45,13 @@ def web_proxy(folder: Path, port: int, upstreams: Sequence[int], tls: Certificat
     )
     command = [str(program), "-e", "stderr", "-p", str(folder), "-c", str(path)]
     return Part(
-        name="nginx", command=command, log=folder / "log", env=os.environ, ready=lambda: port_is_taken(port)
+        name="nginx", command=command, log=folder / "log", env=os.environ, ready=lambda: is_port_taken(port)
     )  # fmt: skip
 
 
 def caddy_proxy(folder: Path, port: int, host: str, upstreams: Sequence[int]) -> Part:
     """Return Caddy with ``deploy/Caddyfile`` as it is, on a port, with a certificate of its own authority."""
-    program = caddy()
+    program = find_caddy()
     if program is None:
         raise servers.NotAvailable("Caddy is not installed (Debian package caddy).")
     folder.mkdir()
@@ -70,5 +70,5 @@ def caddy_proxy(folder: Path, port: int, host: str, upstreams: Sequence[int]) ->
     certificate = folder / "caddy/certificates/local" / host / f"{host}.crt"
     return Part(
         name="caddy", command=command, log=folder / "log", env=env,
-        ready=lambda: certificate.exists() and port_is_taken(port),
+        ready=lambda: certificate.exists() and is_port_taken(port),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from scripts.commands import Commands, Running
-from scripts.processes import ROOT, Part, Supervisor, answers, free_port
+from scripts.processes import ROOT, Part, Supervisor, free_port, is_url_answering
 from scripts.site import prepare_sqlite
 from scripts.stack import Stack
 from tests.studyapp.questions import entries, write_json
@@ -68,7 +68,7 @@ class Site:
                 command=command,
                 log=self.folder / "log" / f"model-server-{number}.log",
                 env=self.stack.env,
-                ready=lambda: answers(f"{url}/ready"),
+                ready=lambda: is_url_answering(f"{url}/ready"),
             )
         )
         self.parts.wait_ready()

@@ -44,17 +44,18 @@ import json
 from annotation.operations import Edit, apply
 from annotation.models import Item, Annotation
 from annotation.schemas import Document
-from annotation.parsed_items import document_of, program_of, subject_of
+from annotation.parsed_items import parse_document, parse_item_program, build_subject
 operations, wrong = [], []
 for annotation in Annotation.objects.select_related("item", "project"):
     item, kind = annotation.item, annotation.project.kind
-    program, subject = program_of(item, kind), subject_of(item, kind)
+    program, subject = parse_item_program(item, kind), build_subject(item, kind)
     document, rows = Document(), list(annotation.operations.order_by("revision"))
     for row in rows:
         document, _inverse = apply(document, Edit.model_validate(row.edit), program, subject)
         operations.append([annotation.pk, str(row.uid)])
     revisions = [row.revision for row in rows]
-    if document != document_of(annotation.document) or revisions != list(range(1, annotation.revision + 1)):
+    stored = parse_document(annotation.document)
+    if document != stored or revisions != list(range(1, annotation.revision + 1)):
         wrong.append(annotation.pk)
 print(json.dumps({
     "operations": operations,

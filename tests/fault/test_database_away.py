@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import pytest
 
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.site import Site, run_site
 from tests.waiting import eventually
 
@@ -29,7 +29,7 @@ def log_lines(site: Site) -> list[str]:
 def participant(site: Site) -> Iterator[tuple[httpx.Client, str]]:
     """A person on the page of consent, and its address."""
     with httpx.Client(follow_redirects=True, timeout=60) as client:
-        page = client.get(new_link(site))
+        page = client.get(make_link(site))
         yield client, str(page.url)
 
 

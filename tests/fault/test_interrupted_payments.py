@@ -30,7 +30,7 @@ from django.urls import reverse
 from studyapp.actions.links import create_link
 from studyapp.definition.recruitment import Recruitment
 from studyapp.models import Study
-from studyapp.queries.bots import plan_of
+from studyapp.queries.bots import build_study_plan
 from studyapp.simulation import walk
 study = Study.objects.get()
 recruitment = Recruitment.model_validate(
@@ -40,7 +40,7 @@ token = create_link(study=study, by=None, recruitment=recruitment)[1]
 address = settings.SITE_URL + reverse("studyapp:join", args=[token])
 for number, bot in enumerate(walk.make_bots({bots}, {{"honest": 1.0}}, seed=2026)):
     ids = f"PROLIFIC_PID=p{{number}}&STUDY_ID=S1&SESSION_ID=sub-p{{number}}"
-    asyncio.run(walk.run_bots([bot], f"{{address}}?{{ids}}", plan_of(study), concurrency=1))
+    asyncio.run(walk.run_bots([bot], f"{{address}}?{{ids}}", build_study_plan(study), concurrency=1))
     assert bot.code, bot.error
 """
 ORDER = """

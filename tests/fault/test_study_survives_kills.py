@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from scripts.example import load_example, new_link
-from scripts.walkers import Tally, crowd
+from scripts.example import load_example, make_link
+from scripts.walkers import Tally, run_crowd
 from tests.site import Site, run_site
 
 USERS, ITEMS = 12, 5
@@ -59,8 +59,8 @@ def written(answer: object) -> str:
 
 @pytest.mark.service
 def test_no_accepted_answer_is_lost_or_doubled(study_site: Site):
-    tally, link = Tally(), new_link(study_site)
-    walking = crowd(link, tally, users=USERS, think=0.3, patience=60.0)
+    tally, link = Tally(), make_link(study_site)
+    walking = run_crowd(link, tally, users=USERS, think=0.3, patience=60.0)
     working = threading.Thread(target=asyncio.run, args=(walking,))
     working.start()
     kills = kill_while(study_site, working, tally, random.Random(1))

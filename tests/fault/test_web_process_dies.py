@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from scripts.processes import answers
+from scripts.processes import is_url_answering
 from scripts.site import run_site
 from tests.waiting import eventually
 
@@ -28,6 +28,6 @@ def test_the_site_goes_on_when_one_of_its_processes_is_killed():
             os.kill(killed, signal.SIGKILL)
             eventually(lambda gone=killed: gone not in web_processes(web) and len(web_processes(web)) == 2)
             # A connection may have waited for the process that died, or for the one that starts.
-            eventually(lambda: answers(f"{site.url}/accounts/login/"))
+            eventually(lambda: is_url_answering(f"{site.url}/accounts/login/"))
             time.sleep(CRASH_LOOP_SECONDS)
         site.parts.check()

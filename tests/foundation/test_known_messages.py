@@ -13,7 +13,7 @@ from django.utils import translation
 from foundation.known_messages import HEADS, TEMPLATES, recognise_message
 from foundation.messages import Message
 from foundation.translated_messages import translate_text
-from modelserver.wire.schema import QAItem, text_problem
+from modelserver.wire.schema import QAItem, find_text_problem
 
 # What reaches the reasons of failed items and runs. Loading of weights and files is left out: their texts
 # are for administrators, and the page Systems shows them as they are.
@@ -98,7 +98,7 @@ def test_numbers_and_names_stay(text, german):
 
 def test_what_the_server_says_of_a_text_is_known():
     item = QAItem(id="q", question="x" * 200_001, context=[("A", ["B."])])
-    problem = text_problem(item)
+    problem = find_text_problem(item)
     assert problem is not None
     with translation.override("de"):
         assert "Zeichen; höchstens" in translate_text(problem)

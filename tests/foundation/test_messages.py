@@ -11,14 +11,14 @@ from django.conf import settings
 from django.utils import translation
 
 from annotation.states import ANNOTATION, PROJECT
-from foundation.messages import Message, message_of, say, translate_message
+from foundation.messages import Message, extract_message, say, translate_message
 from foundation.state_machine import ForbiddenTransition, find_next_status
 from foundation.translated_messages import translate_error, translate_text
 from foundation.validation_messages import FORMS
 from jobs.sliced_runs import TRANSITIONS as RUN
 from studyapp.rules.states import PARTICIPANT, STUDY
-from studyapp.studio.drafts import open_draft, problems
-from studyapp.studio.forms import form
+from studyapp.studio.drafts import find_problems, open_draft
+from studyapp.studio.forms import build_form
 from studyapp.studio.steps import STEPS
 from studyapp.studio.widgets import read
 from tests.studyapp.studio.test_forms import JUNK, KNOWN, example
@@ -67,8 +67,8 @@ def test_it_works():
 def test_a_sentence_is_its_english_text():
     made = say("%(n)s items of %(whose)s", n=3, whose=say("the gold of this dataset"))
     assert made == "3 items of the gold of this dataset"
-    assert message_of(ValueError(made)) is made
-    assert message_of(ValueError("plain", 3)) == "('plain', 3)"
+    assert extract_message(ValueError(made)) is made
+    assert extract_message(ValueError("plain", 3)) == "('plain', 3)"
     assert translate_message(made, "<{}>".format) == "<3 items of <the gold of this dataset>>"
 
 
@@ -89,8 +89,8 @@ def test_whatever_is_sent_to_the_studio_is_answered_in_german():
     for junk in JUNK:
         for step in STEPS:
             draft = open_draft(example().model_dump(mode="json"))
-            shown = form(step, draft, KNOWN).widgets
+            shown = build_form(step, draft, KNOWN).widgets
             fields = {one.path: [junk] for top in shown for one in top.all()}
-            found += problems({**draft, **read(shown, fields)})
+            found += find_problems({**draft, **read(shown, fields)})
     assert len(found) > 100
     assert {problem.message for problem in found if not isinstance(problem.message, Message)} == set()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.walkers import fill_form
 from tests.site import EmptySite, Site
 
@@ -93,7 +93,7 @@ def form(page: httpx.Response, **changed: str) -> dict[str, str]:
 
 
 def test_fifty_consents_at_once_are_spread_evenly(study_site: Site, person: Callable[[str], Person]):
-    link = new_link(study_site)
+    link = make_link(study_site)
     people = [person(link) for _number in range(ARRIVALS)]
     pages = at_once([each.send for each in people])
     assert {page.url.path for page in pages} == {"/study/example/item/1/"}
@@ -104,7 +104,7 @@ def test_fifty_consents_at_once_are_spread_evenly(study_site: Site, person: Call
 
 
 def test_one_item_sent_twice_at_once_is_stored_once(study_site: Site, person: Callable[[str], Person]):
-    somebody = person(new_link(study_site, mode="pilot"))
+    somebody = person(make_link(study_site, mode="pilot"))
     page = somebody.send()
     first = form(page, certainty="1")
     second = form(page, certainty="5")
@@ -128,7 +128,7 @@ def test_one_item_sent_twice_at_once_is_stored_once(study_site: Site, person: Ca
 
 
 def test_looking_at_a_link_three_times_makes_no_participant(study_site: Site):
-    link = new_link(study_site, mode="bot")
+    link = make_link(study_site, mode="bot")
     for _number in range(3):
         answer = httpx.get(link, follow_redirects=True)  # without cookies: a mail scanner, a link preview
         assert answer.status_code in (200, 403)
@@ -144,7 +144,7 @@ def test_a_single_use_link_admits_one_of_ten_at_once(study_site: Site, person: C
 
 
 def test_an_unknown_link_says_so(study_site: Site):
-    link = new_link(study_site)
+    link = make_link(study_site)
     unknown = httpx.get(re.sub(r"/join/.*", "/join/nothing/", link))
     assert unknown.status_code == 404
     assert "This study link does not exist" in unknown.text

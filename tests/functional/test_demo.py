@@ -15,8 +15,8 @@ from pathlib import Path
 
 import httpx
 
-from scripts.processes import ROOT, answers, free_port
-from scripts.stack import socket_path
+from scripts.processes import ROOT, free_port, is_url_answering
+from scripts.stack import choose_socket_path
 from tests.waiting import eventually
 
 FIRST_START = 450.0
@@ -80,7 +80,7 @@ def processes(var: Path) -> dict[int, str]:
     The broker writes its title over its environment; the title names its socket.
     """
     found = {}
-    mark, socket = f"VAR_DIR={var}", str(socket_path(var))
+    mark, socket = f"VAR_DIR={var}", str(choose_socket_path(var))
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             environment = (folder / "environ").read_text(errors="replace").split("\0")
@@ -127,7 +127,7 @@ def test_it_starts_prints_links_that_work_and_ends_cleanly_twice(tmp_path: Path)
         wait_for(again, r"The worker runs again\.")
         wait_for(again, r"The web server ended with status -9")
         wait_for(again, r"The web server runs again\.")
-        eventually(lambda: answers(again.links()["Researcher"]))
+        eventually(lambda: is_url_answering(again.links()["Researcher"]))
         again.process.send_signal(signal.SIGINT)
         assert again.process.wait(60) == 0
         assert processes(var) == {}

@@ -23,8 +23,8 @@ from config.demo import READERS
 from modelserver.__main__ import main as model_server
 from modelserver.world import generate
 from scripts.commands import Commands
-from scripts.example import predictions, write
-from scripts.processes import ROOT, answers, free_port
+from scripts.example import make_predictions, write
+from scripts.processes import ROOT, free_port, is_url_answering
 from tests.analysis.bundles import planted_study
 from tests.analysis.data import real_data
 from tests.page_commands import Command, commands_of, pages
@@ -84,7 +84,7 @@ def two_systems(site: Site, folder: Path, second: str = "select-and-forget", que
     site.manage("import_dataset", "hotpot", str(folder / "questions.json"), "--name", "world-test")
     for name in ("qi2019", second):
         path = folder / f"{name}.json"
-        write(path, predictions(examples, right=name == "qi2019"))
+        write(path, make_predictions(examples, right=name == "qi2019"))
         site.manage("import_predictions", str(path), "--dataset", "world-test", "--system", name)
 
 
@@ -153,7 +153,7 @@ def own_study(site: Site, folder: Path) -> None:
     """Questions, answers of a system, and a definition, before anything is imported."""
     examples = list(generate("test", 26, 1))
     write(folder / "questions.json", examples)
-    write(folder / "answers.json", predictions(examples, right=False))
+    write(folder / "answers.json", make_predictions(examples, right=False))
     example = (ROOT / "docs/examples/study.yaml").read_text(encoding="utf-8")
     (folder / "study.yaml").write_text(example.replace("select-and-forget", "another"), encoding="utf-8")
 
@@ -161,7 +161,7 @@ def own_study(site: Site, folder: Path) -> None:
 def real_questions(_site: Site, folder: Path) -> None:
     examples = list(generate("dev", 8, 1))
     write(folder / "hotpot_dev_distractor_v1.json", examples)
-    write(folder / "predictions.json", predictions(examples, right=True))
+    write(folder / "predictions.json", make_predictions(examples, right=True))
 
 
 def released_files(_site: Site, folder: Path) -> None:
@@ -293,7 +293,7 @@ def bundles(_site: Site, folder: Path) -> None:
     write(folder / "plan.json", plan)
     examples = list(generate("test", 8, 1))
     write(folder / "gold.json", examples)
-    write(folder / "predictions.json", predictions(examples, right=False))
+    write(folder / "predictions.json", make_predictions(examples, right=False))
 
 
 def image_pairs(_site: Site, folder: Path) -> None:
@@ -551,7 +551,7 @@ class Reader:
         self.until_the_end.callback(process.wait)
         self.until_the_end.callback(process.kill)
         ready = f"http://127.0.0.1:{port}/ready"
-        eventually(lambda: answers(ready) or process.poll() is not None)
+        eventually(lambda: is_url_answering(ready) or process.poll() is not None)
         assert process.poll() is None, f"{command}\n{log.read_text(encoding='utf-8')}"
 
 

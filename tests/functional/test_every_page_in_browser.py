@@ -16,8 +16,14 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize
 
-from scripts.example import new_link
-from scripts.gallery import advice, kind, run_full_site, visit_advice_pages, visit_pages
+from scripts.example import make_link
+from scripts.gallery import (
+    launch_advice_study,
+    name_page_kind,
+    run_full_site,
+    visit_advice_pages,
+    visit_pages,
+)
 from scripts.site import Site
 from tests.functional.compared_pictures import MOST_DIFFERENT, difference, lasting_difference, picture_of
 from tests.paths import ROOT
@@ -75,7 +81,7 @@ def test_pages_look_as_they_did(site: Site, browser: Browser, width: int):
         page = visitor if address in FOR_VISITORS else member
         page.goto(f"{site.url}{address}")
         page.evaluate("document.fonts.ready.then(() => true)")
-        path = PICTURES / f"{kind(address) or 'home'}-{width}.png"
+        path = PICTURES / f"{name_page_kind(address) or 'home'}-{width}.png"
         if os.environ.get("RENEW_PICTURES"):
             PICTURES.mkdir(exist_ok=True)
             picture_of(page).save(path, optimize=True)
@@ -113,11 +119,11 @@ def test_every_page_is_accessible_and_fits_a_phone(site: Site, browser: Browser,
 
 
 def test_pages_with_advice_are_accessible_and_fit_a_phone(site: Site, browser: Browser, axe_script: str):
-    advice(site)
+    launch_advice_study(site)
     problems, names = list[str](), list[str]()
     for width in (320, 1280):
         page = browser.new_page(viewport=VIEW | {"width": width})
-        for name in visit_advice_pages(page, new_link(site, "world-advice")):
+        for name in visit_advice_pages(page, make_link(site, "world-advice")):
             names.append(name)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.evaluate(axe_script)
@@ -139,7 +145,7 @@ def test_words_of_the_editor_are_plain_text(site: Site, browser: Browser):
 
 def test_pictures_are_of_the_pages_and_stay_small():
     names = {re.sub(r"-\d+$", "", path.stem) for path in PICTURES.glob("*.png")}
-    assert names == {kind(address) or "home" for address in PAGES}
+    assert names == {name_page_kind(address) or "home" for address in PAGES}
     assert sum(path.stat().st_size for path in PICTURES.glob("*.png")) < MOST_BYTES
 
 

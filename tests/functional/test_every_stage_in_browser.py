@@ -11,7 +11,7 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
-from scripts.example import new_link, predictions, write
+from scripts.example import make_link, make_predictions, write
 from scripts.gallery import fill
 from tests.functional.pages import follow
 from tests.paths import EXAMPLES
@@ -41,8 +41,8 @@ def load_everything(site: Site) -> None:
     folder = site.var / "everything"
     folder.mkdir()
     examples = list(generate("test", 60, 1))
-    made: dict[str, Any] = dict(predictions(examples, right=True))
-    wrong = predictions(examples, right=False)["answer"]
+    made: dict[str, Any] = dict(make_predictions(examples, right=True))
+    wrong = make_predictions(examples, right=False)["answer"]
     made["answer"] = {key: (wrong if n % 2 else made["answer"])[key] for n, key in enumerate(made["answer"])}
     made["explanation_weights"] = {example["_id"]: weights(example["context"]) for example in examples}
     made["rationale"] = {example["_id"]: f"It is {made['answer'][example['_id']]}." for example in examples}
@@ -96,7 +96,7 @@ def test_no_page_has_an_accessibility_problem(
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
-    page.goto(new_link(study_site, "all-of-it"))
+    page.goto(make_link(study_site, "all-of-it"))
     seen = []
     for place in walk(page):
         seen.append(place)
@@ -113,14 +113,14 @@ def test_no_page_has_an_accessibility_problem(
 def test_the_whole_way_without_javascript(study_site: Site, browser: Browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(new_link(study_site, "all-of-it"))
+    page.goto(make_link(study_site, "all-of-it"))
     assert list(walk(page))[-1] == "done"
     expect(page.locator(".code")).not_to_be_empty()
     context.close()
 
 
 def test_an_error_leads_to_the_written_field(study_site: Site, page: Page):
-    page.goto(new_link(study_site, "all-of-it"))
+    page.goto(make_link(study_site, "all-of-it"))
     follow(page.get_by_role("button", name="I agree to take part"))
     page.get_by_label("For how many years have you read English?").fill("many")
     follow(page.get_by_role("button", name="Continue"))

@@ -9,7 +9,7 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
-from scripts.example import new_link, predictions, write
+from scripts.example import make_link, make_predictions, write
 from tests.functional.pages import follow
 from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
@@ -40,7 +40,7 @@ def site(empty_site: EmptySite) -> Iterator[Site]:
         folder = running.var / "own"
         folder.mkdir()
         write(folder / "questions.json", examples)
-        write(folder / "qi2019.json", dict(predictions(examples, right=True)))
+        write(folder / "qi2019.json", dict(make_predictions(examples, right=True)))
         for name, seconds in (("own", 600), ("brief", 8)):
             task = {"kind": "advice", "time_limits": {"initial": seconds}}
             text = yaml.safe_dump(study | {"study": name, "task": task}, sort_keys=False)
@@ -57,7 +57,7 @@ def words_of(page: Page, count: int) -> str:
 def test_words_of_the_articles_become_the_answer(site: Site, browser: Browser):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
-    page.goto(new_link(site, "own"))
+    page.goto(make_link(site, "own"))
     follow(page.get_by_role("button", name="I agree to take part"))
     field, text = page.get_by_label("What is your answer?"), page.locator(".choosable").first
     word = text.locator(".word")
@@ -81,7 +81,7 @@ def test_words_of_the_articles_become_the_answer(site: Site, browser: Browser):
 def test_a_page_that_runs_out_without_a_network_waits_for_it(site: Site, browser: Browser):
     context = browser.new_context()
     page = context.new_page()
-    page.goto(new_link(site, "brief"))
+    page.goto(make_link(site, "brief"))
     follow(page.get_by_role("button", name="I agree to take part"))
     page.get_by_label("What is your answer?").fill("half an answer")
     context.set_offline(True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from tests.functional.pages import ADD_OWNER, enter, follow
 from tests.site import EmptySite, Site
 
@@ -56,7 +56,7 @@ def tab_to(page: Page, selector: str) -> None:
 
 
 def test_the_whole_way_goes_by_keyboard_alone(study_site: Site, page: Page):
-    page.goto(new_link(study_site, mode="pilot"))
+    page.goto(make_link(study_site, mode="pilot"))
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     tab_to(page, "button[value=yes]")
@@ -88,7 +88,7 @@ def test_the_whole_way_goes_by_keyboard_alone(study_site: Site, page: Page):
 
 
 def test_the_links_of_the_error_summary_lead_to_the_questions(study_site: Site, page: Page):
-    page.goto(new_link(study_site, mode="bot"))
+    page.goto(make_link(study_site, mode="bot"))
     follow(page.get_by_role("button", name="I agree to take part"))
     for _time in range(2):  # again from an address that ends in the fragment of the first time
         follow(page.get_by_role("button", name="Save and continue"))
@@ -103,7 +103,7 @@ def choose_all(page: Page) -> None:
 
 
 def test_the_clocks_add_up_and_go_on_after_a_reload_and_an_error(study_site: Site, page: Page):
-    page.goto(new_link(study_site, mode="live"))
+    page.goto(make_link(study_site, mode="live"))
     follow(page.get_by_role("button", name="I agree to take part"))
     page.wait_for_timeout(400)
     page.reload()
@@ -129,7 +129,7 @@ def test_the_clocks_add_up_and_go_on_after_a_reload_and_an_error(study_site: Sit
 def test_a_double_click_sends_a_form_once(study_site: Site, page: Page):
     posts: list[str] = []
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
-    page.goto(new_link(study_site, mode="bot"))
+    page.goto(make_link(study_site, mode="bot"))
     follow(page.get_by_role("button", name="I agree to take part"))
     choose_all(page)
     page.get_by_role("button", name="Save and continue").dblclick()
@@ -186,7 +186,7 @@ def test_the_progress_of_a_study_refreshes_itself(study_site: Site, browser: Bro
     heading = page.locator(".card-head", has=page.get_by_role("heading", name="Progress by condition"))
     before = int(re.findall(r"of (\d+) completed", heading.inner_text())[0])
     person = browser.new_context().new_page()
-    person.goto(new_link(study_site, mode="live"))
+    person.goto(make_link(study_site, mode="live"))
     follow(person.get_by_role("button", name="I agree to take part"))
     expect(heading).to_contain_text(f"of {before + 1} completed", timeout=15_000)
     person.context.close()

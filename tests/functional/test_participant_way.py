@@ -20,7 +20,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from tests.functional.pages import follow
 from tests.site import EmptySite, Site
 
@@ -100,7 +100,7 @@ def send(page: Page) -> None:
 
 
 def test_every_condition_is_walked_from_link_to_code(study_site: Site, browser: Browser):
-    link = new_link(study_site)
+    link = make_link(study_site)
     seen, codes = set(), set()
     for _number in range(3):
         context = browser.new_context()
@@ -135,7 +135,7 @@ def test_every_condition_is_walked_from_link_to_code(study_site: Site, browser: 
 def test_a_phone_shows_everything_without_scrolling_sideways(study_site: Site, browser: Browser):
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     page = context.new_page()
-    page.goto(new_link(study_site, "short"))
+    page.goto(make_link(study_site, "short"))
     assert_fits(page)
     follow(page.get_by_role("button", name="I agree to take part"))
     for name in ("item/1", "item/2", "survey"):
@@ -160,7 +160,7 @@ def assert_fits(page: Page) -> None:
 def test_it_works_without_javascript_and_then_has_no_browser_times(study_site: Site, browser: Browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    enter(page, new_link(study_site, "short", mode="pilot"))
+    enter(page, make_link(study_site, "short", mode="pilot"))
     for _page in range(3):
         choose(page)
         send(page)
@@ -183,7 +183,7 @@ print(json.dumps([{{"visible": [t.client_visible_ms for t in row.trials.all()],
 
 def test_back_reload_and_bookmarks_lead_to_the_current_page(study_site: Site, context: BrowserContext):
     page = context.new_page()
-    enter(page, new_link(study_site, "short"))
+    enter(page, make_link(study_site, "short"))
     first = page.url
     choose(page)
     send(page)
@@ -200,7 +200,7 @@ def test_back_reload_and_bookmarks_lead_to_the_current_page(study_site: Site, co
 
 def test_a_second_tab_sends_the_same_item_once(study_site: Site, context: BrowserContext):
     page, other = context.new_page(), context.new_page()
-    enter(page, new_link(study_site, "short"))
+    enter(page, make_link(study_site, "short"))
     other.goto(page.url)
     for tab, number in ((page, 0), (other, 1)):
         choose(tab, number)
@@ -212,7 +212,7 @@ def test_the_personal_link_goes_on_on_another_device(
     study_site: Site, context: BrowserContext, browser: Browser
 ):
     page = context.new_page()
-    enter(page, new_link(study_site, "short"))
+    enter(page, make_link(study_site, "short"))
     choose(page)
     send(page)
     page.get_by_text("Continue later or on another device").click()
@@ -228,7 +228,7 @@ def test_what_was_forgotten_is_asked_for_and_what_was_chosen_is_kept(
     study_site: Site, context: BrowserContext
 ):
     page = context.new_page()
-    enter(page, new_link(study_site, "short"))
+    enter(page, make_link(study_site, "short"))
     groups = page.get_by_role("group").filter(has=page.get_by_role("radio"))
     groups.first.locator("label").first.click()
     send(page)
@@ -242,7 +242,7 @@ def test_what_was_forgotten_is_asked_for_and_what_was_chosen_is_kept(
 def test_no_page_has_accessibility_problems(study_site: Site, browser: Browser, axe_script: str, scheme: Any):
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
-    page.goto(new_link(study_site, "short"))
+    page.goto(make_link(study_site, "short"))
     found = problems_of(page, axe_script)
     follow(page.get_by_role("button", name="I agree to take part"))
     send(page)  # with nothing chosen: the page with errors

@@ -19,7 +19,7 @@ from accounts.models import User, Workspace
 from annotation.formats.source import Source
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
-from annotation.actions.runs import _requests, _store, start_run
+from annotation.actions.runs import _build_requests, _store, start_run
 from annotation.formats.jsonl import read_jsonl
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from studyapp.actions.links import create_link
@@ -33,7 +33,7 @@ for slug, kind in (("scenes", "boxes"), ("games", "spans")):
     import_items(records=read_jsonl(Source(path)), project=project, by=boss, image_folder=path.parent)
     run = start_run(project=project, system="net", revision=network.revision, by=boss)
     items = list(project.items.all())
-    requests, _refused = _requests(project, items)
+    requests, _refused = _build_requests(project, items)
     _store(run, list(zip(items, network.execute([requests[item.pk] for item in items]), strict=True)))
     call_command("import_programs", slug, "--name", slug + "-data")
     condition = {{"ground_truth": True, "explanation": "program"}}

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from tests.functional.test_planted_effects import differences
 from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
@@ -71,7 +71,7 @@ def study_site(empty_site: EmptySite) -> Iterator[Site]:
 
 def begin(page: Page, site: Site) -> None:
     """Go from the link to the first page of the survey before the items."""
-    page.goto(new_link(site, slug="flow", mode="pilot"))
+    page.goto(make_link(site, slug="flow", mode="pilot"))
     page.get_by_role("button", name="I agree to take part").click()
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="About you")).to_be_visible()

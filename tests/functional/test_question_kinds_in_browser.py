@@ -11,7 +11,7 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
-from scripts.example import new_link, predictions, write
+from scripts.example import make_link, make_predictions, write
 from tests.functional.pages import follow
 from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
@@ -61,7 +61,7 @@ def site(empty_site: EmptySite) -> Iterator[Site]:
         folder.mkdir()
         examples = list(generate("test", 20, 1))
         write(folder / "questions.json", examples)
-        write(folder / "qi2019.json", dict(predictions(examples, right=True)))
+        write(folder / "qi2019.json", dict(make_predictions(examples, right=True)))
         (folder / "study.yaml").write_text(yaml.safe_dump(STUDY, sort_keys=False), encoding="utf-8")
         running.manage("shell", "--no-imports", "--command", LOAD.format(folder=str(folder), accept=ACCEPT))
         yield running
@@ -69,7 +69,7 @@ def site(empty_site: EmptySite) -> Iterator[Site]:
 
 def at_survey(page: Page, site: Site) -> Page:
     """Go to the page with the questions."""
-    page.goto(new_link(site, "kinds"))
+    page.goto(make_link(site, "kinds"))
     follow(page.get_by_role("button", name="I agree to take part"))
     return page
 

@@ -10,7 +10,7 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
-from scripts.example import new_link, predictions, write
+from scripts.example import make_link, make_predictions, write
 from scripts.processes import ROOT
 from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import picture
@@ -36,7 +36,7 @@ for study in {studies!r}:
 def site(empty_site: EmptySite) -> Iterator[Site]:
     """The studies of docs/examples, with two items in each block of the simulation."""
     examples = list(generate("test", 40, 1))
-    right, wrong = (predictions(examples, right=is_right) for is_right in (True, False))
+    right, wrong = (make_predictions(examples, right=is_right) for is_right in (True, False))
     mixed: dict[str, Any] = dict(right)
     mixed["answer"] = {
         key: (wrong if number % 2 else right)["answer"][key] for number, key in enumerate(right["answer"])
@@ -106,7 +106,7 @@ def test_a_person_gets_to_the_end(
     )
     page, problems, seen = context.new_page(), [], []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(new_link(site, f"world-{study}"))
+    page.goto(make_link(site, f"world-{study}"))
     follow(page.get_by_role("button", name="I agree to take part"))
     for place in to_the_end(page, touch=touch):
         seen.append(place)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.processes import ROOT
 from tests.functional.pages import follow
 from tests.site import EmptySite, Site
@@ -36,7 +36,7 @@ def study_site(empty_site: EmptySite) -> Iterator[Site]:
 
 
 def begin(site: Site, page: Page) -> None:
-    page.goto(new_link(site, mode="pilot"))
+    page.goto(make_link(site, mode="pilot"))
     follow(page.get_by_role("button", name="I agree to take part"))
 
 
@@ -108,7 +108,7 @@ def test_the_next_person_at_the_computer_sees_nothing(study_site: Site, page: Pa
     choose(page, certainty=4)
     assert page.evaluate(KEPT) == 1
     page.context.clear_cookies()
-    page.goto(new_link(study_site, mode="pilot"))
+    page.goto(make_link(study_site, mode="pilot"))
     assert page.evaluate("Object.keys(sessionStorage)") == []
     follow(page.get_by_role("button", name="I agree to take part"))
     assert chosen(page) == []

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 def test_malformed_files(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.JOB_FOLDER = tmp_path / "jobs"
-    monkeypatch.setattr(image_storage, "image_folder", lambda: tmp_path / "images")
+    monkeypatch.setattr(image_storage, "get_image_folder", lambda: tmp_path / "images")
     (tmp_path / "valid").mkdir()
     count = size(150, 0.1)
     wrong, ends = check_imports(count, int(SEED), tmp_path / "valid")

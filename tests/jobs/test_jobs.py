@@ -97,7 +97,7 @@ def test_a_bug_fails_the_job_and_reaches_the_log(user: User, monkeypatch: pytest
         raise ZeroDivisionError
 
     job = importing(user, questions())
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: broken)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: broken)
     with pytest.raises(ZeroDivisionError):
         run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -111,7 +111,7 @@ def test_a_cancelled_job_stores_nothing(user: User, monkeypatch: pytest.MonkeyPa
         raise AssertionError("the work went on")
 
     job = importing(user, questions())
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: cancelled_meanwhile)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: cancelled_meanwhile)
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.status == Job.Status.CANCELLED
@@ -145,7 +145,7 @@ def test_a_job_that_holds_the_write_lock_is_cancelled(
         told.set()
 
     job = importing(user, questions())
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     monkeypatch.setattr(jobs, "ask_to_cancel", ask)
     with ThreadPoolExecutor(1) as thread:
         done = thread.submit(run, job.pk)
@@ -176,22 +176,22 @@ def test_a_job_that_is_not_done_leaves_only_its_upload(
     others: list[Path] = []
 
     def work(job: Job, report: jobs.Report) -> jobs.JobResult:
-        jobs.new_file("answers.csv").write_text("half of them")
+        jobs.allocate_file("answers.csv").write_text("half of them")
         if end == "cancelled":
             cancel_job(job=job, by=user)
             report(1, 1)
         raise {"failed": Conflict("no"), "turn": jobs.JobContinues()}.get(end, ZeroDivisionError())
 
     job = importing(user, questions())
-    others.append(jobs.new_file("of-another-job.csv"))
+    others.append(jobs.allocate_file("of-another-job.csv"))
     others[0].write_text("all of them")
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     if end == "broken":
         with pytest.raises(ZeroDivisionError):
             run_job(job_id=job.pk)
     else:
         run_job(job_id=job.pk)
-    assert set(jobs.folder().iterdir()) == {jobs.upload_of(job).parent, others[0].parent}
+    assert set(jobs.get_job_folder().iterdir()) == {jobs.upload_of(job).parent, others[0].parent}
     assert others[0].is_file()
     assert jobs.upload_of(job).is_file()
 
@@ -203,7 +203,7 @@ def test_a_worker_that_lost_its_job_leaves_the_files_of_the_other(
     made: list[Path] = []
 
     def work(job: Job, report: jobs.Report) -> jobs.JobResult:
-        made.append(jobs.new_file("answers.csv"))
+        made.append(jobs.allocate_file("answers.csv"))
         made[-1].write_text("all of them")
         if len(made) == 1:
             Job.objects.update(status=Job.Status.PENDING, lease=None)  # as if this worker were gone
@@ -211,16 +211,20 @@ def test_a_worker_that_lost_its_job_leaves_the_files_of_the_other(
             report(1, 1)
         return jobs.JobResult(file=made[-1])
 
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     run_job(job_id=job.pk)
     job.refresh_from_db()
-    assert (job.status, jobs.folder() / job.file) == (Job.Status.DONE, made[1])
+    assert (job.status, jobs.get_job_folder() / job.file) == (Job.Status.DONE, made[1])
     assert [path.exists() for path in made] == [False, True]
 
 
 def test_old_files_that_no_job_names_are_deleted(user: User) -> None:
-    waiting, lost, written = importing(user, questions()), jobs.new_file("a.csv"), jobs.new_file("b.csv")
-    stray = jobs.folder() / "stray.csv"
+    waiting, lost, written = (
+        importing(user, questions()),
+        jobs.allocate_file("a.csv"),
+        jobs.allocate_file("b.csv"),
+    )
+    stray = jobs.get_job_folder() / "stray.csv"
     for path in (lost, written, stray):
         path.write_text("answers")
     old = timezone.now().timestamp() - 2 * jobs.KEPT.total_seconds()
@@ -228,7 +232,7 @@ def test_old_files_that_no_job_names_are_deleted(user: User) -> None:
     for path in (upload, upload.parent, lost, lost.parent, written.parent, stray):
         os.utime(path, (old, old))
     assert purge_files() == 2
-    assert set(jobs.folder().iterdir()) == {upload.parent, written.parent}
+    assert set(jobs.get_job_folder().iterdir()) == {upload.parent, written.parent}
     assert purge_files() == 0
 
 
@@ -284,11 +288,11 @@ class TestApi:
 
     def test_a_made_file_is_served_to_its_owner(self, user: User) -> None:
         job = importing(user, questions())
-        path = jobs.new_file("report.txt")
+        path = jobs.allocate_file("report.txt")
         path.write_text("Done.")
         Job.objects.filter(pk=job.pk).update(
             status=Job.Status.DONE, finished_at=timezone.now(), file_name="report.txt",
-            file=str(path.relative_to(jobs.folder())),
+            file=str(path.relative_to(jobs.get_job_folder())),
         )  # fmt: skip
         response = client_of(user).get(f"/api/v1/jobs/{job.pk}/file/")
         assert b"".join(response.streaming_content) == b"Done."  # type: ignore[attr-defined]
@@ -304,7 +308,7 @@ def test_a_job_in_turns_keeps_its_attempts(user: User, monkeypatch: pytest.Monke
             raise jobs.JobContinues
         return jobs.JobResult({"done": True})
 
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     assert [run_job(job_id=job.pk) for _ in range(3)] == [True, True, False]
     job.refresh_from_db()
     assert (job.status, job.attempts, job.result) == (Job.Status.DONE, 1, {"done": True})
@@ -317,7 +321,7 @@ def test_a_cancelled_job_has_no_further_turn(user: User, monkeypatch: pytest.Mon
         cancel_job(job=job, by=user)
         raise jobs.JobContinues
 
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     assert not run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.status == Job.Status.CANCELLED

@@ -79,7 +79,7 @@ def test_a_slow_job_keeps_its_worker(job: Job, settings: Any, monkeypatch: pytes
         run_job(job_id=job.pk)  # another delivery
         return jobs.JobResult({"done": True})
 
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert swept == [[]]
@@ -89,7 +89,7 @@ def test_a_slow_job_keeps_its_worker(job: Job, settings: Any, monkeypatch: pytes
 def test_a_worker_that_lost_its_job_stores_nothing(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(job: Job, report: jobs.Report) -> jobs.JobResult:
         Job.objects.filter(pk=job.pk).update(lease=uuid4())  # another worker has taken it
-        path = jobs.new_file("report.txt")
+        path = jobs.allocate_file("report.txt")
         path.write_text("Done twice.")
         made.append(path)
         if job.options.get("reports"):
@@ -98,7 +98,7 @@ def test_a_worker_that_lost_its_job_stores_nothing(job: Job, monkeypatch: pytest
         return jobs.JobResult(file=path)
 
     made: list[Any] = []
-    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.file) == (Job.Status.RUNNING, "")

@@ -31,7 +31,7 @@ class TestPages:
     @pytest.mark.django_db
     def test_it_works(self, client):
         assert client.get("/", headers={"X-Request-ID": "proxy-7.a"}).headers["X-Request-ID"] == "proxy-7.a"
-        assert request_ids.label() == ""
+        assert request_ids.format_label() == ""
 
     @pytest.mark.parametrize("given", ["", "a b", "x" * 65, "a\x1b[31m", "ü"])
     def test_an_id_that_could_spoil_a_log_is_replaced(self, given):
@@ -46,7 +46,7 @@ class TestPages:
 
         with pytest.raises(ZeroDivisionError):
             RequestId(breaks)(RequestFactory().get("/"))
-        assert request_ids.label() == ""
+        assert request_ids.format_label() == ""
 
 
 class TestLogLines:
@@ -96,7 +96,7 @@ def test_one_id_follows_from_the_page_to_the_batch(model_server, caplog):
 
     with caplog.at_level(logging.DEBUG, logger="modelserver"):
         # As a worker does it, which knows the message alone.
-        assert request_ids.label() == ""
+        assert request_ids.format_label() == ""
         predict_slice.apply(part, headers=headers)
         model_server.close()
     assert run.predictions.count() == 3

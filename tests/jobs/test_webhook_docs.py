@@ -5,7 +5,7 @@ import textwrap
 import time
 from typing import Any
 
-from jobs.webhooks.signatures import signature
+from jobs.webhooks.signatures import compute_signature
 from studyapp.definition.suspicion_flags import FLAGS
 from studyapp.models import WebhookEvent
 from tests.paths import ROOT
@@ -20,7 +20,7 @@ def test_the_example_checks_a_signature() -> None:
     is_ours, now, body = names["is_ours"], int(time.time()), '{"name": "Straße"}'.encode()
 
     def header(moment: int, secret: str) -> str:
-        return f"t={moment},v1={signature(secret, moment, body)}"
+        return f"t={moment},v1={compute_signature(secret, moment, body)}"
 
     assert is_ours("secret", header(now, "secret"), body)
     assert not is_ours("secret", header(now, "secret"), body + b" ")

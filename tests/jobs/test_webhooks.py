@@ -22,7 +22,7 @@ from jobs import tasks
 from jobs.actions import webhooks
 from jobs.webhooks import addresses
 from jobs.webhooks.addresses import NotFound, Refused, is_public, resolve_address
-from jobs.webhooks.queries import delivery_tables
+from jobs.webhooks.queries import list_delivery_tables
 from studyapp.models import StudyDelivery
 from tests.annotation.factories import make_project, make_user
 
@@ -119,7 +119,7 @@ def test_the_sweep_enqueues_a_task_for_each_webhook_with_something_due(
 
 
 def test_the_sweep_looks_at_the_tables_of_all_apps() -> None:
-    assert set(delivery_tables()) == {Delivery, StudyDelivery}
+    assert set(list_delivery_tables()) == {Delivery, StudyDelivery}
 
 
 def test_what_fails_is_tried_again_later_and_at_last_given_up(receiver: Receiver) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.annotation_load import line, list_missed_bars
+from benchmarks.annotation_load import format_line, list_missed_bars
 from scripts.processes import ROOT
 from tests.site import EmptySite, Site
 
@@ -121,4 +121,4 @@ def test_the_benchmark_says_which_bar_was_missed():
     slow = stage(name="one", users=1, handed_in=9)
     slow["ms"]["save"]["p95"] = 16.0
     assert list_missed_bars([slow]) == ["one: save p95 16.0 ms, bar 15 ms"]
-    assert "120.0 pairs/s" in line(stage())
+    assert "120.0 pairs/s" in format_line(stage())

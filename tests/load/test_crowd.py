@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.participants import MOST_P95_MS, count_stored_rows, line, list_missed_bars
-from scripts.example import load_example, new_link
+from benchmarks.participants import MOST_P95_MS, count_stored_rows, format_line, list_missed_bars
+from scripts.example import load_example, make_link
 from scripts.processes import ROOT
 from tests.site import EmptySite, Site
 
@@ -41,7 +41,7 @@ def walkers(link: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_accepted_answer_of_a_crowd_is_stored_once(study_site: Site):
-    done = walkers(new_link(study_site), "--users", "30")
+    done = walkers(make_link(study_site), "--users", "30")
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     assert (result["consents"], result["items"], result["completed"]) == (30, 180, 30)
@@ -68,4 +68,4 @@ def test_the_benchmark_says_which_bar_was_missed():
     assert list_missed_bars([level(users=1, requests_per_second=100.0)]) == []
     slow = level(think_s=2.0, p95_ms=MOST_P95_MS + 1)
     assert list_missed_bars([slow]) == ["50 thinking participants: p95 301 ms"]
-    assert "think 2 s" in line(slow)
+    assert "think 2 s" in format_line(slow)

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from benchmarks._large_data import fill, pages
+from benchmarks._large_data import fill, list_pages
 from benchmarks.large_pages import read_busy_time
 from tests.soak import WHOLE
 
@@ -39,7 +39,7 @@ def opened(rows: int, allowed: dict[str, float] | None = None) -> dict[str, tupl
             gc.enable()
         client = Client()
         client.force_login(large.owner)
-        for name, address in pages(large).items():
+        for name, address in list_pages(large).items():
             most = BAR if allowed is None else min(BAR, allowed[name])
             turns: list[float] = []
             while len(turns) < fewest or (min(turns) > most and len(turns) < TURNS):

@@ -5,9 +5,9 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import RobertaConfig, RobertaForQuestionAnswering, RobertaTokenizer
 
-from modelserver.inputs.encoders import new_encoder, save
+from modelserver.inputs.encoders import create_encoder, save
 from modelserver.inputs.hotpot import parse_gold
-from modelserver.training.recurrent import texts
+from modelserver.training.recurrent import list_example_texts
 from modelserver.world import generate
 
 READING = '{"window": 96, "overlap": 24, "longest": 8, "threshold": 0.33}'
@@ -23,7 +23,9 @@ def gold():
 def bert_folder(tmp_path_factory, gold):
     """Word pieces, lower-cased; two texts have types."""
     torch.manual_seed(3)
-    model, tokenizer = new_encoder(texts(gold), torch.device("cpu"), hidden=32, layers=1, heads=2, pieces=800)
+    model, tokenizer = create_encoder(
+        list_example_texts(gold), torch.device("cpu"), hidden=32, layers=1, heads=2, pieces=800
+    )
     return _written(tmp_path_factory.mktemp("bert"), model, tokenizer)
 
 
@@ -35,7 +37,7 @@ def roberta_folder(tmp_path_factory, gold):
     specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     learned.train_from_iterator(
-        texts(gold),
+        list_example_texts(gold),
         trainers.BpeTrainer(
             vocab_size=800, special_tokens=specials, initial_alphabet=alphabet, show_progress=False
         ),

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from analysis.participants.bundle import load_bundle
 from analysis.report.page import Figure
-from analysis.report.section_against_scores import all_scores_section
+from analysis.report.section_against_scores import build_all_scores_section
 from analysis.scores.per_question import check_agreement, read_question_scores
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
@@ -127,7 +127,7 @@ def test_a_report_of_the_export_has_intervals_of_the_scores(
         assert low <= scores[key].values[0] <= high
     assert scores["em"].interval(0)[0] < scores["em"].interval(0)[1]
     assert scores["farm_4"].interval(1) is None
-    figures = [block for block in all_scores_section(found).blocks if isinstance(block, Figure)]
+    figures = [block for block in build_all_scores_section(found).blocks if isinstance(block, Figure)]
     assert all(
         "Horizontal lines are confidence intervals of the score" in figure.caption for figure in figures
     )

@@ -10,14 +10,14 @@ from pytest_django.fixtures import Settings
 from accounts.models import User
 from foundation.errors import Conflict
 from jobs.actions.jobs import run_job
-from jobs.model_gateway import served_system
+from jobs.model_gateway import find_served_system
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from predictions import run_jobs
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.predictions import start_run
 from predictions.models import PredictionRun, ReducedAnswer, Score
-from predictions.queries.estimates import estimate_predicting_seconds, job_seconds
+from predictions.queries.estimates import estimate_job_seconds, estimate_predicting_seconds
 from predictions.tasks import enqueue_missing
 from predictions.views import runs
 from tests.modelserver.saliency.planted import systems
@@ -43,7 +43,7 @@ def user() -> User:
 
 
 def predicted(system: str) -> PredictionRun:
-    revision = served_system(system).revision
+    revision = find_served_system(system).revision
     run = start_run(dataset=made_dataset("people", ROWS), system=system, revision=revision)
     enqueue_missing(run)
     run.refresh_from_db()
@@ -96,7 +96,7 @@ def test_saliency_in_turns(
     assert job.status == Job.Status.DONE, job.error
     assert (job.result["total"], job.result["failures"]) == (len(ROWS), 0)
     assert not run.predictions.filter(explanation_weights=None).exists()
-    assert job_seconds("saliency", run, 10) is not None
+    assert estimate_job_seconds("saliency", run, 10) is not None
 
 
 def test_an_open_job_is_not_doubled(user: User) -> None:

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from jobs import sliced_runs
 from predictions.actions.predictions import RUNS, finish_run
 from predictions.models import PredictionRun, ReducedAnswer
-from predictions.queries.predictions import estimate_missing_sizes, list_missing_questions, progress
-from predictions.queries.reductions import count_answered_inputs, pending_reductions
+from predictions.queries.predictions import count_progress, estimate_missing_sizes, list_missing_questions
+from predictions.queries.reductions import count_answered_inputs, find_pending_reductions
 from predictions.tasks import enqueue_missing
 from tests.studyapp.factories import make_dataset, make_run
 
@@ -81,11 +81,11 @@ def test_a_query_without_an_index_would_be_found(only_by_index: None):
 WORK: dict[str, Callable[[PredictionRun], object]] = {
     "enqueueing": enqueue_missing,
     "sizes": lambda run: list(estimate_missing_sizes(run)),
-    "progress": progress,
+    "progress": count_progress,
     "completeness": RUNS.is_complete,
     "finishing": lambda run: finish_run(run_id=run.pk),
     "counting reduced answers": count_answered_inputs,
-    "what FaRM lacks": lambda run: pending_reductions(run, tokens=10**9, most=10**9),
+    "what FaRM lacks": lambda run: find_pending_reductions(run, tokens=10**9, most=10**9),
 }
 
 

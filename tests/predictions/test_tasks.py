@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from config.celery import app
 from jobs import queue, sliced_runs
-from jobs.model_gateway import served_system
+from jobs.model_gateway import find_served_system
 from jobs.models import SliceLease
 from modelserver.serving.fake_server import FakeModelServer
 from predictions import tasks
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has nothing to do, and an empty queue."""
-    monkeypatch.setattr(sliced_runs, "workers", lambda: ["worker"])
+    monkeypatch.setattr(sliced_runs, "list_workers", lambda: ["worker"])
     monkeypatch.setattr(sliced_runs, "has_pending_slices", lambda *_: False)
 
 
@@ -56,7 +56,7 @@ def stalled(revision: str = "1", **since: int) -> PredictionRun:
 
 
 def test_a_run_without_progress_is_taken_up_and_done(model_server: FakeModelServer, eager: None, idle: None):
-    run = stalled(served_system("fake").revision)
+    run = stalled(find_served_system("fake").revision)
     tasks.sweep_runs()
     run.refresh_from_db()
     assert (run.status, run.predictions.count()) == ("done", 5)
@@ -67,7 +67,7 @@ def test_a_run_without_progress_is_taken_up_and_done(model_server: FakeModelServ
 def test_a_complete_run_that_nobody_finished_is_finished(
     model_server: FakeModelServer, eager: None, idle: None
 ):
-    run = stalled(served_system("fake").revision)
+    run = stalled(find_served_system("fake").revision)
     tasks.sweep_runs()
     PredictionRun.objects.update(status="running", progressed_at=timezone.now() - timedelta(hours=1))
     tasks.sweep_runs()

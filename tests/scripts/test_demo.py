@@ -63,7 +63,7 @@ def test_a_taken_port_is_named_with_its_variable(
 def test_a_port_that_is_none_is_named(monkeypatch, text: str):
     monkeypatch.setenv("PORT", text)
     with pytest.raises(demo.Stop, match=r"PORT is .* no port"):
-        demo.port("PORT", 8000)
+        demo.read_port("PORT", 8000)
 
 
 def test_one_port_for_both_servers_is_refused(tmp_path: Path, monkeypatch):
@@ -75,7 +75,7 @@ def test_one_port_for_both_servers_is_refused(tmp_path: Path, monkeypatch):
 
 
 def test_the_folder_is_private(tmp_path: Path):
-    folder = demo.private_folder(tmp_path / "var")
+    folder = demo.make_private_folder(tmp_path / "var")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 

@@ -9,8 +9,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from scripts.gallery import NO_PAGE, kind
-from scripts.picture_texts import sentence
+from scripts.gallery import NO_PAGE, name_page_kind
+from scripts.picture_texts import describe_picture
 from scripts.processes import ROOT
 
 FOLDER = ROOT / "docs/images/pages"
@@ -35,7 +35,7 @@ BY_NAME = {"staff-studio-x-step-x", "people-x-shares-x-x-x-x-end"}  # a picture 
     ],
 )
 def test_names_of_things_do_not_count(address, name):
-    assert kind(address) == name
+    assert name_page_kind(address) == name
 
 
 def test_the_page_shows_the_pictures_that_are_there():
@@ -56,7 +56,9 @@ def test_every_picture_says_in_a_sentence_what_it_shows():
     page = (ROOT / "docs/reference/pages.md").read_text(encoding="utf-8")
     pictures = re.findall(r'/([^/"]+)\.png" width="\d+" alt="([^"]*)"', page)
     assert len(pictures) > 60
-    assert [name for name, words in pictures if words != sentence(name) or not words.endswith(".")] == []
+    assert [
+        name for name, words in pictures if words != describe_picture(name) or not words.endswith(".")
+    ] == []
 
 
 def views(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:

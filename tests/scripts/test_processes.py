@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scripts.processes import Part, PartFailed, Supervisor, free_port, port_is_taken, run
+from scripts.processes import Part, PartFailed, Supervisor, free_port, is_port_taken, run
 from tests.waiting import eventually
 
 PARENT = """
@@ -125,14 +125,14 @@ def test_run_returns_the_status():
 
 def test_a_port_is_taken_while_something_listens():
     port = free_port()
-    assert not port_is_taken(port)
+    assert not is_port_taken(port)
     code = f"import socket, time; s = socket.create_server(('127.0.0.1', {port}))"
     code += "; print('on', flush=True); time.sleep(60)"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
         process.stdout.readline()
-        assert port_is_taken(port)
+        assert is_port_taken(port)
     finally:
         process.kill()
         process.communicate()

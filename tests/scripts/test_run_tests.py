@@ -22,7 +22,7 @@ def results(tmp_path: Path, more: str = "") -> Path:
 
 def test_the_last_line_counts_and_the_reasons_stand_before_it(tmp_path: Path, capsys: pytest.CaptureFixture):
     found = results(tmp_path)
-    assert run_tests.summary({"SQLite": (0, found), "PostgreSQL": (0, found)}) == 0
+    assert run_tests.print_summary({"SQLite": (0, found), "PostgreSQL": (0, found)}) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "Skipped 4: Chromium is not installed.",
         "4 passed, 0 failed, 4 skipped",
@@ -41,21 +41,24 @@ def test_a_whole_run_counts_what_pytest_did(capsys: pytest.CaptureFixture, monke
 @pytest.mark.parametrize("kind", ["failure", "error"])
 def test_a_failure_in_one_pass_fails_the_run(tmp_path: Path, capsys: pytest.CaptureFixture, kind: str):
     found = results(tmp_path, f'<testcase name="e"><{kind} message="no"/></testcase>')
-    assert run_tests.summary({"SQLite": (1, found)}) == 1
+    assert run_tests.print_summary({"SQLite": (1, found)}) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 1 failed, 2 skipped"
 
 
 def test_a_pass_that_broke_down_fails_the_run(tmp_path: Path, capsys: pytest.CaptureFixture):
-    status = run_tests.summary({"SQLite": (0, results(tmp_path)), "PostgreSQL": (3, tmp_path / "none.xml")})
+    status = run_tests.print_summary(
+        {"SQLite": (0, results(tmp_path)), "PostgreSQL": (3, tmp_path / "none.xml")}
+    )
     assert status == 1
     assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 1 failed, 2 skipped"
 
 
 def test_no_test_for_one_pass_is_fine_and_none_at_all_is_not(tmp_path: Path):
     assert (
-        run_tests.summary({"SQLite": (0, results(tmp_path)), "PostgreSQL": (5, tmp_path / "none.xml")}) == 0
+        run_tests.print_summary({"SQLite": (0, results(tmp_path)), "PostgreSQL": (5, tmp_path / "none.xml")})
+        == 0
     )
-    assert run_tests.summary({"SQLite": (5, tmp_path / "none.xml")}) == 1
+    assert run_tests.print_summary({"SQLite": (5, tmp_path / "none.xml")}) == 1
 
 
 def test_packages_are_installed_by_root_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -6,29 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from scripts.stack import LONGEST_SOCKET_PATH, Stack, socket_path
+from scripts.stack import LONGEST_SOCKET_PATH, Stack, choose_socket_path
 
 
 def test_the_socket_lies_beside_the_data(tmp_path: Path):
-    assert socket_path(Path("/srv/study/var")) == Path("/srv/study/var/broker.sock")
+    assert choose_socket_path(Path("/srv/study/var")) == Path("/srv/study/var/broker.sock")
 
 
 def test_a_long_path_gets_a_short_private_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     first, second = Path("/srv") / ("a" * 100), Path("/srv") / ("b" * 100)
-    found = socket_path(first)
+    found = choose_socket_path(first)
     assert len(os.fsencode(found.relative_to(tmp_path))) < LONGEST_SOCKET_PATH
     assert stat.S_IMODE(found.parent.stat().st_mode) == 0o700
-    assert socket_path(first) == found
-    assert socket_path(second) != found
+    assert choose_socket_path(first) == found
+    assert choose_socket_path(second) != found
 
 
 def test_a_short_folder_that_others_can_open_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    folder = socket_path(Path("/srv") / ("a" * 100)).parent
+    folder = choose_socket_path(Path("/srv") / ("a" * 100)).parent
     folder.chmod(0o755)
     with pytest.raises(PermissionError, match="not private"):
-        socket_path(Path("/srv") / ("a" * 100))
+        choose_socket_path(Path("/srv") / ("a" * 100))
 
 
 def test_the_addresses_win_over_the_environment_and_extra_over_both(monkeypatch: pytest.MonkeyPatch):

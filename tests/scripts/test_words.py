@@ -14,7 +14,7 @@ def messages(tmp_path: Path, monkeypatch):
 
     def check(name: str, text: str) -> list[tuple[int, str]]:
         (tmp_path / name).write_text(text, "utf-8")
-        return [(finding.line, finding.message) for finding in words.findings_in(name)]
+        return [(finding.line, finding.message) for finding in words.list_findings(name)]
 
     return check
 

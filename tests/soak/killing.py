@@ -20,10 +20,10 @@ from typing import Any
 from annotation.bots import Bot, Plan, run_bots
 from scripts import servers
 from scripts.commands import Commands
-from scripts.processes import Part, PartFailed, Supervisor, answers, free_port
+from scripts.processes import Part, PartFailed, Supervisor, free_port, is_url_answering
 from scripts.site import CommandFailed, Site, prepare, prepare_sqlite
 from scripts.stack import Stack
-from scripts.walkers import Tally, crowd
+from scripts.walkers import Tally, run_crowd
 from tests.fault.test_annotation_survives_kills import SEED, bots_of
 from tests.fault.test_web_process_dies import web_processes
 from tests.studyapp.questions import entries, write_json
@@ -95,7 +95,7 @@ def _slow_model_server(stack: Stack) -> Part:
     log = stack.var / "log" / "model-server.log"
     return Part(
         name="model server", command=command, log=log, env=stack.env,
-        ready=lambda: answers(f"{stack.model_url}/ready"),
+        ready=lambda: is_url_answering(f"{stack.model_url}/ready"),
     )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ class Load:
                 raise
 
     def _participants(self, number: int, _commands: Commands) -> None:
-        walking = crowd(self.link, self.tally, users=6, think=0.2, patience=PATIENCE, seed=number)
+        walking = run_crowd(self.link, self.tally, users=6, think=0.2, patience=PATIENCE, seed=number)
         asyncio.run(walking)
 
     def _annotators(self, number: int, commands: Commands) -> None:

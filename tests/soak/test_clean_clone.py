@@ -29,11 +29,11 @@ import pytest
 
 from scripts import servers
 from scripts.commands import Commands
-from scripts.debian import redis_server
-from scripts.example import load_example, new_link
-from scripts.processes import ROOT, Part, Supervisor, answers, free_port, is_redis_answering
+from scripts.debian import find_redis_server
+from scripts.example import load_example, make_link
+from scripts.processes import ROOT, Part, Supervisor, free_port, is_redis_answering, is_url_answering
 from scripts.site import Site
-from scripts.walkers import Tally, crowd
+from scripts.walkers import Tally, run_crowd
 from tests.deploy.certificates import make_certificate
 from tests.deploy.scaled_site import SecureStack
 from tests.deploy.test_start import command_of
@@ -84,7 +84,7 @@ class Deployed:
         log, env = self.site.var / "log" / f"{name}.log", self.clone.env
         self.parts[name] = Part(
             name=name, command=command, log=log, env=env, seconds=180.0,
-            ready=(lambda: answers(ready)) if ready else (lambda: True),
+            ready=(lambda: is_url_answering(ready)) if ready else (lambda: True),
         )  # fmt: skip
 
     def command(self, unit: str, instance: str = "", **ports: int) -> list[str]:
@@ -101,7 +101,7 @@ class Deployed:
 
 def redis(folder: Path, port: int, password: str) -> Part:
     """Redis with the settings that the page asks for."""
-    program = redis_server()
+    program = find_redis_server()
     assert program, "Redis is not installed (Debian package redis-server)."
     folder.mkdir()
     options = {"requirepass": password, "appendonly": "yes", "maxmemory-policy": "noeviction"}
@@ -179,7 +179,7 @@ def people(link: str, tally: Tally, patience: float) -> Iterator[None]:
     def walk() -> None:
         for _turn in itertools.takewhile(lambda _: not over.is_set(), itertools.count()):
             seed = tally.consents + 1
-            asyncio.run(crowd(link, tally, users=PEOPLE, think=0.5, seed=seed, patience=patience))
+            asyncio.run(run_crowd(link, tally, users=PEOPLE, think=0.5, seed=seed, patience=patience))
 
     before = tally.items
     with ThreadPoolExecutor(1) as pool:
@@ -264,7 +264,7 @@ def test_a_clean_clone_serves_and_lasts(folder: Path, monkeypatch: pytest.Monkey
         there.start(*(name for name in there.parts if name not in there.site.parts.pids))
         site, tally = there.site, Tally()
         load_example(site, items=ITEMS, questions=QUESTIONS)
-        link = new_link(site)
+        link = make_link(site)
         assert link.startswith("https://127.0.0.1:")
         with people(link, tally, patience=120.0):
             kill_each(there)

@@ -12,9 +12,9 @@ from threading import Event, Thread
 import pytest
 
 from annotation.bots import Plan, run_bots
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.site import Site, run_site
-from scripts.walkers import Tally, crowd
+from scripts.walkers import Tally, run_crowd
 from tests.fault.test_annotation_survives_kills import KINDS, SEED, bots_of
 from tests.fault.test_annotation_survives_kills import STORED as ANNOTATED
 from tests.fault.test_interrupted_payments import ORDER, SETTINGS, WALK
@@ -132,11 +132,11 @@ def test_nothing_is_lost_or_doubled(site: Site, clock: Clock, api: ProlificApi) 
     api.add(*(f"p{number}" for number in range(PAID)))
     run(site, WALK.format(bots=PAID))
     bots = bots_of(shell(site, SEED.format(items=6, bots=len(KINDS))))
-    tally, link = Tally(), new_link(site)
+    tally, link = Tally(), make_link(site)
 
     async def work() -> None:
         annotating = run_bots(bots, site.url, Plan("kills"), concurrency=4, think=0.05, patience=20.0)
-        await asyncio.gather(crowd(link, tally, users=people, think=0.2, patience=20.0), annotating)
+        await asyncio.gather(run_crowd(link, tally, users=people, think=0.2, patience=20.0), annotating)
 
     with clock.jumping():
         run(site, ORDER.format(name="first", amount="1.50").replace("User.objects.get()", ADA))

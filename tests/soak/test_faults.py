@@ -22,8 +22,8 @@ import pytest
 import redis
 
 from scripts.commands import Commands
-from scripts.example import load_example, new_link
-from scripts.processes import ROOT, Supervisor, free_port, port_is_taken
+from scripts.example import load_example, make_link
+from scripts.processes import ROOT, Supervisor, free_port, is_port_taken
 from scripts.site import Site, prepare_postgres, prepare_sqlite
 from scripts.stack import Stack
 from scripts.walkers import ITEM, Connection, Tally, fill_form
@@ -80,7 +80,7 @@ class Walker:
     """A participant on the way to the first item."""
 
     def __init__(self, site: Site) -> None:
-        self.site, self.link = site, new_link(site)
+        self.site, self.link = site, make_link(site)
         self.connection = Connection("127.0.0.1", site.stack.port, Tally())
 
     async def to_item(self) -> tuple[str, dict[str, str]]:
@@ -137,7 +137,7 @@ def test_a_read_only_disk():
         site.parts.stop_one("web server")  # which has the database open
         subprocess.check_call(["mount", "-o", f"remount,{how}", str(disk)])
         site.parts.start(site.stack.web())
-        eventually(lambda: port_is_taken(site.stack.port))
+        eventually(lambda: is_port_taken(site.stack.port))
 
     async def walk(site: Site, disk: Path) -> list[int]:
         walker = Walker(site)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from tests.fault.test_annotation_survives_kills import STORED as ANNOTATED
 from tests.fault.test_study_survives_kills import STORED as ANSWERED
 from tests.fault.test_study_survives_kills import written
@@ -65,7 +65,7 @@ def check_runs(killable: Killable, load: Load) -> None:
 def test_nothing_is_lost_or_doubled(database: str):
     with killable_site(postgres=database == "postgres") as killable:
         load_example(killable.site, items=ITEMS)
-        load = Load(killable.site, new_link(killable.site), SEED)
+        load = Load(killable.site, make_link(killable.site), SEED)
         rng, names = random.Random(f"{SEED}/kills/{database}"), [*killable.parts, WEB_PROCESS]
         load.start()
         killed = kill_at_random(killable, rng, size(3, 0.5), names)

@@ -30,7 +30,7 @@ from modelserver.wire.client import ModelClient
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
 from scripts.environments import add_ours, install_environment
-from scripts.processes import ROOT, Part, Supervisor, answers, free_port
+from scripts.processes import ROOT, Part, Supervisor, free_port, is_url_answering
 from tests.studyapp.serving import eager, made_dataset
 from tests.waiting import eventually
 
@@ -113,7 +113,7 @@ def served(name: str, command: list[str], env: dict[str, str], log: Path) -> Ite
     url = f"http://127.0.0.1:{port}"
     part = Part(
         name=name, command=[*command, "--systems", SYSTEM, "--port", str(port)], log=log, env=env,
-        ready=lambda: answers(f"{url}/ready"), seconds=600.0, grace=60.0,
+        ready=lambda: is_url_answering(f"{url}/ready"), seconds=600.0, grace=60.0,
     )  # fmt: skip
     with Supervisor() as parts:
         parts.start(part)

@@ -31,8 +31,8 @@ from studyapp.definition.questionnaires import Answer
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.exports.report_summary import Summary
 from studyapp.models import EntryLink, Participant, Report, Study, StudyVersion, Trial
-from studyapp.queries.bots import plan_of
-from studyapp.queries.results import data_state
+from studyapp.queries.bots import build_study_plan
+from studyapp.queries.results import read_data_state
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests import workspaces
@@ -311,7 +311,7 @@ def make_report(*, study: Study, job: Job | None = None, summary: Summary | None
             mode="live",
             seed=1,
             resamples=2000,
-            data=data_state(study, "live"),
+            data=read_data_state(study, "live"),
             summary=(summary or Summary()).model_dump(mode="json"),
             file=Path(file.name),
         )
@@ -349,6 +349,6 @@ def pass_stage(participant: Participant) -> None:
     page = find_current_page(participant).stage
     assert page is not None
     show_stage(page=page)
-    answers = dict(plan_of(participant.version.study).heeded.get(page.stage, {}))
+    answers = dict(build_study_plan(participant.version.study).heeded.get(page.stage, {}))
     assert submit_stage(page=page, answers=answers, changes={}, timing=PageTiming(9_000))
     participant.refresh_from_db()

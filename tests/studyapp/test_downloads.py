@@ -14,11 +14,11 @@ from jobs.actions import jobs
 from jobs.actions.jobs import cancel_job, create_job, run_job
 from jobs.models import Job
 from studyapp import downloads
-from studyapp.actions.reports import delete_report, report_file
+from studyapp.actions.reports import build_report_path, delete_report
 from studyapp.exports.report_summary import RankCell, RankRow, Summary, read_summary
 from studyapp.models import Report, Study
 from studyapp.queries.responses import ResponseFilter
-from studyapp.queries.results import data_state
+from studyapp.queries.results import read_data_state
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -55,16 +55,16 @@ def test_a_report_is_kept_when_the_files_of_jobs_are_deleted(study: Study):
         condition.name for condition in report.version.conditions.all()
     }
     assert summary.trials == 18
-    with zipfile.ZipFile(report_file(report)) as archive:
+    with zipfile.ZipFile(build_report_path(report)) as archive:
         assert f"{study.slug}-report/report.html" in archive.namelist()
-    assert report.data == data_state(study, "live")
+    assert report.data == read_data_state(study, "live")
     factories.make_participant(study=study, items=1)
-    assert report.data != data_state(study, "live")
+    assert report.data != read_data_state(study, "live")
 
     Job.objects.update(finished_at=timezone.now() - timedelta(days=8))
     assert jobs.purge_files() == 1
-    assert report_file(report).is_file()
-    folder = report_file(report).parent
+    assert build_report_path(report).is_file()
+    folder = build_report_path(report).parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("studyapp.actions.reports.transaction.on_commit", lambda act: act())
         delete_report(report=report, by=None)
@@ -101,7 +101,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(study: Study, monkeypatch: An
     job.refresh_from_db()
     report = Report.objects.get()
     assert (job.status, job.result) == ("done", {"report": report.pk})
-    assert [path.name for path in report_file(report).parent.iterdir()] == ["report.zip"]
+    assert [path.name for path in build_report_path(report).parent.iterdir()] == ["report.zip"]
 
 
 def test_a_cancelled_report_stores_nothing(study: Study, monkeypatch: Any, settings: Any):

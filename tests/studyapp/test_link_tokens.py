@@ -14,7 +14,7 @@ from studyapp.link_tokens import (
     AccessEnded,
     find_link,
     hash_token,
-    new_entry_token,
+    make_entry_token,
     read_link,
     read_participant,
     read_resume,
@@ -48,13 +48,13 @@ def test_it_works(django_assert_num_queries):
 
 
 def test_entry_tokens_hold_at_least_128_random_bits():
-    tokens = [new_entry_token()[0] for _ in range(100)]
+    tokens = [make_entry_token()[0] for _ in range(100)]
     assert len(set(tokens)) == 100
     assert all(len(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))) * 8 >= 128 for token in tokens)
 
 
 def test_only_the_hash_is_kept():
-    token, kept = new_entry_token()
+    token, kept = make_entry_token()
     assert kept == hash_token(token)
     assert len(kept) == 64
     assert token not in kept

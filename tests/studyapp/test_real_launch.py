@@ -6,14 +6,14 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.participants.bundle import load_bundle
-from analysis.report.section_correctness import correctness_section
+from analysis.report.section_correctness import build_correctness_section
 from analysis.report.tables import Table
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import JudgedAnswer, Study
 from studyapp.queries.correctness import find_missed_answers_of_design, list_shown_answers
-from studyapp.queries.launches import launchable
+from studyapp.queries.launches import plan_launch
 from tests.paths import DATA
 from tests.studyapp import factories
 
@@ -45,7 +45,7 @@ def study(tmp_path: Path) -> Study:
 
 
 def test_it_launches_after_judging_and_its_report_states_it(study: Study, tmp_path: Path):
-    plan = launchable(study)
+    plan = plan_launch(study)
     shown = list_shown_answers(plan)
     missed = [each for each in shown if not each.verdict.exact_match]
     near = [each for each in shown if each.verdict.is_open]
@@ -65,7 +65,7 @@ def test_it_launches_after_judging_and_its_report_states_it(study: Study, tmp_pa
     for public in (False, True):
         folder = tmp_path / str(public)
         write_bundle(study, folder, public=public)
-        section = correctness_section(analyse(load_bundle(folder), Options(resamples=20)))
+        section = build_correctness_section(analyse(load_bundle(folder), Options(resamples=20)))
         tables = {block.name: block for block in section.blocks if isinstance(block, Table)}
         rows = {row[0].text: [cell.text for cell in row[1:]] for row in tables["correctness"].rows}
         assert {row[0] for row in rows.values()} == {"25"}
@@ -83,7 +83,7 @@ def test_a_decision_launches_it_too_and_stands_in_the_report(study: Study, tmp_p
     call_command("launch_study", "real", *REHEARSED, "--accept", "judging=exact match was pre-registered")
     factories.make_participant(study=study, completed=True)
     write_bundle(study, tmp_path / "bundle")
-    section = correctness_section(analyse(load_bundle(tmp_path / "bundle"), Options(resamples=0)))
+    section = build_correctness_section(analyse(load_bundle(tmp_path / "bundle"), Options(resamples=0)))
     text = str(section.blocks)
     assert "exact match was pre-registered" in text
     assert "count as wrong, because nobody judged them" in text

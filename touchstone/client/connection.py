@@ -26,7 +26,7 @@ _PROBLEM = ("type", "title", "status", "detail", "errors")  # members of every p
 Query = Mapping[str, str | int | bool | None]
 
 
-def address(*parts: str) -> str:
+def build_address(*parts: str) -> str:
     """Return the address of an endpoint, with its parts quoted."""
     return "/".join(["/api/v1", *(quote(part, safe="") for part in parts), ""])
 
@@ -79,7 +79,7 @@ class Connection:
             once: Send an ``Idempotency-Key``, so that trying again creates nothing twice.
             etag: The state that the request changes, for ``If-Match``.
         """
-        headers = _key(once) | ({"If-Match": etag} if etag is not None else {})
+        headers = _make_key_header(once) | ({"If-Match": etag} if etag is not None else {})
         return self._send(method, path, json=body, headers=headers)
 
     def upload(
@@ -95,7 +95,7 @@ class Connection:
 
         ``once`` is that of `send`.
         """
-        headers = {"Content-Type": media_type, **_key(once)}
+        headers = {"Content-Type": media_type, **_make_key_header(once)}
         return self._send("POST", path, content=content, headers=headers, params=_format_query(query)).json()
 
     def pages(self, path: str, query: Query) -> Iterator[Any]:
@@ -167,7 +167,7 @@ class Connection:
                 if response.is_success:
                     _check_api(response)
                     return response
-                error = _error(response)
+                error = _parse_error(response)
                 if not left or not _may_repeat(request, error):
                     raise error
                 self._sleep(error.retry_after or 0.0)
@@ -181,7 +181,7 @@ class Connection:
         ):
             if not response.is_success:
                 response.read()
-                raise _error(response)
+                raise _parse_error(response)
             yield response
 
 
@@ -194,13 +194,13 @@ class Subject:
         self._connection = connection
 
     def _get(self, *parts: str, **query: str | int | bool | None) -> Any:
-        return self._connection.get(address(self._root, *parts), **query)
+        return self._connection.get(build_address(self._root, *parts), **query)
 
     def _pages(self, *parts: str, **query: str | int | bool | None) -> Iterator[Any]:
-        return self._connection.pages(address(self._root, *parts), query)
+        return self._connection.pages(build_address(self._root, *parts), query)
 
     def _send(self, method: str, *parts: str, body: Any = None, once: bool = False) -> Any:
-        return self._connection.send(method, address(self._root, *parts), body, once=once).json()
+        return self._connection.send(method, build_address(self._root, *parts), body, once=once).json()
 
     def _post(self, *parts: str, body: Any = None) -> Any:
         return self._send("POST", *parts, body=body)
@@ -210,21 +210,21 @@ class Subject:
 
     def _act(self, *parts: str, body: Any) -> None:
         """Send what the site answers without a body."""
-        self._connection.send("POST", address(self._root, *parts), body)
+        self._connection.send("POST", build_address(self._root, *parts), body)
 
     def _delete(self, *parts: str) -> None:
-        self._connection.send("DELETE", address(self._root, *parts))
+        self._connection.send("DELETE", build_address(self._root, *parts))
 
     def _upload(self, file: str | Path, query: Query, *parts: str, once: bool = False) -> Any:
-        path = address(self._root, *parts)
+        path = build_address(self._root, *parts)
         with Path(file).open("rb") as content:
             return self._connection.upload(path, content, FILE, query, once=once)
 
     def _download(self, *parts: str, to: str | Path) -> Path:
-        return self._connection.download(address(self._root, *parts), Path(to))
+        return self._connection.download(build_address(self._root, *parts), Path(to))
 
 
-def _key(once: bool) -> dict[str, str]:
+def _make_key_header(once: bool) -> dict[str, str]:
     return {"Idempotency-Key": uuid4().hex} if once else {}
 
 
@@ -250,7 +250,7 @@ def _may_repeat(request: httpx.Request, error: ApiError) -> bool:
     return idempotent and error.status in _RETRIED and waits
 
 
-def _error(response: httpx.Response) -> ApiError:
+def _parse_error(response: httpx.Response) -> ApiError:
     """Return the error that a response describes; a proxy may answer in HTML."""
     status = response.status_code
     try:
@@ -263,10 +263,10 @@ def _error(response: httpx.Response) -> ApiError:
     fields = [FieldProblem(each["field"], each["detail"]) for each in body.get("errors", ())]
     members = {name: value for name, value in body.items() if name not in _PROBLEM}
     kind = BY_STATUS.get(status, ApiError)
-    return kind(status, title, detail, fields, _seconds(response), members)
+    return kind(status, title, detail, fields, _parse_seconds(response), members)
 
 
-def _seconds(response: httpx.Response) -> float | None:
+def _parse_seconds(response: httpx.Response) -> float | None:
     try:
         return max(float(response.headers["Retry-After"]), 0.0)
     except (KeyError, ValueError):  # without the header, or with a date, which the site never sends

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import httpx
 
-from .connection import LINES, Connection, Query, Subject, address
+from .connection import LINES, Connection, Query, Subject, build_address
 from .jobs import Jobs
 from .project_rows import (
     Agreement,
@@ -96,7 +96,7 @@ class Projects(Subject):
 
     def settings(self, project: str) -> ProjectSettings:
         """Return a project with the state of its settings."""
-        return _settings(self._connection.send("GET", address("projects", project)))
+        return _parse_settings(self._connection.send("GET", build_address("projects", project)))
 
     def change_settings(self, project: str, settings: Mapping[str, Any], *, etag: str) -> ProjectSettings:
         """Change settings of a project.
@@ -111,7 +111,9 @@ class Projects(Subject):
         Raises:
             Conflict: Somebody changed the settings since.
         """
-        return _settings(self._connection.send("PATCH", address("projects", project), settings, etag=etag))
+        return _parse_settings(
+            self._connection.send("PATCH", build_address("projects", project), settings, etag=etag)
+        )
 
     def close(self, project: str) -> ProjectDetail:
         """Assign no more items."""
@@ -455,8 +457,8 @@ class Projects(Subject):
 
     def _add_lines(self, project: str, part: str, rows: Rows, query: Query) -> Any:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        return self._connection.upload(address("projects", project, part), lines.encode(), LINES, query)
+        return self._connection.upload(build_address("projects", project, part), lines.encode(), LINES, query)
 
 
-def _settings(response: httpx.Response) -> ProjectSettings:
+def _parse_settings(response: httpx.Response) -> ProjectSettings:
     return ProjectSettings(response.json(), response.headers["ETag"])

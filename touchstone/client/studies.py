@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import httpx
 import yaml
 
-from .connection import Connection, Subject, address
+from .connection import Connection, Subject, build_address
 from .jobs import Jobs
 from .rows import (
     BundleFormat,
@@ -93,7 +93,7 @@ class Studies(Subject):
 
     def draft(self, study: str) -> Draft:
         """Return the draft of a study with its problems."""
-        return _draft(self._connection.send("GET", address("studies", study, "draft")))
+        return _parse_draft(self._connection.send("GET", build_address("studies", study, "draft")))
 
     def replace_draft(self, study: str, definition: Definition, *, etag: str) -> Draft:
         """Replace the draft, and return the new one.
@@ -106,8 +106,8 @@ class Studies(Subject):
         Raises:
             Conflict: Somebody changed the draft since.
         """
-        path, body = address("studies", study, "draft"), {"definition": read_definition(definition)}
-        return _draft(self._connection.send("PUT", path, body, etag=etag))
+        path, body = build_address("studies", study, "draft"), {"definition": read_definition(definition)}
+        return _parse_draft(self._connection.send("PUT", path, body, etag=etag))
 
     def launch(self, study: str, accept: Mapping[str, str] | None = None) -> StudyRow:
         """Freeze the draft into a version, and open the study.
@@ -174,7 +174,7 @@ class Studies(Subject):
             study: The short name of the study.
             order: The fields of the order, such as ``{"approve": True, "bonus_each": "1.50"}``.
         """
-        path = address("studies", study, "payments") + "?dry_run=true"
+        path = build_address("studies", study, "payments") + "?dry_run=true"
         return self._connection.send("POST", path, order).json()
 
     def pay(self, study: str, order: Mapping[str, Any], *, plan: PaymentPlan) -> PaymentPlan:
@@ -231,7 +231,7 @@ class Studies(Subject):
 
     def rows(self, study: str, table: TableName) -> Iterator[dict[str, Any]]:
         """Yield the rows of an exported table as the site streams them."""
-        return self._connection.lines(address("studies", study, table))
+        return self._connection.lines(build_address("studies", study, table))
 
     def export(
         self,
@@ -321,7 +321,7 @@ def read_definition(definition: Definition) -> dict[str, Any]:
     return content
 
 
-def _draft(response: httpx.Response) -> Draft:
+def _parse_draft(response: httpx.Response) -> Draft:
     body = response.json()
     return Draft(
         body["revision"], body["definition"], body["problems"], body["checks"], response.headers["ETag"]

@@ -13,14 +13,14 @@ import pandas as pd
 
 from ...io.tabular_files import Column
 from ...stats.arrays import Array, ratio
-from ..measures import Formula, Measure, Wanted, mean_of
+from ..measures import Formula, Measure, Wanted, build_mean_formula
 from ..trial_grid import Sums
-from .task import Task, keep_where, numbers, select_common_measures
+from .task import Task, keep_where, read_numbers, select_common_measures
 
 _ADVISED = ("advice", "system_correct")
 
 
-def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
+def compute_trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     """Compute what the measures of reliance sum up.
 
     final_took_advice: h₂ is correct, where h₁ is wrong and a is correct. final_kept_answer: h₂ is correct,
@@ -30,12 +30,12 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     Examples:
         >>> rows = pd.DataFrame({"initial_correct": [0.0, 1.0], "final_correct": [1.0, 1.0],
         ...                      "system_correct": [1.0, 0.0]})
-        >>> trial_values(rows)["final_took_advice"].tolist()
+        >>> compute_trial_values(rows)["final_took_advice"].tolist()
         [1.0, nan]
     """
-    initial, final, system = numbers(trials, "initial_correct", "final_correct", "system_correct")
-    agreed, agrees = numbers(trials, "initial_agrees", "final_agrees")
-    confidence = numbers(trials, "initial_confidence", "final_confidence")
+    initial, final, system = read_numbers(trials, "initial_correct", "final_correct", "system_correct")
+    agreed, agrees = read_numbers(trials, "initial_agrees", "final_agrees")
+    confidence = read_numbers(trials, "initial_confidence", "final_confidence")
     whole = ~np.isnan(initial + final + system)
     shown = ~np.isnan(agreed) | ~np.isnan(agrees) | ~np.isnan(system)
     return {
@@ -63,9 +63,11 @@ def complementarity(s: Sums) -> Array:
     return ratio(s["final_whole"] - np.maximum(s["initial_whole"], s["initial_system"]), s["final_whole_n"])
 
 
-def _reliance(key: str, label: str, value: str, definition: str, *, wanted: Wanted, rest: bool) -> Measure:
+def _define_reliance(
+    key: str, label: str, value: str, definition: str, *, wanted: Wanted, rest: bool
+) -> Measure:
     """Build a measure of trials in which exactly one of h₁ and a is correct."""
-    share = mean_of(value)
+    share = build_mean_formula(value)
     formula: Formula = (lambda s: 1 - share(s)) if rest else share
     needs = (*_ADVISED, "initial_correct", "final_correct")
     return Measure(key, label, "share", wanted, needs, f"{value}_n", formula, definition, conditional=True)
@@ -74,40 +76,41 @@ def _reliance(key: str, label: str, value: str, definition: str, *, wanted: Want
 MEASURES: tuple[Measure, ...] = (
     Measure(
         "initial_accuracy", "Accuracy of first answers", "share", None, ("initial_correct",),
-        "initial_correct_n", mean_of("initial_correct"), "share of correct first answers",
+        "initial_correct_n", build_mean_formula("initial_correct"), "share of correct first answers",
     ),
     Measure(
         "final_accuracy", "Accuracy of final answers", "share", "higher", ("final_correct",),
-        "final_correct_n", mean_of("final_correct"), "share of correct final answers",
+        "final_correct_n", build_mean_formula("final_correct"), "share of correct final answers",
     ),
     Measure(
         "advice_accuracy", "System accuracy on these trials", "share", None,
-        (*_ADVISED, "initial_correct", "final_correct"), "initial_system_n", mean_of("initial_system"),
+        (*_ADVISED, "initial_correct", "final_correct"), "initial_system_n",
+        build_mean_formula("initial_system"),
         "share of trials in which the advice is correct", headline=False,
     ),
     Measure(
         "advice_agreement", "Agreement with advice", "share", None, ("advice", "final_agrees"),
-        "final_agrees_n", mean_of("final_agrees"), "share of final answers that equal the advice",
+        "final_agrees_n", build_mean_formula("final_agrees"), "share of final answers that equal the advice",
     ),
     Measure(
         "switch_fraction", "Switch fraction", "share", None, ("advice", "final_agrees"),
-        "final_switched_n", mean_of("final_switched"),
+        "final_switched_n", build_mean_formula("final_switched"),
         "share of final answers that equal the advice, where the first one did not",
         conditional=True,
     ),
-    _reliance(
+    _define_reliance(
         "rair", "Relative AI reliance (RAIR)", "final_took_advice",
         "right final answers, where the first one is wrong and the advice right", wanted="higher", rest=False,
     ),
-    _reliance(
+    _define_reliance(
         "rsr", "Relative self-reliance (RSR)", "final_kept_answer",
         "right final answers, where the first one is right and the advice wrong", wanted="higher", rest=False,
     ),
-    _reliance(
+    _define_reliance(
         "over_reliance", "Over-reliance", "final_kept_answer",
         "1 − RSR: right first answers given up for wrong advice", wanted="lower", rest=True,
     ),
-    _reliance(
+    _define_reliance(
         "under_reliance", "Under-reliance", "final_took_advice",
         "1 − RAIR: wrong first answers not corrected by right advice", wanted="lower", rest=True,
     ),
@@ -119,16 +122,16 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "confidence_change", "Change of confidence", "points", None,
         ("initial_confidence", "final_confidence"),
-        "final_confidence_change_n", mean_of("final_confidence_change"),
+        "final_confidence_change_n", build_mean_formula("final_confidence_change"),
         "confidence in the final answer − confidence in the first one",
     ),
     Measure(
         "initial_confidence", "Confidence in first answers", "points", None, ("initial_confidence",),
-        "initial_confidence_n", mean_of("initial_confidence"), "mean rating", headline=False,
+        "initial_confidence_n", build_mean_formula("initial_confidence"), "mean rating", headline=False,
     ),
     Measure(
         "final_confidence", "Confidence in final answers", "points", None, ("final_confidence",),
-        "final_confidence_n", mean_of("final_confidence"), "mean rating", headline=False,
+        "final_confidence_n", build_mean_formula("final_confidence"), "mean rating", headline=False,
     ),
 )  # fmt: skip
 
@@ -141,7 +144,7 @@ ADVICE = Task(
         ),
         *(Column(f"{page}_confidence", "number", low=1, high=5) for page in ("initial", "final")),
     ),
-    values=trial_values,
+    values=compute_trial_values,
     measures=(*MEASURES, *select_common_measures()),
     accuracy="final_accuracy",
     outcomes={

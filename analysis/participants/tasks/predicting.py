@@ -5,8 +5,8 @@ import pandas as pd
 
 from ...io.tabular_files import Column
 from ...stats.arrays import Array
-from ..measures import Measure, mean_of
-from .task import keep_where, numbers
+from ..measures import Measure, build_mean_formula
+from .task import keep_where, read_numbers
 
 COLUMNS = (
     Column("prediction_right", "boolean", required=True),
@@ -14,7 +14,7 @@ COLUMNS = (
 )
 
 
-def prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[str, Array]:
+def compute_prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[str, Array]:
     """Compute what measures of predictions sum up.
 
     A trial without a prediction counts as not right, and as neither above nor below chance: that is what a
@@ -30,10 +30,10 @@ def prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[str, Array
 
     Examples:
         >>> rows = pd.DataFrame({"prediction_right": [1.0, None], "options": [4.0, 4.0]}, dtype=float)
-        >>> prediction_values(rows, np.array([1.0, 0.0]))["predicted_above_chance"].tolist()
+        >>> compute_prediction_values(rows, np.array([1.0, 0.0]))["predicted_above_chance"].tolist()
         [0.75, 0.0]
     """
-    given, options = numbers(trials, "prediction_right", "options")
+    given, options = read_numbers(trials, "prediction_right", "options")
     right = keep_where(given, predicted == 1)
     answered = ~np.isnan(right) | (predicted == 0)
     return {
@@ -46,14 +46,14 @@ def prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[str, Array
 
 ACCURACY = Measure(
     "prediction_accuracy", "Accuracy of predictions", "share", "higher", ("predicted_right",),
-    "predicted_right_n", mean_of("predicted_right"), "share of right predictions, of all answers",
+    "predicted_right_n", build_mean_formula("predicted_right"), "share of right predictions, of all answers",
 )  # fmt: skip
 CHANCE = Measure(
     "chance_level", "Chance level", "share", None, ("predicted_chance",), "predicted_chance_n",
-    mean_of("predicted_chance"), "share of right guesses: mean of 1 / options", headline=False,
+    build_mean_formula("predicted_chance"), "share of right guesses: mean of 1 / options", headline=False,
 )  # fmt: skip
 ABOVE_CHANCE = Measure(
     "above_chance", "Accuracy above chance", "share", "higher", ("predicted_above_chance",),
-    "predicted_above_chance_n", mean_of("predicted_above_chance"),
+    "predicted_above_chance_n", build_mean_formula("predicted_above_chance"),
     "mean of right − 1 / options; 0 where no prediction was made",
 )  # fmt: skip

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...io.tabular_files import Column
 from ...stats.arrays import Array
-from ..measures import Measure, mean_of
+from ..measures import Measure, build_mean_formula
 from ..study_version import Criterion, TaskOptions
 from .task import Task
 
@@ -22,12 +22,12 @@ OVERALL = "overall"  # the criterion of a study that names none
 _WINS = {"left": {"left": 1.0, "right": 0.0, "tie": 0.5}, "right": {"left": 0.0, "right": 1.0, "tie": 0.5}}
 
 
-def preference_column(criterion: Criterion) -> str:
+def name_preference_column(criterion: Criterion) -> str:
     """Return the column of the answers on a criterion."""
     return f"preferred_{criterion.key}"
 
 
-def win_rate_key(criterion: Criterion) -> str:
+def name_win_rate(criterion: Criterion) -> str:
     """Return the key of a criterion's win rate."""
     return f"win_rate_{criterion.key}"
 
@@ -37,7 +37,7 @@ def split_sides(trials: pd.DataFrame) -> pd.DataFrame:
 
     Columns ``preferred_…`` become 1 for a win of the row's condition, 0 for a loss and 0.5 for a tie.
     """
-    answers = _answers(trials)
+    answers = _list_answer_columns(trials)
     sides = [
         trials.assign(
             condition=trials[f"{side}_condition"], **{name: trials[name].map(_WINS[side]) for name in answers}
@@ -47,49 +47,49 @@ def split_sides(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(sides, ignore_index=True)
 
 
-def win_values(trials: pd.DataFrame) -> dict[str, Array]:
+def compute_win_values(trials: pd.DataFrame) -> dict[str, Array]:
     """Return the wins of the rows of `split_sides`, by column."""
-    return {name: np.asarray(trials[name], dtype=np.float64) for name in _answers(trials)}
+    return {name: np.asarray(trials[name], dtype=np.float64) for name in _list_answer_columns(trials)}
 
 
-def _answers(trials: pd.DataFrame) -> list[str]:
+def _list_answer_columns(trials: pd.DataFrame) -> list[str]:
     return [name for name in map(str, trials) if name.startswith("preferred_")]
 
 
-def win_rates(options: TaskOptions) -> tuple[Measure, ...]:
+def define_win_rates(options: TaskOptions) -> tuple[Measure, ...]:
     """Build the win rate on each criterion."""
     several = len(options.criteria) > 1
-    return tuple(_win_rate(criterion, several=several) for criterion in options.criteria)
+    return tuple(_define_win_rate(criterion, several=several) for criterion in options.criteria)
 
 
-def _win_rate(criterion: Criterion, *, several: bool) -> Measure:
+def _define_win_rate(criterion: Criterion, *, several: bool) -> Measure:
     return Measure(
-        key=win_rate_key(criterion),
+        key=name_win_rate(criterion),
         label=f"Win rate, {criterion.key}" if several else "Win rate",
         unit="share",
         wanted="higher",
-        needs=(preference_column(criterion),),
-        counted=f"{preference_column(criterion)}_n",
-        formula=mean_of(preference_column(criterion)),
+        needs=(name_preference_column(criterion),),
+        counted=f"{name_preference_column(criterion)}_n",
+        formula=build_mean_formula(name_preference_column(criterion)),
         definition=f"share of comparisons won, ties as halves: “{criterion.text}”",
     )
 
 
 def find_win_rate(key: str) -> Measure | None:
     """Return the win rate with a key in any study; None for another key."""
-    start = win_rate_key(Criterion(key="", text=""))
+    start = name_win_rate(Criterion(key="", text=""))
     name = key.removeprefix(start)
     if not name or name == key:
         return None
-    return _win_rate(Criterion(key=name, text=name), several=name != OVERALL)
+    return _define_win_rate(Criterion(key=name, text=name), several=name != OVERALL)
 
 
-def preference_columns(options: TaskOptions) -> tuple[Column, ...]:
+def list_preference_columns(options: TaskOptions) -> tuple[Column, ...]:
     """Return the columns that trials of the task have."""
     return (
         *(Column(f"{side}_condition", "text", required=True) for side in SIDES),
         *(
-            Column(preference_column(criterion), "text", required=True, choices=CHOICES)
+            Column(name_preference_column(criterion), "text", required=True, choices=CHOICES)
             for criterion in options.criteria
         ),
     )
@@ -153,11 +153,11 @@ def count_preferences(trials: pd.DataFrame, column: str, conditions: Sequence[st
 PREFERENCE = Task(
     kind="preference",
     columns=(),
-    values=win_values,
+    values=compute_win_values,
     measures=(),
     accuracy="",
     outcomes={},
     pairs=True,
-    own_columns=preference_columns,
-    own_measures=win_rates,
+    own_columns=list_preference_columns,
+    own_measures=define_win_rates,
 )

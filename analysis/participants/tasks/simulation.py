@@ -16,10 +16,10 @@ import pandas as pd
 
 from ...io.tabular_files import Column
 from ...stats.arrays import Array
-from ..measures import Formula, Measure, Wanted, d_prime, mean_of
+from ..measures import Formula, Measure, Wanted, build_mean_formula, d_prime
 from ..trial_grid import Sums
-from .predicting import CHANCE, COLUMNS, prediction_values
-from .task import Task, keep_where, numbers, select_common_measures
+from .predicting import CHANCE, COLUMNS, compute_prediction_values
+from .task import Task, keep_where, read_numbers, select_common_measures
 
 Block = Literal["before", "learning", "after"]
 BLOCKS: dict[Block, str] = {
@@ -30,7 +30,7 @@ BLOCKS: dict[Block, str] = {
 TESTS: tuple[Block, Block] = ("before", "after")
 
 
-def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
+def compute_trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     """Compute what accuracy by block, its change and d′ sum up.
 
     predicted_<block>: 1 for a right prediction in the block, 0 for a wrong one; predicted_tested: in the
@@ -41,12 +41,12 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     Examples:
         >>> rows = pd.DataFrame({"block": ["before", "after"], "prediction_right": [0.0, 1.0],
         ...                      "options": [4.0, 4.0]})
-        >>> trial_values(rows)["predicted_after"].tolist()
+        >>> compute_trial_values(rows)["predicted_after"].tolist()
         [nan, 1.0]
     """
-    (right,) = numbers(trials, "prediction_right")
-    values = prediction_values(trials, np.where(np.isnan(right), np.nan, 1.0))
-    said_yes = _positive(trials)
+    (right,) = read_numbers(trials, "prediction_right")
+    values = compute_prediction_values(trials, np.where(np.isnan(right), np.nan, 1.0))
+    said_yes = _mark_positive(trials)
     is_yes = np.where(right == 1, said_yes, 1 - said_yes)
     names = trials["block"].to_numpy(object) if "block" in trials else np.full(len(trials), "", object)
     for block in BLOCKS:
@@ -60,12 +60,12 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     return values
 
 
-def _positive(trials: pd.DataFrame) -> Array:
+def _mark_positive(trials: pd.DataFrame) -> Array:
     """Return 1 for the prediction "yes" or "right", 0 for the other one.
 
     NaN if the options are others.
     """
-    right, options = numbers(trials, "predicted_correct", "options")
+    right, options = read_numbers(trials, "predicted_correct", "options")
     if "predicted_answer" not in trials:
         return right
     answers = np.asarray(trials["predicted_answer"].map({"yes": 1.0, "no": 0.0}), dtype=np.float64)
@@ -74,10 +74,10 @@ def _positive(trials: pd.DataFrame) -> Array:
 
 def effect(s: Sums) -> Array:
     """Compute accuracy after the learning block minus accuracy before it."""
-    return mean_of("predicted_after")(s) - mean_of("predicted_before")(s)
+    return build_mean_formula("predicted_after")(s) - build_mean_formula("predicted_before")(s)
 
 
-def _d_prime(block: Block) -> Formula:
+def _build_d_prime(block: Block) -> Formula:
     """Build d′ of "yes" against "no" in a block."""
 
     def formula(s: Sums) -> Array:
@@ -88,18 +88,19 @@ def _d_prime(block: Block) -> Formula:
     return formula
 
 
-def _accuracy(block: Block, *, wanted: Wanted = None, headline: bool = True) -> Measure:
+def _define_accuracy(block: Block, *, wanted: Wanted = None, headline: bool = True) -> Measure:
     return Measure(
         f"{block}_accuracy", f"Accuracy {BLOCKS[block]}", "share", wanted, (f"predicted_{block}",),
-        f"predicted_{block}_n", mean_of(f"predicted_{block}"), "share of right predictions of the block",
+        f"predicted_{block}_n", build_mean_formula(f"predicted_{block}"),
+        "share of right predictions of the block",
         headline=headline, conditional=True,
     )  # fmt: skip
 
 
-def _sensitivity(block: Block) -> Measure:
+def _define_sensitivity(block: Block) -> Measure:
     return Measure(
         f"{block}_d_prime", f"Sensitivity d′ {BLOCKS[block]}", "number", "higher",
-        (f"predicted_hit_{block}", f"predicted_alarm_{block}"), f"predicted_{block}_n", _d_prime(block),
+        (f"predicted_hit_{block}", f"predicted_alarm_{block}"), f"predicted_{block}_n", _build_d_prime(block),
         "z(hits) − z(false alarms), log-linear correction; for two options, yes or no", headline=False,
     )  # fmt: skip
 
@@ -110,17 +111,17 @@ MEASURES: tuple[Measure, ...] = (
         ("predicted_before", "predicted_after"), "predicted_tested_n", effect,
         "accuracy after the learning block − accuracy before it",
     ),
-    _accuracy("before"),
-    _accuracy("learning", headline=False),
-    _accuracy("after", wanted="higher"),
+    _define_accuracy("before"),
+    _define_accuracy("learning", headline=False),
+    _define_accuracy("after", wanted="higher"),
     Measure(
         "after_above_chance", "Accuracy above chance after the learning block", "share", "higher",
-        ("predicted_above_after",), "predicted_above_after_n", mean_of("predicted_above_after"),
+        ("predicted_above_after",), "predicted_above_after_n", build_mean_formula("predicted_above_after"),
         "mean of right − 1 / options after the learning block", conditional=True,
     ),
     CHANCE,
-    _sensitivity("before"),
-    _sensitivity("after"),
+    _define_sensitivity("before"),
+    _define_sensitivity("after"),
 )  # fmt: skip
 
 SIMULATION = Task(
@@ -131,7 +132,7 @@ SIMULATION = Task(
         Column("predicted_correct", "boolean"),
         *COLUMNS,
     ),
-    values=trial_values,
+    values=compute_trial_values,
     measures=(*MEASURES, *select_common_measures()),
     accuracy="after_accuracy",
     outcomes={"Right prediction after the learning block": "predicted_after"},

@@ -55,7 +55,7 @@ def select_common_measures() -> tuple[Measure, ...]:
     return tuple(measure for measure in MEASURES if not judging & set(measure.needs))
 
 
-def numbers(trials: pd.DataFrame, *names: str) -> tuple[Array, ...]:
+def read_numbers(trials: pd.DataFrame, *names: str) -> tuple[Array, ...]:
     """Return columns as floats, truth values as 1 and 0; NaN where missing."""
     return tuple(
         trials[name].to_numpy(dtype=float, na_value=np.nan)

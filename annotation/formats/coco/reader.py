@@ -11,17 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.programs import Program
 from annotation.formats.boxes import clip_box
-from annotation.formats.checks import check_record, program_of_text
+from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.coco.keys import EXTRA, Id
-from annotation.formats.images import ImageFolder, image_size
-from annotation.formats.references import document_of
+from annotation.formats.images import ImageFolder, read_image_size
+from annotation.formats.references import build_document
 from annotation.formats.source import Source
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, Image, ItemRecord, Object
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings, Part
 from foundation.imports.json_elements import Element
 from foundation.imports.json_stream import read_document
-from foundation.messages import field_error, message_of, prefix_field, say
+from foundation.messages import extract_message, field_error, prefix_field, say
 
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
@@ -115,7 +115,7 @@ class _Reading:
         self._pictures = self._index_by_id(_Picture, "images")
         self._categories = self._index_by_id(_Category, "categories")
         self._outlines: dict[Id, list[tuple[int, str, _Outline]]] = {}
-        images, categories = _ids(content.images), _ids(content.categories)
+        images, categories = _collect_ids(content.images), _collect_ids(content.categories)
         for number, (within, outline) in enumerate(self._read_parts(_Outline, "annotations")):
             # A part that is refused itself is not missing, too.
             if outline.image_id not in images:
@@ -192,7 +192,7 @@ class _Reading:
         if self._folder is None:
             return Image(name=picture.file_name, width=size[0], height=size[1])
         image = self._folder.find(picture.file_name)
-        shown = image_size(self._folder.root / image.name)
+        shown = read_image_size(self._folder.root / image.name)
         if shown != size:
             sizes = {"width": shown[0], "height": shown[1], "width2": size[0], "height2": size[1]}
             message = say(
@@ -232,7 +232,7 @@ class _Reading:
                     kept[name] = rest
                     if rest.get("segmentation"):
                         self._findings.mend(OUTLINE, path)
-            gold = document_of(program, drawn, reason="", findings=self._findings, path=picture.file_name)
+            gold = build_document(program, drawn, reason="", findings=self._findings, path=picture.file_name)
         kept_categories = [self._categories[key][1].model_dump() for key in categories]
         more = picture.model_dump(exclude={"file_name", "width", "height", "item"}, exclude_unset=True)
         return check_record(
@@ -251,7 +251,7 @@ class _Reading:
         self, item: _Item, pictures: Sequence[_Picture], annotations: Sequence[tuple[str, _Annotation]]
     ) -> ItemRecord:
         """Make an item of a file that this site wrote."""
-        program = program_of_text(item.program, "boxes") if item.program else None
+        program = parse_program_text(item.program, "boxes") if item.program else None
         drawn = [each for picture in pictures for each in self._outlines.get(picture.id, [])]
         outlines = [(path, each) for _number, path, each in sorted(drawn, key=lambda each: each[0])]
         gold = None if item.gold is None else self._document(item.gold, outlines, pictures, program)
@@ -300,7 +300,7 @@ class _Reading:
                 shape = self._box(pictures[number], outline, outline.object, number, path)
             if shape is not None:
                 drawn.setdefault(outline.node, []).append(shape)
-        return document_of(
+        return build_document(
             program,
             drawn,
             reason="drawn elsewhere",
@@ -321,13 +321,13 @@ class _Reading:
         try:
             fits = clip_box(edges, slack=SLACK, findings=self._findings, path=path)
         except ValueError as error:
-            raise ValueError(prefix_field(f"{path}.bbox", message_of(error))) from error
+            raise ValueError(prefix_field(f"{path}.bbox", extract_message(error))) from error
         if fits is None:
             return None
         return Box(id=name, image=image, box=fits, links=outline.links, reason=outline.reason)
 
 
-def _ids(values: Sequence[Any]) -> set[Id]:
+def _collect_ids(values: Sequence[Any]) -> set[Id]:
     """Return the ids of parts, also of those that are refused."""
     ids = (value.get("id") for value in values if isinstance(value, dict))
     return {each for each in ids if isinstance(each, int | str)}
@@ -339,11 +339,11 @@ def _build_find_program(names: Sequence[str]) -> Program | None:
         return None
     finds = [f"find[{_escape_name(name)}]" for name in names]
     if len(finds) == 1:
-        return program_of_text(finds[0], "boxes")
+        return parse_program_text(finds[0], "boxes")
     text = f"exist({finds[-1]})"
     for find in reversed(finds[:-1]):
         text = f"and(exist({find}), {text})"
-    return program_of_text(text, "boxes")
+    return parse_program_text(text, "boxes")
 
 
 def _escape_name(name: str) -> str:

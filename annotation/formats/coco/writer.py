@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.programs import Program, describe
 from annotation.completeness import resolve_references
-from annotation.formats.checks import record_program
+from annotation.formats.checks import parse_record_program
 from annotation.formats.coco.keys import EXTRA, Id
 from annotation.formats.flat.statements import dump_without_objects
 from annotation.formats.writing import encode_json, write_file
@@ -87,11 +87,11 @@ class _Writing:
                 self._categories[category["name"]] = category
                 self._known[category["id"]] = category["name"]
         identities = [self._image(record, number, kept) for number in range(len(record.images))]
-        program = record_program(record)
+        program = parse_record_program(record)
         if record.gold is not None and program is not None:
             self._annotations.extend(self._outlines(record, program, record.gold, identities, kept))
         if kept is None or record.annotations:
-            self._items.append(encode_json(_item(record)))
+            self._items.append(encode_json(_build_item(record)))
             for identity in identities:
                 self._images[identity]["item"] = record.external_id
         for annotation in record.annotations:
@@ -143,15 +143,15 @@ class _Writing:
                 outline = {
                     "image_id": identities[shape.image],
                     "category_id": self._category(name, node.module),
-                    **_pixels(record.images[shape.image], shape, raw),
+                    **_convert_box_to_pixels(record.images[shape.image], shape, raw),
                 }
                 if kept is None or record.annotations:
                     outline |= {"node": index, "object": drawn.id}
-                    outline |= _fields(drawn)
+                    outline |= _build_fields(drawn)
                 yield outline.pop("id", None), encode_json(outline)
 
 
-def _pixels(image: Image, box: Box, raw: Mapping[str, Any] | None) -> dict[str, Any]:
+def _convert_box_to_pixels(image: Image, box: Box, raw: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a box in pixels, unchanged with its outline if nobody moved it."""
     assert image.width is not None
     assert image.height is not None
@@ -166,14 +166,14 @@ def _pixels(image: Image, box: Box, raw: Mapping[str, Any] | None) -> dict[str, 
     return {"iscrowd": 0, **(raw or {}), "bbox": bbox, "area": round(exact[2] * exact[3], DIGITS)}
 
 
-def _fields(drawn: Object) -> dict[str, Any]:
+def _build_fields(drawn: Object) -> dict[str, Any]:
     if isinstance(drawn, Chosen):
         return {"ref": drawn.ref}
     fields = {"links": list(drawn.links), "reason": drawn.reason}
     return {key: value for key, value in fields.items() if value}
 
 
-def _item(record: ItemRecord) -> dict[str, Any]:
+def _build_item(record: ItemRecord) -> dict[str, Any]:
     return {
         "external_id": record.external_id,
         "text": record.text,

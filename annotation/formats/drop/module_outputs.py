@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, drop, lists_of, program_of
 from annotation.completeness import resolve_references
-from annotation.formats.texts import Tokens, span_of, tokenize
+from annotation.formats.texts import Tokens, build_span, tokenize
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText, Text
-from foundation.messages import field_error, message_of, prefix_field
+from foundation.messages import extract_message, field_error, prefix_field
 
 TWICE = "span given twice in a list, kept once"
 NOT_BELOW = "span of a choosing step that equals none of the step below, kept as a new one"
@@ -37,7 +37,7 @@ class _Answer(drop.Answer):
         Dates are ``day month year``.
         """
         if self.number != "":
-            return _number(str(self.number))
+            return _parse_number(str(self.number))
         if self.spans:
             return "; ".join(self.spans)
         return str(self.date) or None
@@ -61,10 +61,10 @@ class Question(drop.Question):
         try:
             return program_of(self.qtype, self.arguments(), question=self.question)
         except AnalysisError as error:
-            raise ValueError(prefix_field("qtype", message_of(error))) from error
+            raise ValueError(prefix_field("qtype", extract_message(error))) from error
 
 
-def _number(text: str) -> int | float | str:
+def _parse_number(text: str) -> int | float | str:
     """Parse a number; keep anything else as text."""
     try:
         value = float(text.replace(",", ""))
@@ -122,7 +122,7 @@ class Lists:
         for (name, nodes), (_name, spans) in zip(
             self._nodes, self._question.module_output_annotations or [], strict=True
         ):
-            if any(_tokens(before, node) != _tokens(now, node) for node in nodes):
+            if any(_list_span_tokens(before, node) != _list_span_tokens(now, node) for node in nodes):
                 events = name.startswith("after-m")
                 shapes = (
                     self._event(each, now) if events else each for node in nodes for each in now.get(node, ())
@@ -152,7 +152,7 @@ class Lists:
                 if (first, beyond) in spans_so_far:
                     self._findings.mend(TWICE, f"{self._question.query_id}, {name}")
                     continue
-                span = span_of(f"m{node}-{len(spans_so_far)}", start, end, self._passage, self._tokens)
+                span = build_span(f"m{node}-{len(spans_so_far)}", start, end, self._passage, self._tokens)
                 spans_so_far[first, beyond] = span
 
     def _owners(self, nodes: list[int], span: tuple[int, int]) -> list[int]:
@@ -171,13 +171,13 @@ class Lists:
         below = self._program.nodes[node].children
         if below:
             events = self._spans.get(self._program.representative[below[0]], {})
-            return -min((_distance(span, event) for event in events), default=len(self._tokens))
+            return -min((_count_tokens_beyond(span, event) for event in events), default=len(self._tokens))
         others = {word for other in nodes if other != node for word in self._argument(other)}
         start, end = self._tokens[span[0]][0], self._tokens[span[1] - 1][1]
-        return len(_words(self._passage[start:end]) & (self._argument(node) - others))
+        return len(_collect_words(self._passage[start:end]) & (self._argument(node) - others))
 
     def _argument(self, node: int) -> set[str]:
-        return _words(self._program.nodes[node].argument or "")
+        return _collect_words(self._program.nodes[node].argument or "")
 
     def _object(self, index: int, span: Span, layers: Mapping[int, Layer]) -> Object:
         node = self._program.nodes[index]
@@ -186,7 +186,7 @@ class Lists:
         below = self._spans.get(self._program.representative[node.children[0]], {})
         if node.role == "choose":
             # The file gives the largest and smallest numbers as the events around them.
-            inside = [one for one in below.values() if _distance(one.tokens, span.tokens) == 0]
+            inside = [one for one in below.values() if _count_tokens_beyond(one.tokens, span.tokens) == 0]
             equal = below.get(span.tokens) or (
                 inside[0] if node.type == "numbers" and len(inside) == 1 else None
             )
@@ -194,21 +194,21 @@ class Lists:
                 return Chosen(id=span.id, ref=equal.id)
             self._findings.mend(NOT_BELOW, self._question.query_id)
             return span.model_copy(update={"reason": "as released: equals no span of the step below"})
-        around = [one for one in below.values() if _distance(span.tokens, one.tokens) == 0]
+        around = [one for one in below.values() if _count_tokens_beyond(span.tokens, one.tokens) == 0]
         if len(around) != 1 and node.module != "relocate":
             self._findings.mend(UNLINKED, self._question.query_id)
         source = around if len(around) == 1 else list(below.values()) if len(below) == 1 else []
         return span.model_copy(update={"links": tuple(one.id for one in source)})
 
 
-def _tokens(shapes: Mapping[int, Sequence[Box | Span]], node: int) -> list[tuple[int, int]] | None:
+def _list_span_tokens(shapes: Mapping[int, Sequence[Box | Span]], node: int) -> list[tuple[int, int]] | None:
     return [each.tokens for each in shapes[node] if isinstance(each, Span)] if node in shapes else None
 
 
-def _distance(inner: tuple[int, int], outer: tuple[int, int]) -> int:
+def _count_tokens_beyond(inner: tuple[int, int], outer: tuple[int, int]) -> int:
     """Return how many tokens one stretch extends beyond another."""
     return max(outer[0] - inner[0], 0) + max(inner[1] - outer[1], 0)
 
 
-def _words(text: str) -> set[str]:
+def _collect_words(text: str) -> set[str]:
     return {text[start:end].lower() for start, end in tokenize(text) if text[start].isalnum()}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs.drop import Passage
-from annotation.formats.checks import check_record, program_of_text
+from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.drop.module_outputs import Lists, Question
 from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
@@ -43,7 +43,7 @@ def read_drop(source: Source, programs: Mapping[str, str] | None = None) -> Iter
     for identifier, element in read_members(path, on_progress=source.on_progress):
         try:
             passage = _Passage.model_validate(element.value)
-            tokens = _tokens(passage)
+            tokens = _read_tokens(passage)
         except ValueError as error:
             findings.refuse(error, path, element=element, entry=identifier)
             continue
@@ -51,7 +51,7 @@ def read_drop(source: Source, programs: Mapping[str, str] | None = None) -> Iter
         for number, pair in enumerate(passage.qa_pairs):
             within = f"qa_pairs[{number}]"
             try:
-                record = _record(passage, tokens, pair, programs or {}, findings)
+                record = _build_record(passage, tokens, pair, programs or {}, findings)
                 line = element.line_of(["qa_pairs", number])
                 findings.note_entry(record.external_id, path, line=line, field="query_id")
             except ValueError as error:
@@ -61,7 +61,7 @@ def read_drop(source: Source, programs: Mapping[str, str] | None = None) -> Iter
             yield record.model_copy(update={"extra": {NAME: extra}})
 
 
-def _tokens(passage: _Passage) -> Tokens:
+def _read_tokens(passage: _Passage) -> Tokens:
     """Return the tokens of the released file, or else ours."""
     if not passage.tokenized_passage:
         return tokenize(passage.passage)
@@ -81,7 +81,7 @@ def _tokens(passage: _Passage) -> Tokens:
     return tuple((start, start + len(word)) for word, start in zip(words, starts, strict=True))
 
 
-def _record(
+def _build_record(
     passage: _Passage,
     tokens: Tokens,
     pair: Mapping[str, Any],
@@ -91,7 +91,7 @@ def _record(
     question = Question.model_validate(pair)
     text = passage.cleaned_passage or passage.passage
     given_text = programs.get(question.query_id, "")
-    program = program_of_text(given_text, "spans") if given_text else question.program()
+    program = parse_program_text(given_text, "spans") if given_text else question.program()
     gold = None
     if question.module_output_annotations is not None:
         if program is None:
@@ -126,15 +126,15 @@ def write_drop(records: Iterable[ItemRecord], path: Path) -> None:
         if kept is None:
             raise field_error(record.external_id, "was not read from a DROP file")
         passage = passages.setdefault(kept["passage_id"], {**kept["passage"], "qa_pairs": []})
-        passage["qa_pairs"].append(_pair(record, kept["pair"]))
+        passage["qa_pairs"].append(_build_pair(record, kept["pair"]))
     with write_file(path) as file:
         file.write(json.dumps(passages).encode())
 
 
-def _pair(record: ItemRecord, pair: dict[str, Any]) -> dict[str, Any]:
+def _build_pair(record: ItemRecord, pair: dict[str, Any]) -> dict[str, Any]:
     """Return the question as it was read, with the lists of its gold."""
     question = Question.model_validate(pair)
-    program = program_of_text(record.program, "spans") if record.program else None
+    program = parse_program_text(record.program, "spans") if record.program else None
     if question.module_output_annotations is None:
         if record.gold is not None and record.gold.layers:
             raise field_error(record.external_id, "has gold, but no question type that names its lists")

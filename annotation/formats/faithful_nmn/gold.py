@@ -15,7 +15,7 @@ from annotation.formats.boxes import Edges, clip_box
 from annotation.formats.faithful_nmn.tables import BoxRow, Cell
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem
 from foundation.imports.findings import Findings
-from foundation.messages import field_error, message_of, say
+from foundation.messages import extract_message, field_error, say
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
 SLACK = 0.005  # three decimals let a right edge pass 1; by up to 0.003 in the release
@@ -33,7 +33,7 @@ FLAGGED = "program flagged with a reason, kept with the reason"
 Cells = Mapping[Cell, BoxRow]
 
 
-def cells_of(rows: list[BoxRow], findings: Findings) -> dict[Cell, BoxRow]:
+def index_rows_by_cell(rows: list[BoxRow], findings: Findings) -> dict[Cell, BoxRow]:
     """Return the row of each cell; the last counts, as in the paper's reader."""
     cells: dict[Cell, BoxRow] = {}
     for row in rows:
@@ -49,7 +49,7 @@ Content = (
 )  # a number; boxes with their positions in the list; blank
 
 
-def content(row: BoxRow, findings: Findings) -> Content:
+def parse_cell_content(row: BoxRow, findings: Findings) -> Content:
     """Parse and repair the content of a cell.
 
     Raises:
@@ -60,12 +60,12 @@ def content(row: BoxRow, findings: Findings) -> Content:
     try:
         value = json.loads(row.text)
     except ValueError as error:
-        raise field_error("annotation", "not JSON: %(problem)s", problem=message_of(error)) from error
+        raise field_error("annotation", "not JSON: %(problem)s", problem=extract_message(error)) from error
     if isinstance(value, dict):
         findings.mend(BARE, f"line {row.line}")
         value = [value]
     if isinstance(value, list):
-        boxes = _boxes(row, value, findings)
+        boxes = _parse_boxes(row, value, findings)
         if row.module != "count":
             return boxes
         findings.mend(COUNT_BOXES, f"line {row.line}")
@@ -75,10 +75,10 @@ def content(row: BoxRow, findings: Findings) -> Content:
     return value
 
 
-def _boxes(row: BoxRow, values: list[Any], findings: Findings) -> tuple[tuple[int, Edges], ...]:
+def _parse_boxes(row: BoxRow, values: list[Any], findings: Findings) -> tuple[tuple[int, Edges], ...]:
     boxes: dict[Edges, int] = {}
     for number, value in enumerate(values):
-        edges = _edges(row, number, value, findings)
+        edges = _parse_edges(row, number, value, findings)
         if edges is not None:
             boxes.setdefault(edges, number)
     if any(value in values[:number] for number, value in enumerate(values)):
@@ -86,7 +86,7 @@ def _boxes(row: BoxRow, values: list[Any], findings: Findings) -> tuple[tuple[in
     return tuple((number, edges) for edges, number in boxes.items())
 
 
-def _edges(row: BoxRow, number: int, value: Any, findings: Findings) -> Edges | None:
+def _parse_edges(row: BoxRow, number: int, value: Any, findings: Findings) -> Edges | None:
     """Parse a box ``{"left", "top", "width", "height"}`` of fractions."""
     where = f"line {row.line}"
     try:
@@ -100,51 +100,54 @@ def _edges(row: BoxRow, number: int, value: Any, findings: Findings) -> Edges | 
         ) from error
     except ValueError as error:
         raise field_error(
-            "annotation", "box %(number)s: %(problem)s", number=number, problem=message_of(error)
+            "annotation", "box %(number)s: %(problem)s", number=number, problem=extract_message(error)
         ) from error
 
 
-def gold_of(program: Program, rows: list[BoxRow], findings: Findings) -> Document:
+def build_gold(program: Program, rows: list[BoxRow], findings: Findings) -> Document:
     """Return the gold of an example's rows, which `content` has checked.
 
     It reports only repairs across cells.
     """
-    cells = cells_of(rows, findings)
+    cells = index_rows_by_cell(rows, findings)
     layers: dict[int, Layer] = {}
     drawn: dict[int, list[Box]] = {}  # by layer, with references followed
     for index in program.walk:
-        source = _source(program, cells, index, findings)
+        source = _find_source_step(program, cells, index, findings)
         if source is None:
             continue
         if program.nodes[index].module == "count":
-            layers[index] = _count(program, cells, source, drawn, findings)
+            layers[index] = _build_count_layer(program, cells, source, drawn, findings)
         else:
             drawn[index] = _list_boxes(cells, source)
-            objects = _objects(program, index, drawn, layers, cells, source, findings)
+            objects = _build_objects(program, index, drawn, layers, cells, source, findings)
             layers[index] = Layer(state="done" if objects else "nothing", objects=objects)
     flag = next((row.flag for row in rows if row.flag), "")
-    return Document(layers=dict(sorted(layers.items())), problem=_problem(flag, rows, findings))
+    return Document(layers=dict(sorted(layers.items())), problem=_build_problem(flag, rows, findings))
 
 
-def _problem(flag: str, rows: list[BoxRow], findings: Findings) -> Problem | None:
+def _build_problem(flag: str, rows: list[BoxRow], findings: Findings) -> Problem | None:
     if not flag:
         return None
     findings.mend(FLAGGED, rows[0].identifier)
     return Problem(kind="other", note=flag)
 
 
-def _source(program: Program, cells: Cells, index: int, findings: Findings) -> int | None:
+def _find_source_step(program: Program, cells: Cells, index: int, findings: Findings) -> int | None:
     """Return the first of the equal steps that has any cells."""
     equal = [node for node, first in enumerate(program.representative) if first == index]
     given = [node for node in equal if Cell(node, 0) in cells or Cell(node, 1) in cells]
     for other in given[1:]:
-        if any(_text(cells, other, image) != _text(cells, given[0], image) for image in (0, 1)):
+        if any(
+            _read_cell_text(cells, other, image) != _read_cell_text(cells, given[0], image)
+            for image in (0, 1)
+        ):
             row = cells.get(Cell(other, 0)) or cells[Cell(other, 1)]
             findings.mend(UNLIKE, f"line {row.line}")
     return given[0] if given else None
 
 
-def _text(cells: Cells, node: int, image: int) -> str:
+def _read_cell_text(cells: Cells, node: int, image: int) -> str:
     row = cells.get(Cell(node, image))
     return row.text if row is not None else ""
 
@@ -161,10 +164,10 @@ def _list_boxes(cells: Cells, node: int) -> list[Box]:
 
 def _read_cell(cells: Cells, node: int, image: int) -> Content:
     row = cells.get(Cell(node, image))
-    return None if row is None else content(row, Findings())
+    return None if row is None else parse_cell_content(row, Findings())
 
 
-def _objects(
+def _build_objects(
     program: Program,
     index: int,
     drawn: Mapping[int, list[Box]],
@@ -206,7 +209,7 @@ def _find_offering_steps(program: Program, child: int) -> list[int]:
     ]
 
 
-def _count(
+def _build_count_layer(
     program: Program, cells: Cells, node: int, drawn: Mapping[int, list[Box]], findings: Findings
 ) -> Layer:
     """Return a count's layer.

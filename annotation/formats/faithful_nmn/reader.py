@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.programs import Program, ProgramError
 from annotation.formats.checks import check_record
-from annotation.formats.faithful_nmn.gold import content, gold_of
+from annotation.formats.faithful_nmn.gold import build_gold, parse_cell_content
 from annotation.formats.faithful_nmn.tables import BoxRow, ProgramRow, read_box_rows, read_program_rows
 from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.formats.source import Source
@@ -48,14 +48,14 @@ def read_faithful_nmn(source: Source) -> Iterator[ItemRecord]:
         )
         raise BadFile(boxes, say(text), line=1)
     grouped = _group_rows(boxes, findings)
-    by_id = _examples(source.examples, grouped, findings)
-    table = _programs(programs, by_id.values(), findings)
+    by_id = _read_wanted_examples(source.examples, grouped, findings)
+    table = _read_wanted_programs(programs, by_id.values(), findings)
     usable: dict[str, tuple[Program, list[BoxRow]]] = {}
     for identifier, rows in list(grouped.items()):
         if identifier and not _is_consistent(boxes, rows, by_id, programs, table, findings):
             del grouped[identifier]
         elif identifier:
-            program = _parse_usable_program(rows, table[_key(by_id[identifier])], findings)
+            program = _parse_usable_program(rows, table[_build_program_key(by_id[identifier])], findings)
             if program is not None:
                 usable[identifier] = (program, rows)
     others = _group_unusable_rows(grouped, usable)
@@ -70,7 +70,7 @@ def read_faithful_nmn(source: Source) -> Iterator[ItemRecord]:
                 text=example.sentence,
                 images=example.images(source.images),
                 answer=example.label,
-                gold=gold_of(program, rows, findings),
+                gold=build_gold(program, rows, findings),
                 extra={NAME: extra, "nlvr2": example.rest()},
             )
             record = check_record(record)
@@ -90,7 +90,7 @@ def _group_rows(path: Path, findings: Findings) -> dict[str, list[BoxRow]]:
         if not row.identifier:
             findings.mend(BLANK, f"line {row.line}")
         try:
-            content(row, findings)
+            parse_cell_content(row, findings)
         except ValueError as error:
             findings.refuse(error, path, line=row.line)
             continue
@@ -100,7 +100,9 @@ def _group_rows(path: Path, findings: Findings) -> dict[str, list[BoxRow]]:
     return grouped
 
 
-def _examples(paths: Sequence[Path], wanted: dict[str, Any], findings: Findings) -> dict[str, Example]:
+def _read_wanted_examples(
+    paths: Sequence[Path], wanted: dict[str, Any], findings: Findings
+) -> dict[str, Example]:
     by_id: dict[str, Example] = {}
     for path in paths:
         for _line, example in read_examples(path, findings=findings):
@@ -109,12 +111,14 @@ def _examples(paths: Sequence[Path], wanted: dict[str, Any], findings: Findings)
     return by_id
 
 
-def _programs(path: Path, examples: Iterable[Example], findings: Findings) -> dict[str, ProgramRow]:
-    wanted = {_key(example) for example in examples}
+def _read_wanted_programs(
+    path: Path, examples: Iterable[Example], findings: Findings
+) -> dict[str, ProgramRow]:
+    wanted = {_build_program_key(example) for example in examples}
     return {row.key: row for row in read_program_rows(path, findings) if row.key in wanted}
 
 
-def _key(example: Example) -> str:
+def _build_program_key(example: Example) -> str:
     return example.sentence.strip().lower()
 
 
@@ -129,7 +133,7 @@ def _is_consistent(
     """Check an example's sentence and program, and the modules of its rows."""
     before, first = findings.refused_count, rows[0]
     example = by_id.get(first.identifier)
-    program = None if example is None else table.get(_key(example))
+    program = None if example is None else table.get(_build_program_key(example))
     if example is None:
         error = field_error("identifier", "%(id)r is in none of the files of examples", id=first.identifier)
         findings.refuse(error, path, line=first.line)
@@ -198,9 +202,9 @@ def _build_extra(
     beside = dict.fromkeys(row.identifier for row in others if row.identifier)
     return {
         "rows": [[row.number, list(row.cells)] for row in rows],
-        "program": _pack_row(table[_key(by_id[rows[0].identifier])]),
+        "program": _pack_row(table[_build_program_key(by_id[rows[0].identifier])]),
         "other_rows": [[row.number, list(row.cells)] for row in others],
-        "other_programs": [_pack_row(table[_key(by_id[identifier])]) for identifier in beside],
+        "other_programs": [_pack_row(table[_build_program_key(by_id[identifier])]) for identifier in beside],
     }
 
 

@@ -20,7 +20,7 @@ from analysis.programs import Program, parse_lines
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.text_files import open_text
-from foundation.messages import field_error, message_of, prefix_field, say
+from foundation.messages import extract_message, field_error, prefix_field, say
 
 BOX_COLUMNS = ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
 PROGRAM_COLUMNS = ["sentence", "annotation", "tokens", "all", "simple_count"]
@@ -80,7 +80,7 @@ def read_box_rows(path: Path, findings: Findings) -> Iterator[BoxRow]:
     Raises:
         BadFile: Names line and column.
     """
-    for number, line, cells in _rows(path, BOX_COLUMNS, findings, delimiter=","):
+    for number, line, cells in _read_rows(path, BOX_COLUMNS, findings, delimiter=","):
         row = BoxRow(number, tuple(cells), line)
         match = _PLACE.fullmatch(cells[3])
         problem = ""
@@ -133,7 +133,7 @@ class ProgramRow:
         Raises:
             ValueError: A position is out of range.
         """
-        return [_label(line, self.tokens) for line in self.cells[1].split("\n")]
+        return [_format_label(line, self.tokens) for line in self.cells[1].split("\n")]
 
 
 def read_program_rows(path: Path, findings: Findings) -> Iterator[ProgramRow]:
@@ -142,7 +142,7 @@ def read_program_rows(path: Path, findings: Findings) -> Iterator[ProgramRow]:
     Raises:
         BadFile: Names line and column.
     """
-    for number, line, cells in _rows(path, PROGRAM_COLUMNS, findings, delimiter="\t"):
+    for number, line, cells in _read_rows(path, PROGRAM_COLUMNS, findings, delimiter="\t"):
         yield ProgramRow(number, tuple(cells), line)
 
 
@@ -166,7 +166,7 @@ def parse_tokens(text: str) -> list[str]:
     return [str(word) for word in words.values()]
 
 
-def _label(line: str, tokens: list[str]) -> str:
+def _format_label(line: str, tokens: list[str]) -> str:
     name, bracket, argument = line.lstrip(".").partition("[")
     if not bracket:
         return name
@@ -176,7 +176,7 @@ def _label(line: str, tokens: list[str]) -> str:
     return f"{name}[{','.join(tokens[int(position)] for position in positions)}]"
 
 
-def _rows(
+def _read_rows(
     path: Path, columns: list[str], findings: Findings, *, delimiter: str
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Yield number (from 1), line and cells of the rows after the header.
@@ -195,7 +195,9 @@ def _rows(
                 return
             except csv.Error as error:
                 findings.refuse(
-                    BadFile(path, say("not a table: %(problem)s", problem=message_of(error)), line=first),
+                    BadFile(
+                        path, say("not a table: %(problem)s", problem=extract_message(error)), line=first
+                    ),
                     path,
                 )
                 continue

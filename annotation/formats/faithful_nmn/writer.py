@@ -16,8 +16,8 @@ from typing import Any
 from analysis.io.spreadsheet import escape_formula
 from analysis.programs import Program
 from annotation.completeness import resolve_references
-from annotation.formats.checks import program_of_text
-from annotation.formats.faithful_nmn.gold import ANNOTATED, gold_of
+from annotation.formats.checks import parse_program_text
+from annotation.formats.faithful_nmn.gold import ANNOTATED, build_gold
 from annotation.formats.faithful_nmn.reader import NAME
 from annotation.formats.faithful_nmn.tables import BOX_COLUMNS, PROGRAM_COLUMNS, BoxRow, Cell, ProgramRow
 from annotation.formats.texts import tokenize
@@ -55,20 +55,20 @@ def write_faithful_nmn(
             continue
         count += 1
         kept = record.extra.get(NAME)
-        program = _program(record)
-        rows = _rows_again(record, program, kept) if kept else _new_rows(record, program, record.gold)
+        program = _parse_program(record)
+        rows = _update_rows(record, program, kept) if kept else _build_new_rows(record, program, record.gold)
         last = max((number for number, _cells in (kept or {}).get("rows", [])), default=_END)
         for number, cells in rows:
             box_rows.append(
                 (last if number is None else number, len(box_rows) if number is None else -1, cells)
             )
         box_rows.extend((number, -1, cells) for number, cells in (kept or {}).get("other_rows", []))
-        for key, cells in _program_rows(record, program, kept).items():
+        for key, cells in _build_program_rows(record, program, kept).items():
             # Readers join programs by sentence alone.
             if programs_of.setdefault(cells[0].strip().lower(), cells[1:3]) != cells[1:3]:
                 raise field_error(record.external_id, "another item has its sentence with another program")
             program_rows[key] = cells
-        lines.append(_example(record))
+        lines.append(_format_example(record))
     _number_examples(box_rows)
     _write_table(
         boxes, ",", BOX_COLUMNS, (cells for _number, _new, cells in sorted(box_rows, key=lambda row: row[:2]))
@@ -84,10 +84,10 @@ _END = 1 << 60  # sorts after every row that was read
 _UNNUMBERED = ""
 
 
-def _program(record: ItemRecord) -> Program:
+def _parse_program(record: ItemRecord) -> Program:
     if record.kind != "boxes" or len(record.images) != 2 or not record.program:
         raise field_error(record.external_id, "faithful-nmn files hold programs over image pairs only")
-    program = program_of_text(record.program, "boxes")
+    program = parse_program_text(record.program, "boxes")
     if program.type != "truth":
         raise field_error(
             record.external_id, "faithful-nmn programs are statements; this gives %(type)s", type=program.type
@@ -98,11 +98,11 @@ def _program(record: ItemRecord) -> Program:
 Placed = tuple[int | None, list[str]]  # None: a new row, after those of its example
 
 
-def _rows_again(record: ItemRecord, program: Program, kept: dict[str, Any]) -> Iterator[Placed]:
+def _update_rows(record: ItemRecord, program: Program, kept: dict[str, Any]) -> Iterator[Placed]:
     """Yield the rows that were read, with new cells where the gold differs."""
     assert record.gold is not None
     rows = [BoxRow(number, tuple(cells)) for number, cells in kept["rows"]]
-    before = gold_of(program, rows, Findings())
+    before = build_gold(program, rows, Findings())
     was, now = (_Pictured(program, document) for document in (before, record.gold))
     flags = before.problem != record.gold.problem
     cells_read = {row.cell for row in rows}
@@ -111,23 +111,23 @@ def _rows_again(record: ItemRecord, program: Program, kept: dict[str, Any]) -> I
         if was.content(row.cell) != now.content(row.cell):
             cells[5] = now.text(row.cell)
         if flags:
-            cells[0] = _flag(record.gold) if index == 0 else ""
+            cells[0] = _format_flag(record.gold) if index == 0 else ""
         yield row.number, cells
-    for cell in _cells(program):
+    for cell in _list_cells(program):
         if cell not in cells_read and was.content(cell) != now.content(cell):
-            yield None, _row(rows[0].cells[1], record, program, cell, now.text(cell))
+            yield None, _build_row(rows[0].cells[1], record, program, cell, now.text(cell))
 
 
-def _new_rows(record: ItemRecord, program: Program, gold: Document) -> Iterator[Placed]:
+def _build_new_rows(record: ItemRecord, program: Program, gold: Document) -> Iterator[Placed]:
     pictured = _Pictured(program, gold)
-    for index, cell in enumerate(_cells(program)):
-        cells = _row(_UNNUMBERED, record, program, cell, pictured.text(cell))
+    for index, cell in enumerate(_list_cells(program)):
+        cells = _build_row(_UNNUMBERED, record, program, cell, pictured.text(cell))
         if index == 0:
-            cells[0] = _flag(gold)
+            cells[0] = _format_flag(gold)
         yield None, cells
 
 
-def _cells(program: Program) -> Iterator[Cell]:
+def _list_cells(program: Program) -> Iterator[Cell]:
     """Yield the cells of an example in the order of the release.
 
     It goes from the last line up, left before right.
@@ -138,7 +138,7 @@ def _cells(program: Program) -> Iterator[Cell]:
             yield Cell(node.index, 1)
 
 
-def _row(number: str, record: ItemRecord, program: Program, cell: Cell, text: str) -> list[str]:
+def _build_row(number: str, record: ItemRecord, program: Program, cell: Cell, text: str) -> list[str]:
     node = program.nodes[cell.node]
     name = node.module.replace("-", "_")
     label = name if node.argument is None else f"{name}[{','.join(node.argument.split(' '))}]"
@@ -156,7 +156,7 @@ def _number_examples(rows: list[tuple[int, int, list[str]]]) -> None:
             cells[1], cells[3] = number, f"q{number}{cells[3][1:]}"
 
 
-def _flag(gold: Document) -> str:
+def _format_flag(gold: Document) -> str:
     """Return ``1`` to leave the example out, followed by a reason to keep it."""
     problem = gold.problem
     if problem is None:
@@ -215,30 +215,35 @@ class _Pictured:
 
 def _format_boxes(boxes: Iterable[tuple[float, ...]]) -> str:
     values = [
-        {"left": _digits(x), "top": _digits(y), "width": _digits(u - x), "height": _digits(v - y)}
+        {
+            "left": _format_decimals(x),
+            "top": _format_decimals(y),
+            "width": _format_decimals(u - x),
+            "height": _format_decimals(v - y),
+        }
         for x, y, u, v in boxes
     ]
     return encode_json(values).decode() if values else ""
 
 
-def _digits(fraction: float) -> str:
+def _format_decimals(fraction: float) -> str:
     """Format at least three decimals, as in the release, and more if needed."""
     text = f"{fraction:.{DIGITS}f}"
     return text[: -(DIGITS - 3)] + text[-(DIGITS - 3) :].rstrip("0")
 
 
-def _program_rows(
+def _build_program_rows(
     record: ItemRecord, program: Program, kept: dict[str, Any] | None
 ) -> dict[int | str, list[str]]:
     """Return the row of the item's program, read or new, and unused rows."""
     if kept is None:
-        return {record.text.strip().lower(): _program_row(record, program)}
+        return {record.text.strip().lower(): _build_program_row(record, program)}
     number, cells = kept["program"]
     same = str(ProgramRow(number, tuple(cells)).program()) == str(program)
-    return {**dict(kept["other_programs"]), number: cells if same else _program_row(record, program)}
+    return {**dict(kept["other_programs"]), number: cells if same else _build_program_row(record, program)}
 
 
-def _program_row(record: ItemRecord, program: Program) -> list[str]:
+def _build_program_row(record: ItemRecord, program: Program) -> list[str]:
     """Return the program with positions for words.
 
     Words that are not in the sentence are appended to it.
@@ -262,7 +267,7 @@ def _sort_rows(rows: dict[int | str, list[str]]) -> Iterator[list[str]]:
     yield from (row for key, row in rows.items() if isinstance(key, str))
 
 
-def _example(record: ItemRecord) -> str:
+def _format_example(record: ItemRecord) -> str:
     content = {
         "identifier": record.external_id,
         "sentence": record.text,

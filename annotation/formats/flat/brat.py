@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.flat.statements import Source, dump_without_objects, sources, statements
-from annotation.formats.writing import encode_json, file_name, write_folder
+from annotation.formats.flat.statements import Source, dump_without_objects, list_sources, list_statements
+from annotation.formats.writing import encode_json, quote_file_name, write_folder
 from annotation.schemas import Chosen, ItemRecord, Span
 from foundation.messages import field_error
 
@@ -38,34 +38,34 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
         for record in records:
             if record.kind != "spans":
                 raise field_error(record.external_id, "brat files hold spans in passages only")
-            name = file_name(record.external_id)
-            for source in sources(record):
-                inner = folder / (f"by-{file_name(source.annotator)}" if source.annotation else GOLD)
+            name = quote_file_name(record.external_id)
+            for source in list_sources(record):
+                inner = folder / (f"by-{quote_file_name(source.annotator)}" if source.annotation else GOLD)
                 inner.mkdir(exist_ok=True)
                 if (inner / f"{name}.txt").exists():
                     who = source.annotator or "the gold"
                     raise field_error(record.external_id, "has two annotations by %(who)s", who=who)
                 # Bytes, so that line ends stay as they are: offsets count them.
                 (inner / f"{name}.txt").write_bytes(record.passage.encode())
-                lines = list(_lines(record, source, types))
+                lines = list(_format_lines(record, source, types))
                 text = "".join(f"{line}\n" for line in lines)
                 (inner / f"{name}.ann").write_bytes(text.encode())
-                annotations.write(encode_json(_annotation(record, source)) + b"\n")
-        (folder / "annotation.conf").write_bytes(_configuration(sorted(types)).encode())
+                annotations.write(encode_json(_build_annotation(record, source)) + b"\n")
+        (folder / "annotation.conf").write_bytes(_format_configuration(sorted(types)).encode())
 
 
-def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]:
+def _format_lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]:
     """Yield spans (T), relations (R) and notes (#) of one document."""
     names: dict[str, str] = {}
     related: list[tuple[str, str, str]] = []
     notes: list[tuple[str, str]] = []
-    for number, statement in enumerate(statements(record, source.document), start=1):
+    for number, statement in enumerate(list_statements(record, source.document), start=1):
         drawn, name = statement.object, f"T{number}"
         assert isinstance(statement.shape, Span)
         names[drawn.id] = name
         kind = f"m{statement.node.index}-{statement.node.module}"
         types.add(kind)
-        yield f"{name}\t{kind} {offsets_and_text(record.passage, statement.shape)}"
+        yield f"{name}\t{kind} {format_offsets_and_text(record.passage, statement.shape)}"
         if isinstance(drawn, Chosen):
             related.append(("chosen", drawn.id, drawn.ref))
         else:
@@ -78,7 +78,7 @@ def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]
         yield f"#{number}\tAnnotatorNotes {name}\t{' '.join(note.split())}"
 
 
-def offsets_and_text(passage: str, span: Span) -> str:
+def format_offsets_and_text(passage: str, span: Span) -> str:
     """Return ``start end`` of each line's part, and the text on one line."""
     start, end = span.span
     parts = [(line.start() + start, line.end() + start) for line in _LINE.finditer(passage[start:end])]
@@ -87,7 +87,7 @@ def offsets_and_text(passage: str, span: Span) -> str:
     return f"{offsets}\t{text.replace(chr(9), ' ')}"
 
 
-def _annotation(record: ItemRecord, source: Source) -> dict[str, Any]:
+def _build_annotation(record: ItemRecord, source: Source) -> dict[str, Any]:
     annotation = source.annotation
     about = {} if annotation is None else annotation.model_dump(mode="json", exclude={"document"})
     return {
@@ -98,7 +98,7 @@ def _annotation(record: ItemRecord, source: Source) -> dict[str, Any]:
     }
 
 
-def _configuration(types: list[str]) -> str:
+def _format_configuration(types: list[str]) -> str:
     """Return brat's configuration."""
     entities = "".join(f"{kind}\n" for kind in types)
     relations = "".join(f"{kind}\tArg1:<ENTITY>, Arg2:<ENTITY>\n" for kind in ("chosen", "link"))

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.programs import Node
-from annotation.formats.checks import record_program
-from annotation.formats.flat.statements import Source, sources, statements
+from annotation.formats.checks import parse_record_program
+from annotation.formats.flat.statements import Source, list_sources, list_statements
 from annotation.formats.writing import write_file
 from annotation.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
 
@@ -71,7 +71,7 @@ _NO_OBJECT, _NO_SHAPE = (None,) * 6, (None,) * 10
 
 def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the table in blocks. Chosen objects have the shape they refer to."""
-    rows = (row for record in records for row in _rows(record))
+    rows = (row for record in records for row in _build_rows(record))
     with write_file(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as table:
         while block := list(islice(rows, ROWS)):
             columns = zip(*block, strict=True)
@@ -79,13 +79,13 @@ def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
             table.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA))
 
 
-def _rows(record: ItemRecord) -> Iterator[_Row]:
-    for source in sources(record):
-        about = (record.external_id, record.kind, *_source(source))
-        yield from (about + row for row in _document(record, source))
+def _build_rows(record: ItemRecord) -> Iterator[_Row]:
+    for source in list_sources(record):
+        about = (record.external_id, record.kind, *_build_source_columns(source))
+        yield from (about + row for row in _build_document_rows(record, source))
 
 
-def _source(source: Source) -> _Row:
+def _build_source_columns(source: Source) -> _Row:
     annotation = source.annotation
     if annotation is None:
         return (None, True, *(None,) * 6)
@@ -101,33 +101,38 @@ def _source(source: Source) -> _Row:
     )
 
 
-def _document(record: ItemRecord, source: Source) -> Iterator[_Row]:
-    program = record_program(record)
-    for statement in statements(record, source.document):
-        columns = _layer(statement.node, statement.layer)
-        yield (*columns, None, *_object(statement.object), *_shape(statement.shape))
+def _build_document_rows(record: ItemRecord, source: Source) -> Iterator[_Row]:
+    program = parse_record_program(record)
+    for statement in list_statements(record, source.document):
+        columns = _build_layer_columns(statement.node, statement.layer)
+        yield (
+            *columns,
+            None,
+            *_build_object_columns(statement.object),
+            *_build_shape_columns(statement.shape),
+        )
     for index, layer in source.document.layers.items():
         if not layer.objects and program is not None:
-            yield (*_layer(program.nodes[index], layer), None, *_NO_OBJECT, *_NO_SHAPE)
+            yield (*_build_layer_columns(program.nodes[index], layer), None, *_NO_OBJECT, *_NO_SHAPE)
     problem = source.document.problem
     if problem is not None:
         columns = (problem.node, None, None, None, None, problem.note)
         yield (*columns, problem.kind, *_NO_OBJECT, *_NO_SHAPE)
 
 
-def _layer(node: Node, layer: Layer) -> _Row:
+def _build_layer_columns(node: Node, layer: Layer) -> _Row:
     value = None if layer.value is None else json.dumps(layer.value)
     return (node.index, node.module, node.argument, layer.state, value, layer.note or None)
 
 
-def _object(drawn: Object) -> _Row:
+def _build_object_columns(drawn: Object) -> _Row:
     origin = (None, None) if drawn.suggested is None else (drawn.suggested.by, drawn.suggested.changed)
     if isinstance(drawn, Chosen):
         return (drawn.id, drawn.ref, None, None, *origin)
     return (drawn.id, None, drawn.links, drawn.reason or None, *origin)
 
 
-def _shape(shape: Box | Span) -> _Row:
+def _build_shape_columns(shape: Box | Span) -> _Row:
     if isinstance(shape, Box):
         return (shape.image, *shape.box, *(None,) * 5)
     return (*(None,) * 5, *shape.span, *shape.tokens, shape.quote)

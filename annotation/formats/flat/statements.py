@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from analysis.programs import Node
 from annotation.completeness import resolve_references
-from annotation.formats.checks import record_program
+from annotation.formats.checks import parse_record_program
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Layer, Object, Span
 
 
@@ -33,7 +33,7 @@ class Statement(NamedTuple):
     shape: Box | Span
 
 
-def sources(record: ItemRecord) -> Iterator[Source]:
+def list_sources(record: ItemRecord) -> Iterator[Source]:
     """Yield the gold first, then the annotations in the item's order."""
     if record.gold is not None:
         yield Source(record.gold)
@@ -41,9 +41,9 @@ def sources(record: ItemRecord) -> Iterator[Source]:
         yield Source(annotation.document, annotation, number)
 
 
-def statements(record: ItemRecord, document: Document) -> Iterator[Statement]:
+def list_statements(record: ItemRecord, document: Document) -> Iterator[Statement]:
     """Yield the objects of a document by layer; none without a program."""
-    program = record_program(record)
+    program = parse_record_program(record)
     if program is None:
         return
     shapes = resolve_references(document, program)

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from analysis.programs import Node, describe
-from annotation.formats.flat.statements import Source, sources, statements
-from annotation.formats.writing import moment_text, write_list
+from annotation.formats.flat.statements import Source, list_sources, list_statements
+from annotation.formats.writing import format_moment, write_list
 from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
 
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
@@ -27,7 +27,7 @@ AROUND = 32  # code points before and after a quote, to find it in a changed tex
 
 def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a page with the objects of the gold and of all annotations."""
-    write_page(path, CONTEXT, chain.from_iterable(map(_annotations, records)))
+    write_page(path, CONTEXT, chain.from_iterable(map(_build_annotations, records)))
 
 
 def write_page(path: Path, context: list[Any], annotations: Iterable[dict[str, Any]]) -> None:
@@ -36,16 +36,18 @@ def write_page(path: Path, context: list[Any], annotations: Iterable[dict[str, A
     write_list(path, annotations, head.encode(), b"]}\n")
 
 
-def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
-    passage = _name(record.external_id, "passage")
+def _build_annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
+    passage = _build_urn(record.external_id, "passage")
     images = [quote(image.name) for image in record.images]
-    for source in sources(record):
-        base = _name(record.external_id, "gold" if source.annotation is None else f"work-{source.number}")
+    for source in list_sources(record):
+        base = _build_urn(
+            record.external_id, "gold" if source.annotation is None else f"work-{source.number}"
+        )
         common, gold = (
             _build_common_fields(source),
-            [] if source.annotation is not None else [_body("assessing", "gold")],
+            [] if source.annotation is not None else [_build_body("assessing", "gold")],
         )
-        for node, _layer, drawn, shape in statements(record, source.document):
+        for node, _layer, drawn, shape in list_statements(record, source.document):
             if isinstance(shape, Box):
                 target = _build_image_target(images, shape)
             else:
@@ -53,7 +55,7 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
             yield {
                 "id": f"{base}:{_quote_part(drawn.id)}",
                 **common,
-                "body": [*_tags(node), *_build_reference_bodies(base, drawn), *gold],
+                "body": [*_build_tag_bodies(node), *_build_reference_bodies(base, drawn), *gold],
                 "target": target,
             }
 
@@ -64,22 +66,22 @@ def _build_common_fields(source: Source) -> dict[str, Any]:
     if source.annotation is not None:
         common["creator"] = {"type": "Person", "nickname": source.annotator}
         times = {
-            "created": moment_text(source.annotation.started),
-            "modified": moment_text(source.annotation.submitted),
+            "created": format_moment(source.annotation.started),
+            "modified": format_moment(source.annotation.submitted),
         }
         common |= {name: moment for name, moment in times.items() if moment}
         common |= {"revision": source.annotation.revision, "status": source.annotation.status}
     return common
 
 
-def _body(purpose: str, value: str) -> dict[str, str]:
+def _build_body(purpose: str, value: str) -> dict[str, str]:
     return {"type": "TextualBody", "purpose": purpose, "value": value}
 
 
 @lru_cache(maxsize=10_000)
-def _tags(node: Node) -> tuple[dict[str, str], dict[str, str]]:
+def _build_tag_bodies(node: Node) -> tuple[dict[str, str], dict[str, str]]:
     """Return the label and the index of a step."""
-    return _body("tagging", describe(node)), _body("classifying", f"m{node.index}")
+    return _build_body("tagging", describe(node)), _build_body("classifying", f"m{node.index}")
 
 
 def _build_reference_bodies(base: str, drawn: Object) -> Iterator[dict[str, str]]:
@@ -87,25 +89,25 @@ def _build_reference_bodies(base: str, drawn: Object) -> Iterator[dict[str, str]
     for other in (drawn.ref,) if isinstance(drawn, Chosen) else drawn.links:
         yield {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quote_part(other)}"}
     if not isinstance(drawn, Chosen) and drawn.reason:
-        yield _body("commenting", drawn.reason)
+        yield _build_body("commenting", drawn.reason)
 
 
 def _build_image_target(images: list[str], box: Box) -> dict[str, Any]:
-    return {"source": images[box.image], "type": "Image", "selector": box_selector(box)}
+    return {"source": images[box.image], "type": "Image", "selector": build_box_selector(box)}
 
 
-def box_selector(box: Box) -> dict[str, Any]:
+def build_box_selector(box: Box) -> dict[str, Any]:
     """Return the selector of a box, in percent of its image."""
     left, top, right, bottom = (100 * edge for edge in box.box)
-    numbers = comma_separated((left, top, right - left, bottom - top))
+    numbers = join_numbers((left, top, right - left, bottom - top))
     return {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
 
 
 def _build_text_target(name: str, record: ItemRecord, span: Span) -> dict[str, Any]:
-    return {"source": name, "type": "Text", "selector": text_selectors(record.passage, span)}
+    return {"source": name, "type": "Text", "selector": build_text_selectors(record.passage, span)}
 
 
-def text_selectors(passage: str, span: Span) -> list[dict[str, Any]]:
+def build_text_selectors(passage: str, span: Span) -> list[dict[str, Any]]:
     """Return the selectors of a span: its position, and its words."""
     start, end = span.span
     around = {"prefix": passage[max(0, start - AROUND) : start], "suffix": passage[end : end + AROUND]}
@@ -115,7 +117,7 @@ def text_selectors(passage: str, span: Span) -> list[dict[str, Any]]:
     ]
 
 
-def _name(*parts: str) -> str:
+def _build_urn(*parts: str) -> str:
     """Return a URI that does not depend on the location of the file."""
     return "urn:touchstone:" + ":".join(_quote_part(part) for part in parts)
 
@@ -125,6 +127,6 @@ def _quote_part(part: str) -> str:
     return quote(part, safe="")
 
 
-def comma_separated(numbers: Iterable[float]) -> str:
+def join_numbers(numbers: Iterable[float]) -> str:
     """Return numbers as selectors have them."""
     return ",".join(f"{value:.9f}".rstrip("0").rstrip(".") for value in numbers)

@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.programs import Program, ProgramError, describe
-from annotation.formats.checks import check_record, program_of_text
+from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.images import ImageFolder
-from annotation.formats.label_studio.results import BOXES, SPANS, box_of, span_of_result
-from annotation.formats.references import document_of
+from annotation.formats.label_studio.results import BOXES, SPANS, parse_box_result, parse_span_result
+from annotation.formats.references import build_document
 from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
 from annotation.schemas import (
@@ -32,7 +32,7 @@ from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import list_errors
 from foundation.imports.json_stream import read_values
-from foundation.messages import field_error, message_of, prefix_field
+from foundation.messages import extract_message, field_error, prefix_field
 
 NAME = "label_studio"  # the part of `extra` for a lossless round trip
 OURS = "touchstone"  # the field that we add to tasks and annotations
@@ -134,9 +134,9 @@ class _Reading:
         text = str(data.get("program") or "")
         try:
             kind: Kind = "boxes" if self._images else "spans"
-            self._program = program_of_text(text, kind) if text else None
+            self._program = parse_program_text(text, kind) if text else None
         except ProgramError as error:
-            raise ValueError(prefix_field("data.program", message_of(error))) from error
+            raise ValueError(prefix_field("data.program", extract_message(error))) from error
 
     def record(self) -> ItemRecord:
         """Return the item.
@@ -156,7 +156,7 @@ class _Reading:
             if first:
                 gold = document
             else:
-                people.append(annotation_of(annotation, document))
+                people.append(build_annotation_record(annotation, document))
         data = self._task.data
         external_id = data.get("external_id", self._task.id)
         return check_record(
@@ -239,13 +239,13 @@ class _Reading:
                 _path, field, reason = list_errors(error)[0]
                 raise ValueError(prefix_field(f"{path}.result[{number}].{field}", reason)) from error
             except ValueError as error:
-                raise ValueError(prefix_field(f"{path}.result[{number}]", message_of(error))) from error
+                raise ValueError(prefix_field(f"{path}.result[{number}]", extract_message(error))) from error
         if any(kept.values()):
             self._kept[key] = {name: value for name, value in kept.items() if value}
         if self._program is None:
             return Document(problem=problem)
         given_layers = {node: Layer.model_validate(values) for node, values in layers.items()}
-        return document_of(
+        return build_document(
             self._program,
             drawn,
             reason=REASON,
@@ -280,9 +280,9 @@ class _Reading:
         name = self._name(str(result.get("id", "")), names)
         drawn_object: Object | None
         if result["type"] in BOXES:
-            drawn_object = box_of(result, name, self._images, self._findings, self._path)
+            drawn_object = parse_box_result(result, name, self._images, self._findings, self._path)
         else:
-            drawn_object = span_of_result(
+            drawn_object = parse_span_result(
                 result, name, self._passage, self._tokens, self._findings, self._path
             )
         if drawn_object is None:
@@ -319,7 +319,7 @@ class _Reading:
         return name
 
 
-def annotation_of(annotation: TaskAnnotation, document: Document) -> AnnotationRecord:
+def build_annotation_record(annotation: TaskAnnotation, document: Document) -> AnnotationRecord:
     """Return an annotation with author, status and times."""
     status = annotation.touchstone.get("status", "skipped" if annotation.was_cancelled else "submitted")
     return AnnotationRecord(

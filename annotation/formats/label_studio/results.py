@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from annotation.formats.boxes import Edges, clip_box
-from annotation.formats.texts import Tokens, code_point, span_of, trim_stretch
+from annotation.formats.texts import Tokens, build_span, find_code_point, trim_stretch
 from annotation.schemas import Box, Image, Span
 from foundation.imports.findings import Findings
 from foundation.messages import field_error
@@ -44,7 +44,7 @@ class _Stretch(BaseModel):
     text: str | None = None
 
 
-def box_of(
+def parse_box_result(
     result: dict[str, Any], name: str, images: Sequence[Image], findings: Findings, path: str
 ) -> Box | None:
     """Return the box of a result, or None if it has no area.
@@ -57,7 +57,7 @@ def box_of(
         raise field_error(
             "image_rotation", "boxes on a rotated image cannot be placed in the image as it is shown"
         )
-    number = image_of(result.get("to_name"), images)
+    number = find_image_index(result.get("to_name"), images)
     edges = (shape.x / 100, shape.y / 100, (shape.x + shape.width) / 100, (shape.y + shape.height) / 100)
     slack = SLACK
     if shape.rotation % 360:
@@ -67,7 +67,7 @@ def box_of(
     return None if fits is None else Box(id=name, image=number, box=fits)
 
 
-def image_of(name: Any, images: Sequence[Image]) -> int:
+def find_image_index(name: Any, images: Sequence[Image]) -> int:
     """Return the number of a result's image: by name, or the only one."""
     match = re.fullmatch(r"image[-_]?(\d+)", str(name))
     if match and int(match[1]) < len(images):
@@ -109,7 +109,7 @@ def _find_upright_box(result: dict[str, Any], image: Image) -> Edges:
     return min(xs), min(ys), max(xs), max(ys)
 
 
-def span_of_result(
+def parse_span_result(
     result: dict[str, Any], name: str, passage: str, tokens: Tokens, findings: Findings, path: str
 ) -> Span:
     """Return the span of a result.
@@ -134,12 +134,12 @@ def span_of_result(
     first, last = trim_stretch(start, end, passage)
     if (first, last) != (start, end):
         findings.mend(TRIMMED, path)
-    return span_of(name, first, last, passage, tokens)
+    return build_span(name, first, last, passage, tokens)
 
 
 def _convert_to_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
     try:
-        start, end = code_point(passage, stretch.start), code_point(passage, stretch.end)
+        start, end = find_code_point(passage, stretch.start), find_code_point(passage, stretch.end)
     except ValueError:
         start = end = 0
     if not _is_same_text(passage[start:end], stretch.text or ""):

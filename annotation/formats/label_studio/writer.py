@@ -9,9 +9,9 @@ from typing import Any
 
 from analysis.programs import Program, describe
 from annotation.completeness import resolve_references
-from annotation.formats.checks import record_program
+from annotation.formats.checks import parse_record_program
 from annotation.formats.label_studio.reader import NAME, OURS
-from annotation.formats.writing import moment_text, write_list
+from annotation.formats.writing import format_moment, write_list
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 
@@ -20,10 +20,10 @@ def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:
 
     The gold becomes the ground truth; unknown fields are restored.
     """
-    write_list(path, map(_task, records))
+    write_list(path, map(_build_task, records))
 
 
-def _task(record: ItemRecord) -> dict[str, Any]:
+def _build_task(record: ItemRecord) -> dict[str, Any]:
     kept = record.extra.get(NAME, {})
     task = dict(kept.get("task", {}))
     images = {f"image{number}": image.name for number, image in enumerate(record.images)}
@@ -43,24 +43,26 @@ def _task(record: ItemRecord) -> dict[str, Any]:
     }
     stored = kept.get("works", {})
     people = [
-        _annotation(record, each, stored.get(str(number), {}))
+        _build_annotation(record, each, stored.get(str(number), {}))
         for number, each in enumerate(record.annotations)
     ]
-    gold = [_gold(record, record.gold, stored.get("gold", {}))] if record.gold is not None else []
+    gold = [_build_gold(record, record.gold, stored.get("gold", {}))] if record.gold is not None else []
     meta = {**task.get("meta", {}), OURS: {key: value for key, value in ours.items() if value}}
     return {**task, "data": data, "meta": meta, "annotations": gold + people}
 
 
-def _gold(record: ItemRecord, gold: Document, kept: dict[str, Any]) -> dict[str, Any]:
+def _build_gold(record: ItemRecord, gold: Document, kept: dict[str, Any]) -> dict[str, Any]:
     return {
         **kept.get("fields", {}),
         "ground_truth": True,
         "was_cancelled": False,
-        "result": list(_results(record, gold, kept)),
+        "result": list(_build_results(record, gold, kept)),
     }
 
 
-def _annotation(record: ItemRecord, annotation: AnnotationRecord, kept: dict[str, Any]) -> dict[str, Any]:
+def _build_annotation(
+    record: ItemRecord, annotation: AnnotationRecord, kept: dict[str, Any]
+) -> dict[str, Any]:
     ours = {
         "status": annotation.status,
         "revision": annotation.revision,
@@ -71,29 +73,31 @@ def _annotation(record: ItemRecord, annotation: AnnotationRecord, kept: dict[str
         **kept.get("fields", {}),
         "ground_truth": False,
         "was_cancelled": annotation.status == "skipped",
-        "created_at": moment_text(annotation.started),
-        "updated_at": moment_text(annotation.submitted),
+        "created_at": format_moment(annotation.started),
+        "updated_at": format_moment(annotation.submitted),
         OURS: ours,
-        "result": list(_results(record, annotation.document, kept)),
+        "result": list(_build_results(record, annotation.document, kept)),
     }
 
 
-def _results(record: ItemRecord, document: Document, kept: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    program = record_program(record)
+def _build_results(record: ItemRecord, document: Document, kept: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    program = parse_record_program(record)
     target = "image0" if record.kind == "boxes" else "passage"
     if program is not None:
         shapes = resolve_references(document, program)
         for node, layer in document.layers.items():
             for each, shape in zip(layer.objects, shapes.get(node, ()), strict=True):
-                yield _object(record, program, node, each, shape, kept.get("results", {}).get(each.id, {}))
-            yield from _layer_results(node, layer, target)
+                yield _build_object_result(
+                    record, program, node, each, shape, kept.get("results", {}).get(each.id, {})
+                )
+            yield from _build_layer_results(node, layer, target)
     if document.problem is not None:
         text = document.problem.model_dump_json(exclude_defaults=True)
         yield {"from_name": "problem", "to_name": target, "type": "textarea", "value": {"text": [text]}}
     yield from kept.get("aside", [])
 
 
-def _layer_results(node: int, layer: Layer, target: str) -> Iterator[dict[str, Any]]:
+def _build_layer_results(node: int, layer: Layer, target: str) -> Iterator[dict[str, Any]]:
     """Yield a layer's state, note and value as separate results."""
     state = {"choices": [layer.state]}
     yield {"from_name": f"m{node}-state", "to_name": target, "type": "choices", "value": state}
@@ -105,7 +109,7 @@ def _layer_results(node: int, layer: Layer, target: str) -> Iterator[dict[str, A
         yield {"from_name": f"m{node}-value", "to_name": target, "type": "textarea", "value": value}
 
 
-def _object(
+def _build_object_result(
     record: ItemRecord, program: Program, node: int, each: Object, shape: Box | Span, rest: dict[str, Any]
 ) -> dict[str, Any]:
     """Return one box or span; a chosen object has the shape it refers to."""

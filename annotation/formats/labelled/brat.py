@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
-from annotation.formats.flat.brat import offsets_and_text
+from annotation.formats.flat.brat import format_offsets_and_text
 from annotation.formats.labelled.documents import (
-    answers_about,
-    labellings,
-    relations,
+    list_labellings,
+    list_mark_answers,
+    list_relations,
+    list_spans,
     require_kind,
-    spans,
 )
 from annotation.formats.labelled.entries import (
     ATTRIBUTES,
@@ -26,13 +26,13 @@ from annotation.formats.labelled.entries import (
     Entry,
     Labelling,
     Related,
-    files_of,
+    build_entry_span,
+    list_files,
     make_entries_or_refuse,
     parse_stated_answer,
-    span_at,
 )
 from annotation.formats.source import Source
-from annotation.formats.writing import file_name, write_folder
+from annotation.formats.writing import quote_file_name, write_folder
 from annotation.labels import LabelLayer
 from annotation.schemas import Document, ItemRecord, Span
 from foundation.errors import BadFile
@@ -60,10 +60,10 @@ def read_brat(source: Source) -> Iterator[Entry]:
     """
     if not source.path.is_dir():
         raise BadFile(source.path, say("brat needs its .txt and .ann files in one folder or zip file"))
-    types = {name: (layer, label) for name, (layer, label) in _names(source, TYPES, 2).items()}
-    attributes = _names(source, ATTRIBUTE_TYPES, 3)
+    types = {name: (layer, label) for name, (layer, label) in _read_meanings(source, TYPES, 2).items()}
+    attributes = _read_meanings(source, ATTRIBUTE_TYPES, 3)
     groups: dict[str, list[Path]] = {}
-    for path in files_of(source, ".txt"):
+    for path in list_files(source, ".txt"):
         folder = path.parent.name
         key = (
             path.stem
@@ -73,11 +73,11 @@ def read_brat(source: Source) -> Iterator[Entry]:
         groups.setdefault(key, []).append(path)
     for key, paths in groups.items():
         yield from make_entries_or_refuse(
-            source, {"path": paths[0]}, partial(_texts, source, key, paths, types, attributes)
+            source, {"path": paths[0]}, partial(_read_brat_entry, source, key, paths, types, attributes)
         )
 
 
-def _names(source: Source, name: str, length: int) -> Meanings:
+def _read_meanings(source: Source, name: str, length: int) -> Meanings:
     """Return what the names in the files mean, from a file that we wrote."""
     for path in source.path.rglob(name):
         value = read_document(path).value
@@ -89,7 +89,7 @@ def _names(source: Source, name: str, length: int) -> Meanings:
     return {}
 
 
-def _texts(
+def _read_brat_entry(
     source: Source,
     key: str,
     paths: list[Path],
@@ -103,11 +103,11 @@ def _texts(
         author = unquote(folder.removeprefix(BY)) if folder.startswith(BY) else None
         marks = path.with_suffix(".ann")
         if marks.is_file():
-            entry.labellings.append(_standoff(source, entry, marks, author, types, attributes))
+            entry.labellings.append(_read_standoff(source, entry, marks, author, types, attributes))
     return [entry]
 
 
-def _standoff(
+def _read_standoff(
     source: Source,
     entry: Entry,
     path: Path,
@@ -125,23 +125,23 @@ def _standoff(
                 text = "%(line)r is not a type with the numbers of its first and last character"
                 raise BadFile(path, say(text, line=line.strip()[:80]), line=number)
             if match is None:
-                related = list(_brat_relations(line, types))
+                related = list(_parse_brat_relations(line, types))
                 labelling.relations += related
-                answer = _brat_answer(line.rstrip("\r\n"), attributes)
+                answer = _parse_brat_answer(line.rstrip("\r\n"), attributes)
                 labelling.about += [answer] if answer else []
                 if not related and not answer:
                     source.findings.mend(ATTRIBUTES, f"{path.name}:{number}")
                 continue
             layer, label = types.get(match[2], (ENTITIES, match[2]))
             try:
-                span = _brat_span(entry, match, label, source.findings, f"{path.name}:{number}")
+                span = _parse_brat_span(entry, match, label, source.findings, f"{path.name}:{number}")
             except ValueError as error:
                 raise BadFile(path, str(error), line=number) from error
             labelling.marks.append((layer, span))
     return labelling
 
 
-def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Findings, where: str) -> Span:
+def _parse_brat_span(entry: Entry, match: re.Match[str], label: str, findings: Findings, where: str) -> Span:
     parts = [[int(number) for number in part.split()] for part in match[3].split(";")]
     if any(len(part) != 2 for part in parts):
         raise value_error("each part needs the numbers of its first and last character")
@@ -151,10 +151,10 @@ def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Finding
     if any(entry.passage[one[1] : other[0]].strip() for one, other in between):
         findings.mend(APART, where)
     quoted = match[4] if len(parts) == 1 else None
-    return span_at(entry, start, end, label, findings, quote=quoted, name=match[1])
+    return build_entry_span(entry, start, end, label, findings, quote=quoted, name=match[1])
 
 
-def _brat_relations(line: str, types: dict[str, tuple[str, str]]) -> Iterator[Related]:
+def _parse_brat_relations(line: str, types: dict[str, tuple[str, str]]) -> Iterator[Related]:
     """Yield the relations of a line; equal marks are related in turn."""
     if match := _RELATION.fullmatch(line.rstrip("\r\n\t ")):
         layer, label = types.get(match[1], (RELATED, match[1]))
@@ -165,7 +165,7 @@ def _brat_relations(line: str, types: dict[str, tuple[str, str]]) -> Iterator[Re
             yield Related(ends, label, layer, both=True)
 
 
-def _brat_answer(line: str, attributes: Meanings) -> AboutMark | None:
+def _parse_brat_answer(line: str, attributes: Meanings) -> AboutMark | None:
     """Return what an attribute or note says about a mark."""
     if match := _ATTRIBUTE.fullmatch(line.rstrip()):
         name, mark, value = match.groups()
@@ -185,13 +185,13 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
     with write_folder(path) as folder:
         for record in records:
             require_kind(record, "spans", "brat")
-            name = file_name(record.external_id)
-            for author, document in labellings(record):
-                inner = folder / (f"{BY}{file_name(author.annotator)}" if author else GOLD)
+            name = quote_file_name(record.external_id)
+            for author, document in list_labellings(record):
+                inner = folder / (f"{BY}{quote_file_name(author.annotator)}" if author else GOLD)
                 inner.mkdir(exist_ok=True)
                 # Bytes, so that line ends stay as they are: offsets count them.
                 (inner / f"{name}.txt").write_bytes(record.passage.encode())
-                lines = _brat_lines(record, document, types, attributes, joining)
+                lines = _format_brat_lines(record, document, types, attributes, joining)
                 (inner / f"{name}.ann").write_bytes("".join(lines).encode())
         for name, meanings in ((TYPES, types), (ATTRIBUTE_TYPES, attributes)):
             (folder / name).write_text(json.dumps(meanings, ensure_ascii=False), encoding="utf-8")
@@ -202,16 +202,16 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
         (folder / "annotation.conf").write_text(text, encoding="utf-8")
 
 
-def _brat_lines(
+def _format_brat_lines(
     record: ItemRecord, document: Document, types: Meanings, attributes: Meanings, joining: dict[str, None]
 ) -> Iterator[str]:
     """Yield the lines of spans, relations, and attributes and notes."""
-    marked = list(spans(record, document))
+    marked = list(list_spans(record, document))
     for number, (layer, span) in enumerate(marked, start=1):
-        yield _brat_line(record, number, layer.name, span, types)
+        yield _format_span_line(record, number, layer.name, span, types)
     names = {span.id: f"T{number}" for number, (_layer, span) in enumerate(marked, start=1)}
-    for number, (layer, relation) in enumerate(relations(record, document), start=1):
-        kind = _brat_type(layer.name, relation.label, types)
+    for number, (layer, relation) in enumerate(list_relations(record, document), start=1):
+        kind = _assign_brat_type(layer.name, relation.label, types)
         joining.setdefault(kind)
         first, second = (names[end] for end in relation.ends)
         yield (
@@ -219,7 +219,9 @@ def _brat_lines(
             if layer.directed
             else f"*\t{kind} {first} {second}\n"
         )
-    about = ((span, *given) for layer, span in marked for given in _brat_attributes(layer, span, attributes))
+    about = (
+        (span, *given) for layer, span in marked for given in _list_brat_attributes(layer, span, attributes)
+    )
     for number, (span, key, text) in enumerate(about, start=1):
         kind, *value = key.split(" ")
         about_mark = " ".join([kind, names[span.id], *value])
@@ -237,26 +239,29 @@ def _declare_attributes(attributes: Meanings) -> Iterator[str]:
         yield f"{name}\tArg:<ENTITY>{', Value:' if values else ''}{'|'.join(values)}\n"
 
 
-def _brat_attributes(layer: LabelLayer, span: Span, attributes: Meanings) -> Iterator[tuple[str, str | None]]:
+def _list_brat_attributes(
+    layer: LabelLayer, span: Span, attributes: Meanings
+) -> Iterator[tuple[str, str | None]]:
     """Yield the name and value of each attribute; of a note, name and text."""
-    for question, values in answers_about(layer, span):
+    for question, values in list_mark_answers(layer, span):
         name = _clean_name(question.name)
         for value in map(str, values):
             if question.type == "text":
                 meaning = (question.name, "text", "")
-                yield _brat_key(name, meaning, attributes), re.sub(r"\s+", " ", value)
+                yield _assign_brat_key(name, meaning, attributes), re.sub(r"\s+", " ", value)
             else:
                 joint = "_" if question.type == "choices" else " "
                 meaning = (question.name, question.type, value)
-                yield _brat_key(f"{name}{joint}{_clean_name(value)}", meaning, attributes), None
+                yield _assign_brat_key(f"{name}{joint}{_clean_name(value)}", meaning, attributes), None
 
 
-def _brat_line(record: ItemRecord, number: int, layer: str, span: Span, types: Meanings) -> str:
-    return f"T{number}\t{_brat_type(layer, span.label, types)} {offsets_and_text(record.passage, span)}\n"
+def _format_span_line(record: ItemRecord, number: int, layer: str, span: Span, types: Meanings) -> str:
+    label = _assign_brat_type(layer, span.label, types)
+    return f"T{number}\t{label} {format_offsets_and_text(record.passage, span)}\n"
 
 
-def _brat_type(layer: str, label: str, types: Meanings) -> str:
-    return _brat_key(_clean_name(label), (layer, label), types)
+def _assign_brat_type(layer: str, label: str, types: Meanings) -> str:
+    return _assign_brat_key(_clean_name(label), (layer, label), types)
 
 
 def _clean_name(name: str) -> str:
@@ -264,7 +269,7 @@ def _clean_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
-def _brat_key(base: str, meaning: tuple[str, ...], meanings: Meanings) -> str:
+def _assign_brat_key(base: str, meaning: tuple[str, ...], meanings: Meanings) -> str:
     """Return the name of a meaning: the base, or it with a number."""
     key, more = base, 2
     while meanings.setdefault(key, meaning) != meaning:

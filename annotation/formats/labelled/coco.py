@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from annotation.formats.labelled.documents import (
-    answers_about,
-    box_labels,
-    boxes,
-    corners_of,
-    pixels,
-    points,
+    list_box_labels,
+    list_boxes,
+    list_corners,
+    list_key_points,
+    list_mark_answers,
+    parse_record_task,
+    require_item_image_size,
     require_kind,
-    task_of_record,
 )
 from annotation.formats.labelled.entries import (
     OBJECTS,
@@ -29,11 +29,11 @@ from annotation.formats.labelled.entries import (
 )
 from annotation.formats.labelled.mark_positions import (
     OTHER_SHAPES,
-    fraction_point,
-    fraction_polygon,
-    image_named,
-    pixel_box,
-    size_of,
+    build_box_from_pixels,
+    build_point,
+    build_polygon,
+    find_image,
+    require_image_size,
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import encode_json, write_file
@@ -109,7 +109,12 @@ def read(source: Source) -> Iterator[Entry]:
             drawn.setdefault(each.image_id, []).append((at, each))
         for at, picture in findings.validate_each(_Picture, content.images, path, element, "images"):
             make = partial(
-                _entry, source, picture, drawn.pop(picture.id, []), categories, bool(content.annotations)
+                _build_entry,
+                source,
+                picture,
+                drawn.pop(picture.id, []),
+                categories,
+                bool(content.annotations),
             )
             for entry in make_entries_or_refuse(source, {"element": element, "within": at}, make):
                 entry.declared = layers
@@ -124,14 +129,14 @@ def read(source: Source) -> Iterator[Entry]:
             findings.refuse(error, path, element=element, within=at)
 
 
-def _entry(
+def _build_entry(
     source: Source,
     picture: _Picture,
     drawn: list[tuple[str, _Object]],
     categories: dict[int | str, _Category],
     is_annotated: bool,
 ) -> list[Entry]:
-    image = image_named(source, picture.file_name, picture.width, picture.height)
+    image = find_image(source, picture.file_name, picture.width, picture.height)
     kept = picture.model_dump(exclude={"file_name", "width", "height"}, exclude_unset=True)
     entry = Entry(picture.file_name, images=(image,), extra={"image": kept})
     gold = Labelling()
@@ -147,12 +152,12 @@ def _entry(
             layer, mark = gold.marks[index]
             own = mark.model_copy(update={"id": f"c{index}"})
             gold.marks[index] = (layer, own)
-            gold.about += _attributes(each, category, own.id)
+            gold.about += _list_attribute_answers(each, category, own.id)
     entry.labellings = [gold] if is_annotated else []
     return [entry]
 
 
-def _attributes(each: _Object, category: _Category, mark: str) -> Iterator[AboutMark]:
+def _list_attribute_answers(each: _Object, category: _Category, mark: str) -> Iterator[AboutMark]:
     """Yield what other tools call the attributes of an object as answers."""
     for name, given in each.attributes.items() if isinstance(each.attributes, dict) else ():
         for value in given if isinstance(given, list) else [given]:
@@ -174,19 +179,19 @@ def _declare_layers(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
 def _take(source: Source, entry: Entry, gold: Labelling, each: _Object, category: _Category, at: str) -> None:
     """Add the key points of an object, its outline, or else its box."""
     image, name = entry.images[0], str(each.id or "")
-    width, height = size_of(image)
+    width, height = require_image_size(image)
     if category.keypoints and each.keypoints:
         for label, x, y, seen in zip(
             category.keypoints, each.keypoints[::3], each.keypoints[1::3], each.keypoints[2::3], strict=False
         ):
             if seen:
-                gold.marks.append((category.name, fraction_point(x / width, y / height, label)))
+                gold.marks.append((category.name, build_point(x / width, y / height, label)))
         return
     parts = each.segmentation if isinstance(each.segmentation, list) else []
     if parts and can_hold_marks(source, "polygons"):
         for part in parts:
             corners = [(x / width, y / height) for x, y in zip(part[::2], part[1::2], strict=True)]
-            polygon = fraction_polygon(corners, category.name, source.findings, at, name=name)
+            polygon = build_polygon(corners, category.name, source.findings, at, name=name)
             gold.marks += [(OBJECTS, polygon)] if polygon else []
         if len(parts) > 1:
             source.findings.mend(PARTS, at)
@@ -197,7 +202,9 @@ def _take(source: Source, entry: Entry, gold: Labelling, each: _Object, category
         source.findings.mend(OTHER_SHAPES, at)
         return
     x, y, across, down = each.bbox
-    box = pixel_box((x, y, x + across, y + down), category.name, image, source.findings, at, name=name)
+    box = build_box_from_pixels(
+        (x, y, x + across, y + down), category.name, image, source.findings, at, name=name
+    )
     gold.marks += [(OBJECTS, box)] if box else []
 
 
@@ -211,17 +218,17 @@ def write(records: Iterable[ItemRecord], path: Path) -> None:
         require_kind(record, "boxes", "COCO")
         kept = record.extra.get(NAME, {})
         head = head or {name: kept[name] for name in ("info", "licenses") if name in kept}
-        for kind, name, more in _categories(record):
+        for kind, name, more in _list_categories(record):
             about = {"id": len(categories) + 1, "name": name, "supercategory": "", **more}
             categories.setdefault((kind, name), about)
         first = len(images) + 1
         for index, image in enumerate(record.images):
-            width, height = pixels(record, index)
+            width, height = require_item_image_size(record, index)
             about = {name: value for name, value in kept.get("image", {}).items() if name != "id"}
             images.append(
                 {**about, "id": first + index, "file_name": image.name, "width": width, "height": height}
             )
-        for kind, name, image_place, row in _objects(record):
+        for kind, name, image_place, row in _build_objects(record):
             about = {"image_id": first + image_place, "category_id": categories[kind, name]["id"]}
             objects.append({"id": len(objects) + 1, **about, **row})
     listed = {"images": images, "annotations": objects, "categories": list(categories.values())}
@@ -229,38 +236,42 @@ def write(records: Iterable[ItemRecord], path: Path) -> None:
         out.write(encode_json({"info": {}, "licenses": [], **head, **listed}) + b"\n")
 
 
-def _categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
+def _list_categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
     """Yield type, name and further fields of the categories of an item."""
     asked: dict[str, dict[str, str]] = {}
-    for layer in task_of_record(record).layers:
+    for layer in parse_record_task(record).layers:
         for name in layer.names if layer.questions else ():
             asked.setdefault(name, {}).update({each.name: each.type for each in layer.questions})
-    parents = {label.name: label.parent for layer in task_of_record(record).layers for label in layer.labels}
-    for name in box_labels(record):
+    parents = {
+        label.name: label.parent for layer in parse_record_task(record).layers for label in layer.labels
+    }
+    for name in list_box_labels(record):
         questions = {"questions": asked[name]} if name in asked else {}
         yield "boxes", name, {"supercategory": parents.get(name, ""), **questions}
-    for layer in task_of_record(record).layers:
+    for layer in parse_record_task(record).layers:
         if layer.type == "points":
             yield "points", layer.name, {"keypoints": list(layer.names), "skeleton": []}
 
 
-def _objects(record: ItemRecord) -> Iterator[tuple[str, str, int, Row]]:
+def _build_objects(record: ItemRecord) -> Iterator[tuple[str, str, int, Row]]:
     """Yield type and name of the category, image and fields of each object."""
-    for layer, mark in boxes(record, record.gold):
-        width, height = pixels(record, mark.image)
+    for layer, mark in list_boxes(record, record.gold):
+        width, height = require_item_image_size(record, mark.image)
         left, top, right, bottom = mark.box
         bbox = (left * width, top * height, (right - left) * width, (bottom - top) * height)
         row = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
-        if corners := corners_of(mark):
+        if corners := list_corners(mark):
             flat = [value for x, y in corners for value in (x * width, y * height)]
-            row |= {"segmentation": [_round_values(flat)], "area": round(_area(flat), DIGITS)}
-        given = {asked.name: _value(asked, values) for asked, values in answers_about(layer, mark)}
+            row |= {"segmentation": [_round_values(flat)], "area": round(_compute_area(flat), DIGITS)}
+        given = {
+            asked.name: _unpack_values(asked, values) for asked, values in list_mark_answers(layer, mark)
+        }
         yield "boxes", mark.label, mark.image, row | ({"attributes": given} if given else {})
-    for layer, image, shown in _instances(record):
-        yield "points", layer.name, image, _keypoints(record, layer, image, shown)
+    for layer, image, shown in _group_key_points(record):
+        yield "points", layer.name, image, _build_keypoints(record, layer, image, shown)
 
 
-def _value(asked: Question, values: tuple[str | int, ...]) -> Any:
+def _unpack_values(asked: Question, values: tuple[str | int, ...]) -> Any:
     return list(values) if asked.type == "choices" else values[0]
 
 
@@ -268,7 +279,7 @@ def _round_values(values: Iterable[float]) -> list[float]:
     return [round(value, DIGITS) for value in values]
 
 
-def _area(flat: list[float]) -> float:
+def _compute_area(flat: list[float]) -> float:
     """Return the area of a polygon by the shoelace formula."""
     xs, ys = flat[::2], flat[1::2]
     return (
@@ -281,11 +292,11 @@ def _area(flat: list[float]) -> float:
     )
 
 
-def _instances(record: ItemRecord) -> Iterator[tuple[LabelLayer, int, dict[str, KeyPoint]]]:
+def _group_key_points(record: ItemRecord) -> Iterator[tuple[LabelLayer, int, dict[str, KeyPoint]]]:
     """Yield sets of key points: the n-th of each label belong together."""
     sets: dict[tuple[str, int], list[dict[str, KeyPoint]]] = {}
     layers: dict[str, LabelLayer] = {}
-    for layer, point in points(record, record.gold):
+    for layer, point in list_key_points(record, record.gold):
         layers[layer.name] = layer
         own = sets.setdefault((layer.name, point.image), [])
         free = next((each for each in own if point.label not in each), None)
@@ -296,8 +307,8 @@ def _instances(record: ItemRecord) -> Iterator[tuple[LabelLayer, int, dict[str, 
         yield from ((layers[name], image, each) for each in several)
 
 
-def _keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: dict[str, KeyPoint]) -> Row:
-    width, height = pixels(record, image)
+def _build_keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: dict[str, KeyPoint]) -> Row:
+    width, height = require_item_image_size(record, image)
     flat: list[float] = []
     for name in layer.names:
         x, y = shown[name].point if name in shown else (0.0, 0.0)

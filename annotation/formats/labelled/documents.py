@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from analysis.gold_agreement import Outline, ellipse_outline
-from annotation.formats.checks import record_program
+from annotation.formats.checks import parse_record_program
 from annotation.labels import LabelLayer, LabelProgram, LabelTask, MarkQuestion
 from annotation.schemas import (
     AnnotationRecord,
@@ -23,12 +23,12 @@ from annotation.schemas import (
 from foundation.messages import field_error
 
 
-def task_of_record(record: ItemRecord) -> LabelTask:
+def parse_record_task(record: ItemRecord) -> LabelTask:
     """Return the plain task of an item."""
-    return cast(LabelProgram, record_program(record)).task
+    return cast(LabelProgram, parse_record_program(record)).task
 
 
-def labellings(record: ItemRecord) -> Iterator[tuple[AnnotationRecord | None, Document]]:
+def list_labellings(record: ItemRecord) -> Iterator[tuple[AnnotationRecord | None, Document]]:
     """Yield the gold first, without an author, then the annotations."""
     if record.gold is not None:
         yield None, record.gold
@@ -36,49 +36,53 @@ def labellings(record: ItemRecord) -> Iterator[tuple[AnnotationRecord | None, Do
         yield annotation, annotation.document
 
 
-def _layers(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Any]]:
-    for index, layer in enumerate(task_of_record(record).layers, start=1):
+def _list_layers(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Any]]:
+    for index, layer in enumerate(parse_record_task(record).layers, start=1):
         if document is not None and index in document.layers:
             yield layer, document.layers[index]
 
 
-def spans(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Span]]:
+def list_spans(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Span]]:
     """Yield the spans of a document with their layers."""
-    for layer, stored in _layers(record, document):
+    for layer, stored in _list_layers(record, document):
         yield from ((layer, each) for each in stored.objects if isinstance(each, Span))
 
 
-def image_marks(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
+def list_image_marks(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
     """Yield the boxes, polygons, ellipses and key points of a document."""
-    for layer, stored in _layers(record, document):
+    for layer, stored in _list_layers(record, document):
         yield from ((layer, each) for each in stored.objects if isinstance(each, Box))
 
 
-def boxes(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
+def list_boxes(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
     """Yield the marks that cover something, for formats that hold their boxes."""
-    return ((layer, each) for layer, each in image_marks(record, document) if not isinstance(each, KeyPoint))
+    return (
+        (layer, each) for layer, each in list_image_marks(record, document) if not isinstance(each, KeyPoint)
+    )
 
 
-def points(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, KeyPoint]]:
+def list_key_points(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, KeyPoint]]:
     """Yield the key points of a document with their layers."""
-    return ((layer, each) for layer, each in image_marks(record, document) if isinstance(each, KeyPoint))
+    return ((layer, each) for layer, each in list_image_marks(record, document) if isinstance(each, KeyPoint))
 
 
-def corners_of(mark: Box) -> Outline:
+def list_corners(mark: Box) -> Outline:
     """Return the corners of a polygon or ellipse; a box has none."""
     if isinstance(mark, Polygon):
         return mark.polygon
     return ellipse_outline(mark.box) if isinstance(mark, Ellipse) else ()
 
 
-def answers(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, list[str | int]]]:
+def list_answers(
+    record: ItemRecord, document: Document | None
+) -> Iterator[tuple[LabelLayer, list[str | int]]]:
     """Yield the layers that have answers, with their values."""
-    for layer, stored in _layers(record, document):
+    for layer, stored in _list_layers(record, document):
         if values := [each.value for each in stored.objects if isinstance(each, Answer)]:
             yield layer, values
 
 
-def answers_about(
+def list_mark_answers(
     layer: LabelLayer, mark: Box | Span
 ) -> Iterator[tuple[MarkQuestion, tuple[str | int, ...]]]:
     """Yield the questions about a mark that have answers, with these."""
@@ -87,22 +91,22 @@ def answers_about(
             yield question, values
 
 
-def relations(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Relation]]:
+def list_relations(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Relation]]:
     """Yield the relations of a document with their layers."""
-    for layer, stored in _layers(record, document):
+    for layer, stored in _list_layers(record, document):
         yield from ((layer, each) for each in stored.objects if isinstance(each, Relation))
 
 
-def classes(record: ItemRecord, document: Document | None) -> list[str]:
+def list_classes(record: ItemRecord, document: Document | None) -> list[str]:
     """Return all labels that were chosen, of all choices."""
-    chosen = (values for layer, values in answers(record, document) if layer.labels)
+    chosen = (values for layer, values in list_answers(record, document) if layer.labels)
     return [str(value) for values in chosen for value in values]
 
 
-def box_labels(record: ItemRecord) -> list[str]:
+def list_box_labels(record: ItemRecord) -> list[str]:
     """Return the labels of boxes, polygons and ellipses, each once."""
     covering = ("boxes", "polygons", "ellipses")
-    layers = [layer for layer in task_of_record(record).layers if layer.type in covering]
+    layers = [layer for layer in parse_record_task(record).layers if layer.type in covering]
     return list(dict.fromkeys(name for layer in layers for name in layer.names))
 
 
@@ -118,7 +122,7 @@ def require_kind(record: ItemRecord, kind: str, form: str) -> None:
         raise field_error(record.external_id, text, form=form, kind=other[kind])
 
 
-def pixels(record: ItemRecord, image: int) -> tuple[int, int]:
+def require_item_image_size(record: ItemRecord, image: int) -> tuple[int, int]:
     """Return the width and height of an image of an item.
 
     Raises:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from annotation.formats.checks import check_record
-from annotation.formats.label_studio.results import span_of_result
-from annotation.formats.labelled.documents import corners_of
-from annotation.formats.labelled.mark_positions import MARK_ID, corners_of_box
+from annotation.formats.label_studio.results import parse_span_result
+from annotation.formats.labelled.documents import list_corners
+from annotation.formats.labelled.mark_positions import MARK_ID, list_box_corners
 from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
 from annotation.labels import (
@@ -26,7 +26,7 @@ from annotation.labels import (
     Question,
     nest_labels,
 )
-from annotation.operations import relation_key
+from annotation.operations import build_relation_key
 from annotation.schemas import (
     AnnotationRecord,
     Answer,
@@ -150,14 +150,14 @@ def read_labelled(reader: Reader, source: Source) -> Iterator[ItemRecord]:
         BadFile: The file cannot be read, or holds no labels.
     """
     first = replace(source, findings=Findings(collect=True), on_progress=None)
-    task = LabelTask.model_validate_json(source.task) if source.task else _task_in(first, reader)
+    task = LabelTask.model_validate_json(source.task) if source.task else _infer_task(first, reader)
     some = False
-    for entry in _entries(source, reader):
+    for entry in _read_entries(source, reader):
         some = True
         if task is None:
             continue
         try:
-            record = check_record(_record(entry, task, source.findings))
+            record = check_record(_build_record(entry, task, source.findings))
             path = entry.location.get("path", source.path)
             where = {name: value for name, value in entry.location.items() if name not in ("path", "entry")}
             source.findings.note_entry(record.external_id, path, field="id", **where)
@@ -176,7 +176,7 @@ def read_labelled(reader: Reader, source: Source) -> Iterator[ItemRecord]:
             raise BadFile(source.path, say(text), line=first_line)
 
 
-def _entries(source: Source, reader: Reader) -> Iterator[Entry]:
+def _read_entries(source: Source, reader: Reader) -> Iterator[Entry]:
     """Yield the entries of a file, up to a part that cannot be read on."""
     try:
         yield from reader(source)
@@ -233,7 +233,7 @@ class _Layer:
         return given
 
 
-def _task_in(source: Source, reader: Reader) -> LabelTask | None:
+def _infer_task(source: Source, reader: Reader) -> LabelTask | None:
     """Return the label configuration that a file implies, if it has labels.
 
     Raises:
@@ -242,7 +242,7 @@ def _task_in(source: Source, reader: Reader) -> LabelTask | None:
     layers: dict[str, _Layer] = {}
     try:
         with suppress(BadFile):  # the second reading says so
-            for entry in _entries(source, reader):
+            for entry in _read_entries(source, reader):
                 for layer in entry.declared:
                     layers.setdefault(layer.name, _Layer(layer.type, layer)).declare(layer)
                 for labelling in entry.labellings:
@@ -257,7 +257,7 @@ def _task_in(source: Source, reader: Reader) -> LabelTask | None:
 
 def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
     for name, mark in labelling.marks:
-        kind = type_of_mark(mark)
+        kind = find_mark_type(mark)
         layer = layers.setdefault(name, _Layer(kind))
         if layer.type != kind and {layer.type, kind} <= {"boxes", "polygons", "ellipses"}:
             layer.type = "polygons"  # which all of them can become
@@ -290,7 +290,7 @@ def _note_answer(layer: _Layer, kind: LayerType, value: str | int, number: int) 
         layer.labels.setdefault(str(value).strip())
 
 
-def type_of_mark(mark: Box | Span) -> LayerType:
+def find_mark_type(mark: Box | Span) -> LayerType:
     """Return the type of the layers that hold such marks."""
     return _TYPES[type(mark)]
 
@@ -311,7 +311,7 @@ def can_hold_marks(source: Source, kind: LayerType) -> bool:
     )
 
 
-def _record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
+def _build_record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
     documents = [
         (each, build_labelled_document(each, task, findings, entry.external_id)) for each in entry.labellings
     ]
@@ -322,7 +322,7 @@ def _record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
         program=task.text,
         text=entry.title,
         passage="" if entry.images else entry.passage,
-        tokens=() if entry.images else tuple(tokens_of_entry(entry)),
+        tokens=() if entry.images else tuple(tokenize_entry(entry)),
         images=tuple(entry.images),
         gold=golds[0] if golds else None,
         annotations=tuple(
@@ -334,7 +334,7 @@ def _record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
     )
 
 
-def tokens_of_entry(entry: Entry) -> Tokens:
+def tokenize_entry(entry: Entry) -> Tokens:
     """Return the tokens of the file, or those of our own."""
     if entry.tokens is None:
         entry.tokens = tokenize(entry.passage)
@@ -354,25 +354,27 @@ def build_labelled_document(labelling: Labelling, task: LabelTask, findings: Fin
     for answer in labelling.about:
         about.setdefault(answer.mark, []).append(answer)
     for name, given in labelling.marks:
-        mark = _fitting(given, {layer.type for layer in task.layers}, findings, path)
-        index = _index_of(task, name, {type_of_mark(mark)})
+        mark = _convert_mark(given, {layer.type for layer in task.layers}, findings, path)
+        index = _find_layer_index(task, name, {find_mark_type(mark)})
         own = _free(mark.id, index, len(objects[index]), used)
         names.setdefault(given.id, own)
-        answers = _answers_about(about.get(given.id, ()), task.layers[index - 1], findings, path)
+        answers = _match_answers(about.get(given.id, ()), task.layers[index - 1], findings, path)
         changed = {"id": own, "label": mark.label.strip(), "answers": answers}
         objects[index].append(mark.model_copy(update=changed))
     for answer in labelling.about:
         if answer.mark not in names:
             findings.mend(ABOUT_A_MARK, path)
-    for index, each in _relations(labelling, task, names, findings, path):
+    for index, each in _build_relations(labelling, task, names, findings, path):
         objects[index].append(
             each.model_copy(update={"id": _free(each.id, index, len(objects[index]), used)})
         )
     for name, kind, value in labelling.answers:
-        index = _index_of(task, name, {"choice", "choices"} if kind in ("choice", "choices") else {kind})
+        index = _find_layer_index(
+            task, name, {"choice", "choices"} if kind in ("choice", "choices") else {kind}
+        )
         chosen = value.strip() if isinstance(value, str) and kind in ("choice", "choices") else value
         objects[index].append(Answer(id=_free("", index, len(objects[index]), used), value=chosen))
-    states = {_index_of(task, name, None): layer for name, layer in labelling.layers.items()}
+    states = {_find_layer_index(task, name, None): layer for name, layer in labelling.layers.items()}
     layers = {}
     for index, inside in objects.items():
         asked = task.layers[index - 1].type in ANSWERED and task.layers[index - 1].required
@@ -381,14 +383,14 @@ def build_labelled_document(labelling: Labelling, task: LabelTask, findings: Fin
     return Document(layers=layers)
 
 
-def _answers_about(
+def _match_answers(
     about: Iterable[AboutMark], layer: LabelLayer, findings: Findings, path: str
 ) -> dict[str, tuple[str | int, ...]]:
     """Return the answers about a mark by the questions of its layer."""
     answers: dict[str, tuple[str | int, ...]] = {}
     for each in about:
         question = _find_question(each, layer)
-        value = None if question is None else _fitting_answer(question, each)
+        value = None if question is None else _convert_answer(question, each)
         if question is None or value is None:
             findings.mend(ABOUT_A_MARK, path)
         else:
@@ -406,7 +408,7 @@ def _find_question(about: AboutMark, layer: LabelLayer) -> Question | None:
     return (named or fitting)[0]
 
 
-def _fitting_answer(question: Question, about: AboutMark) -> str | int | None:
+def _convert_answer(question: Question, about: AboutMark) -> str | int | None:
     """Return an answer as its question takes it.
 
     None if it does not fit a question that has only its name in common with the answer.
@@ -421,7 +423,7 @@ def _fitting_answer(question: Question, about: AboutMark) -> str | int | None:
     return None if about.type is None and question.labels and value not in question.names else value
 
 
-def _relations(
+def _build_relations(
     labelling: Labelling, task: LabelTask, names: dict[str, str], findings: Findings, path: str
 ) -> Iterator[tuple[int, Relation]]:
     """Yield the relations of a labelling with the nodes of their layers."""
@@ -430,7 +432,7 @@ def _relations(
         if not any(layer.type == "relations" for layer in task.layers):
             findings.mend(RELATIONS, path)
             continue
-        index = _index_of(task, each.layer, {"relations"})
+        index = _find_layer_index(task, each.layer, {"relations"})
         layer = task.layers[index - 1]
         label = each.label.strip() or (layer.names[0] if len(layer.names) == 1 else BARE_RELATION)
         first, second = (names.get(end) for end in each.ends)
@@ -439,19 +441,19 @@ def _relations(
             continue
         for ends in [(first, second), (second, first)][: 2 if each.both and layer.directed else 1]:
             relation = Relation(id=each.name if MARK_ID.fullmatch(each.name) else "m", ends=ends, label=label)
-            key = (index, *relation_key(relation, layer))
+            key = (index, *build_relation_key(relation, layer))
             if key not in present:
                 present.add(key)
                 yield index, relation
 
 
-def _fitting(mark: Box | Span, types: set[LayerType], findings: Findings, path: str) -> Box | Span:
+def _convert_mark(mark: Box | Span, types: set[LayerType], findings: Findings, path: str) -> Box | Span:
     """Return a mark as one that a project takes, if it has a like one."""
-    if isinstance(mark, Span | KeyPoint) or type_of_mark(mark) in types:
+    if isinstance(mark, Span | KeyPoint) or find_mark_type(mark) in types:
         return mark
     if "polygons" in types:
         findings.mend(TO_POLYGON, path)
-        polygon = corners_of(mark) or corners_of_box(mark.box)
+        polygon = list_corners(mark) or list_box_corners(mark.box)
         return Polygon(**_collect_kept_fields(mark), polygon=tuple(polygon))
     if "boxes" in types:
         findings.mend(TO_BOX, path)
@@ -474,7 +476,7 @@ def _free(given: str, index: int, number: int, used: set[str]) -> str:
     return name
 
 
-def _index_of(task: LabelTask, name: str, kinds: set[LayerType] | None) -> int:
+def _find_layer_index(task: LabelTask, name: str, kinds: set[LayerType] | None) -> int:
     """Return the node of the layer of that name, or the only one that fits."""
     fitting = {
         index: layer
@@ -490,7 +492,7 @@ def _index_of(task: LabelTask, name: str, kinds: set[LayerType] | None) -> int:
     raise value_error(text, name=name, kind=kind or "any", layers=layers)
 
 
-def span_at(
+def build_entry_span(
     entry: Entry,
     start: int,
     end: int,
@@ -507,11 +509,11 @@ def span_at(
     """
     result = {"value": {"start": start, "end": end, "text": quote}}
     name = name if MARK_ID.fullmatch(name) else "m"
-    span = span_of_result(result, name, entry.passage, tokens_of_entry(entry), findings, entry.external_id)
+    span = parse_span_result(result, name, entry.passage, tokenize_entry(entry), findings, entry.external_id)
     return span.model_copy(update={"label": label})
 
 
-def files_of(source: Source, *suffixes: str) -> list[Path]:
+def list_files(source: Source, *suffixes: str) -> list[Path]:
     """Return the file, or the files of a folder that have one of the suffixes."""
     if not source.path.is_dir():
         return [source.path]

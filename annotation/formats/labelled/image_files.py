@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import yaml
 
 from annotation.formats.labelled.documents import (
-    answers_about,
-    box_labels,
-    boxes,
-    classes,
-    corners_of,
-    image_marks,
-    pixels,
+    list_box_labels,
+    list_boxes,
+    list_classes,
+    list_corners,
+    list_image_marks,
+    list_mark_answers,
+    parse_record_task,
+    require_item_image_size,
     require_kind,
-    task_of_record,
 )
 from annotation.formats.labelled.entries import (
     ATTRIBUTES,
@@ -30,20 +30,20 @@ from annotation.formats.labelled.entries import (
     AboutMark,
     Entry,
     Labelling,
-    files_of,
+    list_files,
     make_entries_or_refuse,
 )
 from annotation.formats.labelled.mark_positions import (
     OTHER_SHAPES,
-    fraction_box,
-    fraction_point,
-    fraction_polygon,
-    image_named,
-    pixel_box,
-    size_of,
+    build_box,
+    build_box_from_pixels,
+    build_point,
+    build_polygon,
+    find_image,
+    require_image_size,
 )
 from annotation.formats.source import Source
-from annotation.formats.writing import file_name, write_file, write_folder
+from annotation.formats.writing import quote_file_name, write_file, write_folder
 from annotation.labels import MARKS, LabelLayer, LayerType, Question
 from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
@@ -62,7 +62,7 @@ ASKED: dict[str, LayerType] = {"radio": "choice", "select": "choice", "number": 
 RATINGS = {str(number) for number in range(21)}
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     with open_text(path) as file:
         return file.read()
 
@@ -78,8 +78,8 @@ def read_yolo(source: Source) -> Iterator[Entry]:
             source.path, say("YOLO needs its files of labels, names and images in one folder or zip file")
         )
     files = [file for file in sorted(source.path.rglob("*")) if file.is_file()]
-    names = _class_names(source.path, files)
-    listed = [line.strip() for file in files if file.name in LISTS for line in _text(file).splitlines()]
+    names = _read_class_names(source.path, files)
+    listed = [line.strip() for file in files if file.name in LISTS for line in _read_text(file).splitlines()]
     pictures = [file.relative_to(source.path).as_posix() for file in files if file.suffix.lower() in PICTURES]
     images = {Path(name).stem: name for name in (*listed, *pictures) if name}
     labels = {
@@ -92,17 +92,19 @@ def read_yolo(source: Source) -> Iterator[Entry]:
     for stem in sorted(images.keys() | labels.keys()):
         location = {"path": labels.get(stem, source.path)}
         yield from make_entries_or_refuse(
-            source, location, partial(_yolo, source, stem, images.get(stem), labels.get(stem), names)
+            source,
+            location,
+            partial(_read_yolo_entry, source, stem, images.get(stem), labels.get(stem), names),
         )
 
 
-def _class_names(folder: Path, files: list[Path]) -> list[str]:
+def _read_class_names(folder: Path, files: list[Path]) -> list[str]:
     for name in NAMES:
         for file in (each for each in files if each.name == name):
             if file.suffix == ".names" or file.suffix == ".txt":
-                return [line.strip() for line in _text(file).splitlines() if line.strip()]
+                return [line.strip() for line in _read_text(file).splitlines() if line.strip()]
             try:
-                given = yaml.safe_load(_text(file))
+                given = yaml.safe_load(_read_text(file))
                 names = given["names"]
                 return [str(each) for each in (names.values() if isinstance(names, dict) else names)]
             except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -110,11 +112,13 @@ def _class_names(folder: Path, files: list[Path]) -> list[str]:
     raise BadFile(folder, say("has no data.yaml, classes.txt or obj.names with the names of the classes"))
 
 
-def _yolo(source: Source, stem: str, image: str | None, labels: Path | None, names: list[str]) -> list[Entry]:
+def _read_yolo_entry(
+    source: Source, stem: str, image: str | None, labels: Path | None, names: list[str]
+) -> list[Entry]:
     if image is None:
         text = "no image is called %(name)r; add the image files, or list their names in images.txt"
         raise value_error(text, name=stem)
-    entry = Entry(image, images=(image_named(source, image),))
+    entry = Entry(image, images=(find_image(source, image),))
     entry.declared = (
         [LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names})] if names else []
     )
@@ -122,7 +126,7 @@ def _yolo(source: Source, stem: str, image: str | None, labels: Path | None, nam
         source.findings.mend(NO_LABELS, image)
         return [entry]
     gold = Labelling()
-    for number, line in enumerate(_text(labels).splitlines(), start=1):
+    for number, line in enumerate(_read_text(labels).splitlines(), start=1):
         if not line.strip():
             continue
         try:
@@ -134,7 +138,7 @@ def _yolo(source: Source, stem: str, image: str | None, labels: Path | None, nam
             text = "%(line)r is not the number of one of %(count)s classes with x, y, width and height"
             raise BadFile(labels, say(text, line=line[:80], count=len(names)), line=number)
         try:
-            mark = _yolo_mark(source, cells[1:], label, f"{labels.name}:{number}")
+            mark = _parse_yolo_mark(source, cells[1:], label, f"{labels.name}:{number}")
         except ValueError as error:
             raise BadFile(labels, str(error), line=number) from error
         if mark is not None:
@@ -143,16 +147,16 @@ def _yolo(source: Source, stem: str, image: str | None, labels: Path | None, nam
     return [entry]
 
 
-def _yolo_mark(source: Source, cells: list[float], label: str, where: str) -> Box | None:
+def _parse_yolo_mark(source: Source, cells: list[float], label: str, where: str) -> Box | None:
     """Return the box of a line, or the polygon of one with corners."""
     if len(cells) > 5 and len(cells) % 2 == 0:
-        return fraction_polygon(zip(cells[::2], cells[1::2], strict=True), label, source.findings, where)
+        return build_polygon(zip(cells[::2], cells[1::2], strict=True), label, source.findings, where)
     if len(cells) > 5:
         source.findings.mend(OTHER_SHAPES, where)
         return None
     x, y, width, height = cells[:4]
     edges = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-    return fraction_box(edges, label, source.findings, where)
+    return build_box(edges, label, source.findings, where)
 
 
 _TWICE = (
@@ -172,14 +176,14 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
         (folder / "labels").mkdir()
         for record in records:
             require_kind(record, "boxes", "YOLO")
-            for name in box_labels(record):
+            for name in list_box_labels(record):
                 names.setdefault(name, len(names))
             for index, image in enumerate(record.images):
                 lines = []
-                for _layer, box in boxes(record, record.gold):
+                for _layer, box in list_boxes(record, record.gold):
                     left, top, right, bottom = box.box
                     numbers = [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top]
-                    if corners := corners_of(box):
+                    if corners := list_corners(box):
                         numbers = [edge for corner in corners for edge in corner]
                     if box.image == index:
                         lines.append(
@@ -206,13 +210,13 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
         )
 
 
-def _xml(path: Path) -> ElementTree.Element:
+def _parse_xml(path: Path) -> ElementTree.Element:
     """Parse an XML file that declares no document type, so no entities.
 
     Raises:
         BadFile: It is not such a file.
     """
-    text = _text(path)
+    text = _read_text(path)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise BadFile(path, say("declares a document type; remove it"), line=1)
     try:
@@ -222,7 +226,7 @@ def _xml(path: Path) -> ElementTree.Element:
         raise BadFile(path, say("this is not XML: %(problem)s", problem=str(error)), line=line) from error
 
 
-def _number(element: ElementTree.Element | None, name: str) -> float:
+def _parse_number(element: ElementTree.Element | None, name: str) -> float:
     text = None if element is None else element.findtext(name)
     try:
         return float(text or "")
@@ -232,18 +236,20 @@ def _number(element: ElementTree.Element | None, name: str) -> float:
 
 def read_voc(source: Source) -> Iterator[Entry]:
     """Yield the images of Pascal VOC files."""
-    for path in files_of(source, ".xml"):
-        yield from make_entries_or_refuse(source, {"path": path}, partial(_voc, source, path))
+    for path in list_files(source, ".xml"):
+        yield from make_entries_or_refuse(source, {"path": path}, partial(_read_voc_entry, source, path))
 
 
-def _voc(source: Source, path: Path) -> list[Entry]:
-    root = _xml(path)
+def _read_voc_entry(source: Source, path: Path) -> list[Entry]:
+    root = _parse_xml(path)
     if root.tag != "annotation":
         raise BadFile(path, say("is not a Pascal VOC file, whose root is annotation"), line=1)
     size = root.find("size")
-    width, height = (int(_number(size, name)) if size is not None else None for name in ("width", "height"))
+    width, height = (
+        int(_parse_number(size, name)) if size is not None else None for name in ("width", "height")
+    )
     name = root.findtext("filename") or ""
-    entry = Entry(name, images=(image_named(source, name, width or None, height or None),))
+    entry = Entry(name, images=(find_image(source, name, width or None, height or None),))
     gold = Labelling()
     for number, each in enumerate(root.iter("object")):
         where = f"{path.name}: object {number}"
@@ -254,9 +260,11 @@ def _voc(source: Source, path: Path) -> list[Entry]:
         if each.find("part") is not None:
             source.findings.mend(ATTRIBUTES, where)
         # VOC counts pixels from 1, and its last pixel is inside the box.
-        left, top = _number(bounds, "xmin") - 1, _number(bounds, "ymin") - 1
-        edges = (left, top, _number(bounds, "xmax"), _number(bounds, "ymax"))
-        box = pixel_box(edges, each.findtext("name") or "", entry.images[0], source.findings, where)
+        left, top = _parse_number(bounds, "xmin") - 1, _parse_number(bounds, "ymin") - 1
+        edges = (left, top, _parse_number(bounds, "xmax"), _parse_number(bounds, "ymax"))
+        box = build_box_from_pixels(
+            edges, each.findtext("name") or "", entry.images[0], source.findings, where
+        )
         if box is not None:
             gold.marks.append((OBJECTS, box))
     entry.labellings = [gold]
@@ -282,29 +290,29 @@ def write_voc(records: Iterable[ItemRecord], path: Path) -> None:
         for record in records:
             require_kind(record, "boxes", "Pascal VOC")
             for index, image in enumerate(record.images if record.gold is not None else ()):
-                name = f"{file_name(str(Path(image.name).with_suffix('')))}.xml"
+                name = f"{quote_file_name(str(Path(image.name).with_suffix('')))}.xml"
                 if name in names:
                     raise field_error(record.external_id, _TWICE, name=image.name)
                 names.add(name)
-                (folder / name).write_bytes(_voc_text(record, index))
+                (folder / name).write_bytes(_format_voc(record, index))
 
 
-def _voc_text(record: ItemRecord, index: int) -> bytes:
-    width, height = pixels(record, index)
+def _format_voc(record: ItemRecord, index: int) -> bytes:
+    width, height = require_item_image_size(record, index)
     root = ElementTree.Element("annotation")
     _add_element(root, "folder", "")
     _add_element(root, "filename", record.images[index].name)
     size = _add_element(root, "size")
     for name, value in (("width", width), ("height", height), ("depth", 3)):
         _add_element(size, name, value)
-    for _layer, box in boxes(record, record.gold):
+    for _layer, box in list_boxes(record, record.gold):
         if box.image == index:
-            _voc_object(root, box.label, box.box, width, height)
+            _add_voc_object(root, box.label, box.box, width, height)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8")
 
 
-def _voc_object(
+def _add_voc_object(
     root: ElementTree.Element, label: str, edges: tuple[float, float, float, float], width: int, height: int
 ) -> None:
     each = _add_element(root, "object")
@@ -324,9 +332,9 @@ def _voc_object(
 
 def read_cvat(source: Source) -> Iterator[Entry]:
     """Yield the images of “CVAT for images 1.1” files."""
-    for path in files_of(source, ".xml"):
+    for path in list_files(source, ".xml"):
         try:
-            root = _xml(path)
+            root = _parse_xml(path)
             if root.tag != "annotations":
                 raise BadFile(
                     path, say("is not a file of CVAT for images, whose root is annotations"), line=1
@@ -351,7 +359,9 @@ def read_cvat(source: Source) -> Iterator[Entry]:
         )
         for each in root.iter("image"):
             for entry in make_entries_or_refuse(
-                source, {"path": path, "entry": each.get("name", "")}, partial(_cvat, source, each, inputs)
+                source,
+                {"path": path, "entry": each.get("name", "")},
+                partial(_read_cvat_entry, source, each, inputs),
             ):
                 marks = [mark for labelling in entry.labellings for _name, mark in labelling.marks]
                 other = any(isinstance(mark, KeyPoint | Ellipse) for mark in marks)
@@ -359,13 +369,15 @@ def read_cvat(source: Source) -> Iterator[Entry]:
                 yield entry
 
 
-def _cvat(source: Source, element: ElementTree.Element, inputs: dict[tuple[str, str], str]) -> list[Entry]:
+def _read_cvat_entry(
+    source: Source, element: ElementTree.Element, inputs: dict[tuple[str, str], str]
+) -> list[Entry]:
     name = element.get("name", "")
     try:
         size = [int(element.get(key, "")) for key in ("width", "height")]
     except ValueError as error:
         raise field_error("width", "is missing or not a number") from error
-    entry = Entry(name, images=(image_named(source, name, *size),))
+    entry = Entry(name, images=(find_image(source, name, *size),))
     gold = Labelling()
     for number, each in enumerate(element):
         where = f"{name}: {each.tag} {number}"
@@ -374,15 +386,15 @@ def _cvat(source: Source, element: ElementTree.Element, inputs: dict[tuple[str, 
         elif each.tag not in CVAT_SHAPES or float(each.get("rotation") or 0):
             source.findings.mend(OTHER_SHAPES, where)
         else:
-            for name_of_layer, mark in _cvat_marks(source, entry.images[0], each, where):
+            for name_of_layer, mark in _parse_cvat_marks(source, entry.images[0], each, where):
                 own = mark.model_copy(update={"id": f"c{len(gold.marks)}"})
                 gold.marks.append((name_of_layer, own))
-                gold.about += _cvat_attributes(each, own, inputs)
+                gold.about += _parse_cvat_attributes(each, own, inputs)
     entry.labellings = [gold]
     return [entry]
 
 
-def _cvat_attributes(
+def _parse_cvat_attributes(
     element: ElementTree.Element, mark: Box, inputs: dict[tuple[str, str], str]
 ) -> Iterator[AboutMark]:
     """Yield the attributes of a mark as answers; an empty one is none."""
@@ -396,34 +408,36 @@ def _cvat_attributes(
             yield AboutMark(mark.id, name, kind, int(value) if kind == "rating" else value)
 
 
-def _numbers(element: ElementTree.Element, *names: str) -> list[float]:
+def _parse_numbers(element: ElementTree.Element, *names: str) -> list[float]:
     try:
         return [float(element.get(name, "")) for name in names]
     except ValueError as error:
         raise field_error(names[0], "is missing or not a number") from error
 
 
-def _cvat_marks(
+def _parse_cvat_marks(
     source: Source, image: Image, element: ElementTree.Element, where: str
 ) -> Iterator[tuple[str, Box]]:
     """Yield the marks of an element with the names of their layers."""
-    width, height = size_of(image)
+    width, height = require_image_size(image)
     label = element.get("label", "")
     mark: Box | None
     if element.tag in ("polygon", "points"):
         pairs = [pair.split(",") for pair in element.get("points", "").split(";") if pair]
         corners = [(float(x) / width, float(y) / height) for x, y in pairs]
         if element.tag == "points":
-            yield from ((POINTS, fraction_point(x, y, label)) for x, y in corners)
+            yield from ((POINTS, build_point(x, y, label)) for x, y in corners)
             return
-        mark = fraction_polygon(corners, label, source.findings, where)
+        mark = build_polygon(corners, label, source.findings, where)
     elif element.tag == "ellipse":
-        x, y, across, down = _numbers(element, "cx", "cy", "rx", "ry")
-        mark = pixel_box((x - across, y - down, x + across, y + down), label, image, source.findings, where)
+        x, y, across, down = _parse_numbers(element, "cx", "cy", "rx", "ry")
+        mark = build_box_from_pixels(
+            (x - across, y - down, x + across, y + down), label, image, source.findings, where
+        )
         mark = mark and Ellipse(**mark.model_dump(), shape="ellipse")
     else:
-        edges = _numbers(element, "xtl", "ytl", "xbr", "ybr")
-        mark = pixel_box(edges, label, image, source.findings, where)
+        edges = _parse_numbers(element, "xtl", "ytl", "xbr", "ybr")
+        mark = build_box_from_pixels(edges, label, image, source.findings, where)
     if mark is not None:
         yield ELLIPSES if isinstance(mark, Ellipse) else OBJECTS, mark
 
@@ -439,7 +453,7 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
         require_kind(record, "boxes", "CVAT")
         names = [
             name
-            for layer in task_of_record(record).layers
+            for layer in parse_record_task(record).layers
             if layer.type in (*MARKS, "choice", "choices")
             for name in layer.names
         ]
@@ -448,30 +462,30 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
                 listed[name] = _add_element(labels, "label")
                 _add_element(listed[name], "name", name)
                 _add_element(listed[name], "attributes")
-        for layer in task_of_record(record).layers if not number else ():
+        for layer in parse_record_task(record).layers if not number else ():
             for name in layer.names:
                 for question in layer.questions:
-                    _cvat_question(listed[name].find("attributes"), question)
+                    _add_cvat_question(listed[name].find("attributes"), question)
         for index, image in enumerate(record.images):
-            width, height = pixels(record, index)
+            width, height = require_item_image_size(record, index)
             about = {"id": str(number), "name": image.name, "width": str(width), "height": str(height)}
             picture = _add_element(root, "image", **about)
             number += 1
-            for layer, mark in image_marks(record, record.gold):
+            for layer, mark in list_image_marks(record, record.gold):
                 if mark.image == index:
-                    tag, about = _cvat_shape(mark, width, height)
+                    tag, about = _build_cvat_shape(mark, width, height)
                     common = {"label": mark.label, "occluded": "0", "z_order": "0", "source": "manual"}
                     drawn = _add_element(picture, tag, **common, **about)
-                    for question, values in answers_about(layer, mark):
+                    for question, values in list_mark_answers(layer, mark):
                         _add_element(drawn, "attribute", values[0], name=question.name)
-            for name in classes(record, record.gold) if index == 0 else []:
+            for name in list_classes(record, record.gold) if index == 0 else []:
                 _add_element(picture, "tag", label=name, source="manual")
     ElementTree.indent(root)
     with write_file(path) as file:
         file.write(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
-def _cvat_question(parent: ElementTree.Element, question: Question) -> None:
+def _add_cvat_question(parent: ElementTree.Element, question: Question) -> None:
     """Declare a question as an attribute of a label."""
     numbers = [str(question.lowest), str(question.highest), "1"]
     values = {"rating": numbers, "text": [""]}.get(question.type, list(question.names))
@@ -486,7 +500,7 @@ def _cvat_question(parent: ElementTree.Element, question: Question) -> None:
         _add_element(declared, name, value)
 
 
-def _cvat_shape(mark: Box, width: int, height: int) -> tuple[str, dict[str, str]]:
+def _build_cvat_shape(mark: Box, width: int, height: int) -> tuple[str, dict[str, str]]:
     """Return the element of a mark, and its place in pixels."""
 
     def pair(x: float, y: float) -> str:

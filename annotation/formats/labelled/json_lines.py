@@ -13,13 +13,13 @@ from typing import Any
 
 from annotation.formats.jsonl import read_objects
 from annotation.formats.labelled.documents import (
-    answers,
-    boxes,
-    classes,
-    labellings,
-    pixels,
+    list_answers,
+    list_boxes,
+    list_classes,
+    list_labellings,
+    list_spans,
+    require_item_image_size,
     require_kind,
-    spans,
 )
 from annotation.formats.labelled.entries import (
     CLASS,
@@ -30,16 +30,16 @@ from annotation.formats.labelled.entries import (
     RELATIONS,
     Entry,
     Labelling,
-    files_of,
+    build_entry_span,
+    list_files,
     make_entries_or_refuse,
-    span_at,
 )
 from annotation.formats.labelled.mark_positions import (
     OTHER_SHAPES,
-    fraction_polygon,
-    image_named,
-    pixel_box,
-    size_of,
+    build_box_from_pixels,
+    build_polygon,
+    find_image,
+    require_image_size,
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import encode_json, write_file, write_folder
@@ -56,22 +56,22 @@ Line = dict[str, Any]
 
 
 def _read_each(source: Source, make: Callable[[Source, Line], Entry]) -> Iterator[Entry]:
-    for path in files_of(source, ".jsonl", ".json"):
+    for path in list_files(source, ".jsonl", ".json"):
         for number, line in read_objects(path, source):
             yield from make_entries_or_refuse(
-                source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
+                source, {"path": path, "line": number}, partial(_make_line_entry, make, source, line)
             )
 
 
-def _entry_of_line(make: Callable[[Source, Line], Entry], source: Source, line: Line) -> list[Entry]:
+def _make_line_entry(make: Callable[[Source, Line], Entry], source: Source, line: Line) -> list[Entry]:
     return [make(source, line)]
 
 
-def _content_id(*parts: object) -> str:
+def _hash_content(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-def _text(line: Line, keys: Iterable[str]) -> str:
+def _find_text(line: Line, keys: Iterable[str]) -> str:
     for key in keys:
         if isinstance(line.get(key), str) and line[key].strip():
             return str(line[key])
@@ -88,14 +88,14 @@ def _keep(source: Source, entry: Entry, line: Line, taken: set[str]) -> None:
 
 def read_doccano(source: Source) -> Iterator[Entry]:
     """Yield the lines of a doccano export of texts or images."""
-    return _read_each(source, _doccano)
+    return _read_each(source, _read_doccano_entry)
 
 
-def _doccano(source: Source, line: Line) -> Entry:
+def _read_doccano_entry(source: Source, line: Line) -> Entry:
     picture = line.get("filename") or line.get("image")
-    passage = "" if picture else _text(line, PASSAGE_KEYS)
-    images = (image_named(source, str(picture)),) if picture else ()
-    entry = Entry(str(line.get("id", _content_id(passage, picture))), passage=passage, images=images)
+    passage = "" if picture else _find_text(line, PASSAGE_KEYS)
+    images = (find_image(source, str(picture)),) if picture else ()
+    entry = Entry(str(line.get("id", _hash_content(passage, picture))), passage=passage, images=images)
     _keep(
         source,
         entry,
@@ -129,7 +129,9 @@ def _doccano(source: Source, line: Line) -> Entry:
                     if isinstance(each, dict)
                     else each
                 )
-                gold.marks.append((ENTITIES, span_at(entry, start, end, str(label), source.findings)))
+                gold.marks.append(
+                    (ENTITIES, build_entry_span(entry, start, end, str(label), source.findings))
+                )
     if line.get("relations"):
         source.findings.mend(RELATIONS, entry.external_id, len(line["relations"]))
     entry.labellings = (
@@ -146,7 +148,7 @@ def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
         for record in records:
             require_kind(record, "spans", "doccano")
             line: Line = {"id": record.external_id, "text": record.passage}
-            chosen, drawn = classes(record, record.gold), list(spans(record, record.gold))
+            chosen, drawn = list_classes(record, record.gold), list(list_spans(record, record.gold))
             marks = [[*span.span, span.label] for _layer, span in drawn]
             if record.gold is not None and marks and chosen:
                 line["entities"] = [
@@ -170,11 +172,11 @@ def read_prodigy(source: Source) -> Iterator[Entry]:
     The lines of one task may stand anywhere, so the file is held in memory.
     """
     entries: dict[str, Entry] = {}
-    for path in files_of(source, ".jsonl"):
+    for path in list_files(source, ".jsonl"):
         for number, line in read_objects(path, source):
             location = {"path": path, "line": number}
             for entry in make_entries_or_refuse(
-                source, location, partial(_entry_of_line, _prodigy, source, line)
+                source, location, partial(_make_line_entry, _read_prodigy_entry, source, line)
             ):
                 labelling = entry.labellings
                 first = entries.setdefault(entry.external_id, entry)
@@ -183,11 +185,11 @@ def read_prodigy(source: Source) -> Iterator[Entry]:
     yield from entries.values()
 
 
-def _prodigy(source: Source, line: Line) -> Entry:
+def _read_prodigy_entry(source: Source, line: Line) -> Entry:
     picture = line.get("path") or line.get("image")
-    passage = "" if picture else _text(line, PASSAGE_KEYS)
-    images = (image_named(source, str(picture), line.get("width"), line.get("height")),) if picture else ()
-    name = line.get("id", line.get("_input_hash", _content_id(passage, picture)))
+    passage = "" if picture else _find_text(line, PASSAGE_KEYS)
+    images = (find_image(source, str(picture), line.get("width"), line.get("height")),) if picture else ()
+    name = line.get("id", line.get("_input_hash", _hash_content(passage, picture)))
     title = str(line.get("title") or (line.get("text") or "" if picture else ""))
     entry = Entry(str(name), title=title, passage=passage, images=images)
     taken = {
@@ -235,18 +237,20 @@ def _take_prodigy(source: Source, entry: Entry, labelling: Labelling, each: Line
     if not label:
         source.findings.mend(NO_LABEL, entry.external_id)
     elif not entry.images:
-        span = span_at(entry, each["start"], each["end"], label, source.findings, quote=each.get("text"))
+        span = build_entry_span(
+            entry, each["start"], each["end"], label, source.findings, quote=each.get("text")
+        )
         labelling.marks.append((ENTITIES, span))
     elif each.get("type") in ("polygon", "freehand"):
-        width, height = size_of(entry.images[0])
+        width, height = require_image_size(entry.images[0])
         corners = [(x / width, y / height) for x, y in each["points"]]
-        polygon = fraction_polygon(corners, label, source.findings, entry.external_id)
+        polygon = build_polygon(corners, label, source.findings, entry.external_id)
         labelling.marks += [(OBJECTS, polygon)] if polygon else []
     elif each.get("type", "rect") != "rect" or not {"x", "y", "width", "height"} <= each.keys():
         source.findings.mend(OTHER_SHAPES, entry.external_id)
     else:
         edges = (each["x"], each["y"], each["x"] + each["width"], each["y"] + each["height"])
-        box = pixel_box(edges, label, entry.images[0], source.findings, entry.external_id)
+        box = build_box_from_pixels(edges, label, entry.images[0], source.findings, entry.external_id)
         if box is not None:
             labelling.marks.append((OBJECTS, box))
 
@@ -255,12 +259,14 @@ def write_prodigy(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a line for the gold and for each annotation of an item."""
     with write_file(path) as file:
         for record in records:
-            sources: list[tuple[AnnotationRecord | None, Document | None]] = list(labellings(record))
+            sources: list[tuple[AnnotationRecord | None, Document | None]] = list(list_labellings(record))
             for author, document in sources or [(None, None)]:
-                file.write(encode_json(_prodigy_line(record, author, document)) + b"\n")
+                file.write(encode_json(_build_prodigy_line(record, author, document)) + b"\n")
 
 
-def _prodigy_line(record: ItemRecord, author: AnnotationRecord | None, document: Document | None) -> Line:
+def _build_prodigy_line(
+    record: ItemRecord, author: AnnotationRecord | None, document: Document | None
+) -> Line:
     line: Line = {**record.extra.get("fields", {}), "id": record.external_id}
     line |= {"title": record.text} if record.text else {}
     if record.kind == "spans":
@@ -285,21 +291,21 @@ def _prodigy_line(record: ItemRecord, author: AnnotationRecord | None, document:
         return line
     line["answer"] = "accept"
     line |= {"_annotator_id": author.annotator, "_session_id": author.annotator} if author else {}
-    line["spans"] = [_prodigy_span(span) for _layer, span in spans(record, document)]
-    line["spans"] += [_prodigy_box(record, box) for _layer, box in boxes(record, document)]
-    if chosen := classes(record, document):
-        options = [name for layer, _values in answers(record, document) for name in layer.names]
+    line["spans"] = [_build_prodigy_span(span) for _layer, span in list_spans(record, document)]
+    line["spans"] += [_build_prodigy_box(record, box) for _layer, box in list_boxes(record, document)]
+    if chosen := list_classes(record, document):
+        options = [name for layer, _values in list_answers(record, document) for name in layer.names]
         line |= {"options": [{"id": name, "text": name} for name in options], "accept": chosen}
     return line
 
 
-def _prodigy_span(span: Span) -> Line:
+def _build_prodigy_span(span: Span) -> Line:
     (start, end), (first, beyond) = span.span, span.tokens
     return {"start": start, "end": end, "token_start": first, "token_end": beyond - 1, "label": span.label}
 
 
-def _prodigy_box(record: ItemRecord, box: Box) -> Line:
-    width, height = pixels(record, box.image)
+def _build_prodigy_box(record: ItemRecord, box: Box) -> Line:
+    width, height = require_item_image_size(record, box.image)
     if isinstance(box, Polygon):
         corners = [[x * width, y * height] for x, y in box.polygon]
         return {"type": "polygon", "label": box.label, "points": corners}
@@ -330,15 +336,15 @@ def read_eraser(source: Source) -> Iterator[Entry]:
         text = "has no folder docs; ERASER's annotations and documents belong into one folder or zip file"
         raise BadFile(source.path, say(text))
     texts = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    for path in files_of(source, ".jsonl"):
+    for path in list_files(source, ".jsonl"):
         for number, line in read_objects(path, source):
-            make = partial(_eraser, texts)
+            make = partial(_read_eraser_entry, texts)
             yield from make_entries_or_refuse(
-                source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
+                source, {"path": path, "line": number}, partial(_make_line_entry, make, source, line)
             )
 
 
-def _eraser(texts: dict[str, Path], source: Source, line: Line) -> Entry:
+def _read_eraser_entry(texts: dict[str, Path], source: Source, line: Line) -> Entry:
     evidences = [each for group in line.get("evidences") or [] for each in group]
     named = [*(line.get("docids") or []), *(each["docid"] for each in evidences), line["annotation_id"]]
     document = str(named[0])
@@ -361,7 +367,7 @@ def _eraser(texts: dict[str, Path], source: Source, line: Line) -> Entry:
         else:
             start, end = entry.tokens[first][0], entry.tokens[beyond - 1][1]
             label = str(each.get("label") or "Evidence")
-            gold.marks.append(("Rationale", span_at(entry, start, end, label, source.findings)))
+            gold.marks.append(("Rationale", build_entry_span(entry, start, end, label, source.findings)))
     if line.get("classification"):
         gold.answers.append((CLASS, "choice", str(line["classification"])))
     if gold.marks or gold.answers:
@@ -375,10 +381,12 @@ def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
         (folder / "docs").mkdir()
         for record in records:
             require_kind(record, "spans", "ERASER")
-            name = _content_id(record.external_id)
-            (folder / "docs" / name).write_bytes(_tokenized(record).encode())
-            evidences = [[_evidence(record, name, span)] for _layer, span in spans(record, record.gold)]
-            chosen = classes(record, record.gold)
+            name = _hash_content(record.external_id)
+            (folder / "docs" / name).write_bytes(_join_tokens(record).encode())
+            evidences = [
+                [_build_evidence(record, name, span)] for _layer, span in list_spans(record, record.gold)
+            ]
+            chosen = list_classes(record, record.gold)
             line = {
                 "annotation_id": record.external_id,
                 "docids": [name],
@@ -388,7 +396,7 @@ def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
             file.write(encode_json(line | ({"classification": chosen[0]} if chosen else {})) + b"\n")
 
 
-def _evidence(record: ItemRecord, document: str, span: Span) -> Line:
+def _build_evidence(record: ItemRecord, document: str, span: Span) -> Line:
     first, beyond = span.tokens
     words = [record.passage[start:end] for start, end in record.tokens[first:beyond]]
     return {
@@ -402,7 +410,7 @@ def _evidence(record: ItemRecord, document: str, span: Span) -> Line:
     }
 
 
-def _tokenized(record: ItemRecord) -> str:
+def _join_tokens(record: ItemRecord) -> str:
     """Return the passage with a space between tokens, or its line break."""
     parts: list[str] = []
     before = 0

@@ -12,22 +12,22 @@ from urllib.parse import parse_qs, urlsplit
 
 from analysis.gold_agreement import ellipse_outline
 from annotation.formats.boxes import clip_box
-from annotation.formats.label_studio.reader import Task, TaskAnnotation, annotation_of
+from annotation.formats.label_studio.reader import Task, TaskAnnotation, build_annotation_record
 from annotation.formats.label_studio.results import (
     BOXES,
     SLACK,
-    box_of,
-    image_of,
+    find_image_index,
+    parse_box_result,
+    parse_span_result,
     rotate_corners,
-    span_of_result,
 )
 from annotation.formats.labelled.documents import (
-    answers,
-    image_marks,
-    labellings,
-    relations,
-    spans,
-    task_of_record,
+    list_answers,
+    list_image_marks,
+    list_labellings,
+    list_relations,
+    list_spans,
+    parse_record_task,
 )
 from annotation.formats.labelled.entries import (
     NO_LABEL,
@@ -41,9 +41,9 @@ from annotation.formats.labelled.entries import (
     can_hold_marks,
     make_entries,
     make_entries_or_refuse,
-    tokens_of_entry,
+    tokenize_entry,
 )
-from annotation.formats.labelled.mark_positions import OTHER_SHAPES, fraction_point, fraction_polygon
+from annotation.formats.labelled.mark_positions import OTHER_SHAPES, build_point, build_polygon
 from annotation.formats.source import Source
 from annotation.formats.writing import write_list
 from annotation.labels import LabelLayer, LabelTask, LayerType, Question, nest_labels
@@ -94,12 +94,14 @@ def read(source: Source) -> Iterator[Entry]:
     elements = read_values(source.path, on_progress=source.on_progress, on_error=source.findings.on_error)
     for number, element in enumerate(elements):
         location = {"element": element, "entry": f"task {number}"}
-        yield from make_entries_or_refuse(source, location, partial(_entries, source, element.value, number))
+        yield from make_entries_or_refuse(
+            source, location, partial(_read_task_entry, source, element.value, number)
+        )
 
 
-def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
+def _read_task_entry(source: Source, value: Any, number: int) -> Iterable[Entry]:
     task = Task.model_validate(value)
-    entry = _subject(source, task, number)
+    entry = _build_entry(source, task, number)
     if (task.model_extra or {}).get("predictions"):
         source.findings.mend(PREDICTION, entry.external_id)
     golds = 0
@@ -109,7 +111,7 @@ def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
             source.findings.mend(SECOND_GOLD, entry.external_id)
         labelling = Labelling()
         if not annotation.ground_truth or golds > 1:
-            record = annotation_of(annotation, Document())
+            record = build_annotation_record(annotation, Document())
             labelling.annotator = record.annotator
             labelling.fields = record.model_dump(exclude={"annotator", "document"})
         _take(source, entry, labelling, annotation, f"annotations[{index}]")
@@ -117,7 +119,7 @@ def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
     return [entry]
 
 
-def _subject(source: Source, task: Task, number: int) -> Entry:
+def _build_entry(source: Source, task: Task, number: int) -> Entry:
     """Return the text or images of a task.
 
     Raises:
@@ -125,18 +127,20 @@ def _subject(source: Source, task: Task, number: int) -> Entry:
     """
     data = task.data
     shown = {key: value for key, value in data.items() if key not in ("external_id", "title")}
-    names = [name for value in shown.values() for name in _pictures(value)]
+    names = [name for value in shown.values() for name in _find_image_names(value)]
     size = _find_original_size(task) if len(names) == 1 else (None, None)
-    images = tuple(_image(source, name, *size) for name in names)
+    images = tuple(_find_image(source, name, *size) for name in names)
     ours = (task.model_extra or {}).get(OURS) or {}
-    texts = {key: value for key, value in shown.items() if isinstance(value, str) and not _pictures(value)}
-    key = "" if images else _key_of_text(texts, task)
+    texts = {
+        key: value for key, value in shown.items() if isinstance(value, str) and not _find_image_names(value)
+    }
+    key = "" if images else _choose_text_key(texts, task)
     title = data.get("title") or (texts.get("text", "") if images else "")
     if not images and not texts.get(key, "").strip():
         raise field_error("data", "has neither a text nor an image")
     external_id = data.get("external_id", task.id)
     taken = {"external_id", "title", key, *(["text"] if images else [])}
-    rest = {name: value for name, value in data.items() if name not in taken and not _pictures(value)}
+    rest = {name: value for name, value in data.items() if name not in taken and not _find_image_names(value)}
     entry = Entry(
         external_id=str(external_id if external_id is not None else number),
         title=str(title),
@@ -151,7 +155,7 @@ def _subject(source: Source, task: Task, number: int) -> Entry:
     return entry
 
 
-def _pictures(value: object) -> list[str]:
+def _find_image_names(value: object) -> list[str]:
     """Return the names of the images in a value of a task's data."""
     several = value if isinstance(value, list) else [value]
     names = [each for each in several if isinstance(each, str)]
@@ -163,7 +167,7 @@ def _pictures(value: object) -> list[str]:
     ]
 
 
-def _image(source: Source, name: str, width: int | None, height: int | None) -> Image:
+def _find_image(source: Source, name: str, width: int | None, height: int | None) -> Image:
     if name.lower().startswith(("http://", "https://")) or source.images is None:
         return Image(name=name.lstrip("/"), width=width, height=height)
     stripped = re.sub(r"^[0-9a-f]{8}-", "", Path(name).name)  # what an upload to Label Studio puts before
@@ -182,7 +186,7 @@ def _find_original_size(task: Task) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _key_of_text(texts: dict[str, str], task: Task) -> str:
+def _choose_text_key(texts: dict[str, str], task: Task) -> str:
     """Return the key of the text that spans lie in: where their quotes are."""
     values = [result.get("value") or {} for each in task.annotations for result in each.result]
     quotes = [value["text"] for value in values if isinstance(value.get("text"), str)]
@@ -214,12 +218,13 @@ def _take(source: Source, entry: Entry, labelling: Labelling, annotation: TaskAn
             elif kind in SHAPES:
                 source.findings.mend(OTHER_SHAPES, f"{entry.external_id}: {kind}")
             else:
-                answers = _answers(source, entry, kind, str(result.get("from_name")), value)
+                answers = _parse_answers(source, entry, kind, str(result.get("from_name")), value)
                 mark = result.get("parentID") or (result.get("id") if PLACES & value.keys() else None)
                 if mark is None:
                     labelling.answers += answers
                     trees = (
-                        _branch(str(result.get("from_name")), path) for path in value.get("taxonomy", ())
+                        _build_branch_layer(str(result.get("from_name")), path)
+                        for path in value.get("taxonomy", ())
                     )
                     entry.declared = [*entry.declared, *trees]
                 else:
@@ -246,13 +251,13 @@ def _take_mark(source: Source, entry: Entry, labelling: Labelling, result: dict[
     labels: list[Any] = next((value[key] for key in (*TEXTS, BOXES[0], *OUTLINED) if value.get(key)), [])
     mark: Box | Span | None
     if "x" in value or "points" in value:
-        mark = _image_mark(source, entry, result, value)
+        mark = _parse_image_mark(source, entry, result, value)
     else:
         start, end = value.get("globalOffsets", {}).get("start"), value.get("globalOffsets", {}).get("end")
         if start is not None and end is not None:
             result = {**result, "value": {**value, "start": start, "end": end}}
-        tokens = tokens_of_entry(entry)
-        mark = span_of_result(result, "m", entry.passage, tokens, findings, entry.external_id)
+        tokens = tokenize_entry(entry)
+        mark = parse_span_result(result, "m", entry.passage, tokens, findings, entry.external_id)
     if not labels:
         findings.mend(NO_LABEL, entry.external_id)
     if len(labels) > 1:
@@ -267,26 +272,28 @@ def _take_mark(source: Source, entry: Entry, labelling: Labelling, result: dict[
         labelling.marks.append((str(result.get("from_name")), own))
 
 
-def _image_mark(source: Source, entry: Entry, result: dict[str, Any], value: dict[str, Any]) -> Box | None:
+def _parse_image_mark(
+    source: Source, entry: Entry, result: dict[str, Any], value: dict[str, Any]
+) -> Box | None:
     findings, path = source.findings, entry.external_id
     is_turned = float(value.get("rotation") or 0) % 360 != 0
     if "width" in value and "height" in value and not (is_turned and can_hold_marks(source, "polygons")):
-        return box_of(result, "m", entry.images, findings, path)
+        return parse_box_result(result, "m", entry.images, findings, path)
     if result.get("image_rotation"):
         raise field_error("image_rotation", "marks on a rotated image cannot be placed")
-    image = image_of(result.get("to_name"), entry.images)
+    image = find_image_index(result.get("to_name"), entry.images)
     if "points" in value:
         corners = [(x / 100, y / 100) for x, y in value["points"]]
-        return fraction_polygon(corners, "", findings, path, image=image)
+        return build_polygon(corners, "", findings, path, image=image)
     if "radiusX" in value:
-        return _ellipse(source, entry, result, image)
+        return _parse_ellipse(source, entry, result, image)
     if is_turned and "height" in value:
         findings.mend(TURNED, path)
-        return fraction_polygon(rotate_corners(result, entry.images[image]), "", findings, path, image=image)
-    return fraction_point(value["x"] / 100, value["y"] / 100, "", image=image)
+        return build_polygon(rotate_corners(result, entry.images[image]), "", findings, path, image=image)
+    return build_point(value["x"] / 100, value["y"] / 100, "", image=image)
 
 
-def _ellipse(source: Source, entry: Entry, result: dict[str, Any], image: int) -> Box | None:
+def _parse_ellipse(source: Source, entry: Entry, result: dict[str, Any], image: int) -> Box | None:
     value, findings, path = result["value"], source.findings, entry.external_id
     x, y, across, down = (value[key] / 100 for key in ("x", "y", "radiusX", "radiusY"))
     edges = (x - across, y - down, x + across, y + down)
@@ -296,7 +303,7 @@ def _ellipse(source: Source, entry: Entry, result: dict[str, Any], image: int) -
         width = result.get("original_width") or shown.width or 1
         height = result.get("original_height") or shown.height or 1
         corners = _rotate_ellipse(edges, float(value["rotation"]), width / height)
-        return fraction_polygon(corners, "", findings, path, image=image)
+        return build_polygon(corners, "", findings, path, image=image)
     fits = clip_box(edges, slack=SLACK, findings=findings, path=path)
     return None if fits is None else Ellipse(id="m", image=image, box=fits, shape="ellipse")
 
@@ -319,7 +326,7 @@ def _rotate_ellipse(
     ]
 
 
-def _answers(
+def _parse_answers(
     source: Source, entry: Entry, kind: str, name: str, value: dict[str, Any]
 ) -> list[tuple[str, LayerType, str | int]]:
     """Return the answers of a result with the name and type of their layer."""
@@ -337,15 +344,15 @@ def _answers(
     return []
 
 
-def _branch(name: str, path: Sequence[str]) -> LabelLayer:
+def _build_branch_layer(name: str, path: Sequence[str]) -> LabelLayer:
     """Return the layer of a taxonomy with the labels on a chosen path."""
     labels = nest_labels(dict(zip(path, ["", *path], strict=False)))
     return LabelLayer.model_validate({"type": "choices", "name": name, "labels": labels, "required": False})
 
 
-def task_to_predict(record: ItemRecord) -> dict[str, Any]:
+def build_prediction_task(record: ItemRecord) -> dict[str, Any]:
     """Return an item as a task without annotations."""
-    return {**_task(record.model_copy(update={"gold": None, "annotations": ()})), "predictions": []}
+    return {**_build_task(record.model_copy(update={"gold": None, "annotations": ()})), "predictions": []}
 
 
 def build_predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]]) -> Document:
@@ -354,34 +361,36 @@ def build_predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]
     Raises:
         ValueError: They do not fit.
     """
-    given = {**task_to_predict(record), "annotations": [{"ground_truth": True, "result": list(result)}]}
+    given = {**build_prediction_task(record), "annotations": [{"ground_truth": True, "result": list(result)}]}
     source = Source(Path("prediction"), task=record.program)
-    [entry] = make_entries(partial(_entries, source, given, 0))
+    [entry] = make_entries(partial(_read_task_entry, source, given, 0))
     return build_labelled_document(
-        entry.labellings[0], task_of_record(record), source.findings, record.external_id
+        entry.labellings[0], parse_record_task(record), source.findings, record.external_id
     )
 
 
 def write(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a list of tasks; the gold becomes the ground truth."""
-    write_list(path, map(_task, records))
+    write_list(path, map(_build_task, records))
 
 
-def _task(record: ItemRecord) -> dict[str, Any]:
+def _build_task(record: ItemRecord) -> dict[str, Any]:
     kept = record.extra.get(NAME, {})
     names = [image.name for image in record.images]
     images = {"image" if len(names) == 1 else f"image{index}": name for index, name in enumerate(names)}
     text = {} if record.kind == "boxes" else {"text": record.passage}
-    ours: dict[str, Any] = {"task": task_of_record(record).model_dump(mode="json")}
+    ours: dict[str, Any] = {"task": parse_record_task(record).model_dump(mode="json")}
     if record.tokens:
         ours["tokens"] = [list(token) for token in record.tokens]
     data = {**kept.get("data", {}), "external_id": record.external_id, "title": record.text, **images, **text}
-    drawn = [_annotation(record, author, document) for author, document in labellings(record)]
+    drawn = [_build_annotation(record, author, document) for author, document in list_labellings(record)]
     return {"data": data, OURS: ours, "annotations": drawn}
 
 
-def _annotation(record: ItemRecord, author: AnnotationRecord | None, document: Document) -> dict[str, Any]:
-    task = task_of_record(record)
+def _build_annotation(
+    record: ItemRecord, author: AnnotationRecord | None, document: Document
+) -> dict[str, Any]:
+    task = parse_record_task(record)
     layers = {
         task.layers[index - 1].name: layer.model_dump(exclude={"objects"}, exclude_defaults=True)
         for index, layer in document.layers.items()
@@ -394,32 +403,32 @@ def _annotation(record: ItemRecord, author: AnnotationRecord | None, document: D
         about |= {"completed_by": author.annotator, "was_cancelled": author.status == "skipped"}
         times = author.model_dump(mode="json", include={"started", "submitted"})
         about |= {"created_at": times["started"], "updated_at": times["submitted"]}
-    return {**about, OURS: ours, "result": list(_results(record, document))}
+    return {**about, OURS: ours, "result": list(_build_results(record, document))}
 
 
-def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]:
+def _build_results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]:
     target = "text" if record.kind == "spans" else "image"
-    for layer, span in spans(record, document):
+    for layer, span in list_spans(record, document):
         value: dict[str, Any] = {"start": span.span[0], "end": span.span[1], "text": span.quote}
         value |= {"labels": [span.label]}
-        yield _result(layer.name, target, "labels", value, span.id) | _origin(span)
+        yield _build_result(layer.name, target, "labels", value, span.id) | _build_origin(span)
         yield from _build_answer_results(layer, span, target, {"start": span.span[0], "end": span.span[1]})
-    for layer, mark in image_marks(record, document):
+    for layer, mark in list_image_marks(record, document):
         image = record.images[mark.image]
         to = target if len(record.images) == 1 else f"image{mark.image}"
         size = {"original_width": image.width, "original_height": image.height} if image.width else {}
-        kind, value = _value_of(mark)
-        more = {"image_rotation": 0, **size, **_origin(mark)}
-        yield _result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
+        kind, value = _build_mark_value(mark)
+        more = {"image_rotation": 0, **size, **_build_origin(mark)}
+        yield _build_result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
         yield from (each | size for each in _build_answer_results(layer, mark, to, value))
-    for layer, relation in relations(record, document):
+    for layer, relation in list_relations(record, document):
         about = {"layer": layer.name, "id": relation.id}
         direction = "right" if layer.directed else "bi"
         ends = {"from_id": relation.ends[0], "to_id": relation.ends[1], "direction": direction}
         yield {"type": "relation", **ends, "labels": [relation.label], OURS: about}
-    for layer, values in answers(record, document):
-        kind, value = _value_of_answer(layer, values)
-        yield _result(layer.name, target, kind, value, "")
+    for layer, values in list_answers(record, document):
+        kind, value = _build_answer_value(layer, values)
+        yield _build_result(layer.name, target, kind, value, "")
 
 
 def _build_answer_results(
@@ -428,11 +437,11 @@ def _build_answer_results(
     """Yield the answers about a mark, which have its ID and its place."""
     for name, values in mark.answers.items():
         if (question := layer.question(name)) is not None:
-            kind, value = _value_of_answer(question, values)
-            yield _result(name, target, kind, geometry | value, mark.id)
+            kind, value = _build_answer_value(question, values)
+            yield _build_result(name, target, kind, geometry | value, mark.id)
 
 
-def _value_of_answer(asked: Question, values: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
+def _build_answer_value(asked: Question, values: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
     if asked.type == "rating":
         return "rating", {"rating": values[0]}
     return (
@@ -442,7 +451,7 @@ def _value_of_answer(asked: Question, values: Sequence[str | int]) -> tuple[str,
     )
 
 
-def _value_of(mark: Box) -> tuple[str, dict[str, Any]]:
+def _build_mark_value(mark: Box) -> tuple[str, dict[str, Any]]:
     """Return the type of a mark's result, and its place in percent."""
     left, top, right, bottom = (100 * edge for edge in mark.box)
     if isinstance(mark, Polygon):
@@ -455,7 +464,7 @@ def _value_of(mark: Box) -> tuple[str, dict[str, Any]]:
     return BOXES[0], {"x": left, "y": top, "width": right - left, "height": bottom - top, "rotation": 0}
 
 
-def _origin(mark: Box | Span) -> dict[str, Any]:
+def _build_origin(mark: Box | Span) -> dict[str, Any]:
     """Return whose mark it is, in Label Studio's words and with the system."""
     if mark.suggested is None:
         return {}
@@ -463,5 +472,5 @@ def _origin(mark: Box | Span) -> dict[str, Any]:
     return {"origin": origin, OURS: {"suggested": mark.suggested.model_dump(mode="json")}}
 
 
-def _result(name: str, target: str, kind: str, value: dict[str, Any], identity: str) -> dict[str, Any]:
+def _build_result(name: str, target: str, kind: str, value: dict[str, Any], identity: str) -> dict[str, Any]:
     return {"id": identity, "from_name": name, "to_name": target, "type": kind, "value": value}

@@ -31,7 +31,7 @@ def build_labelling_config(task: LabelTask, kind: Kind, images: int = 1) -> str:
         images: The highest number of images of an item.
     """
     view = ElementTree.Element("View")
-    names = object_names(kind, images)
+    names = list_object_names(kind, images)
     for name in names:
         ElementTree.SubElement(view, "Text" if kind == "spans" else "Image", name=name, value=f"${name}")
     for layer in task.layers:
@@ -41,7 +41,7 @@ def build_labelling_config(task: LabelTask, kind: Kind, images: int = 1) -> str:
     return ElementTree.tostring(view, encoding="unicode")
 
 
-def object_names(kind: Kind, images: int) -> list[str]:
+def list_object_names(kind: Kind, images: int) -> list[str]:
     """Return the names of an item's text or images in a task's data."""
     if kind == "spans":
         return ["text"]

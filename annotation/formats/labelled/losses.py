@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from annotation.formats.labelled.documents import (
-    answers,
-    answers_about,
-    image_marks,
-    labellings,
-    relations,
-    spans,
-    task_of_record,
+    list_answers,
+    list_image_marks,
+    list_labellings,
+    list_mark_answers,
+    list_relations,
+    list_spans,
+    parse_record_task,
 )
 from annotation.formats.labelled.entries import ABOUT_A_MARK, RELATIONS
 from annotation.labels import LabelLayer, Question
@@ -62,48 +62,50 @@ def note_losses(form: str, records: Iterable[ItemRecord], findings: Findings) ->
     """Yield the records; findings take what a format cannot hold."""
     lost = LOSES[form]
     for record in records:
-        for kind, count in _parts(record, with_people=PEOPLE not in lost):
+        for kind, count in _count_parts(record, with_people=PEOPLE not in lost):
             if count and kind in lost:
                 findings.mend(kind, record.external_id, count)
         yield record
 
 
-def _parts(record: ItemRecord, *, with_people: bool) -> Iterator[tuple[str, int]]:
+def _count_parts(record: ItemRecord, *, with_people: bool) -> Iterator[tuple[str, int]]:
     """Yield the kind and number of all parts that some format cannot hold."""
     yield PEOPLE, len(record.annotations)
     yield SEVERAL_IMAGES, int(len(record.images) > 1)
     if record.kind == "spans":
         words = " ".join(record.passage[start:end] for start, end in record.tokens)
         yield SPACES, int(words != record.passage)
-    layers = task_of_record(record).layers
+    layers = parse_record_task(record).layers
     asked: list[Question] = [each for layer in layers for each in (layer, *layer.questions)]
     yield PARENTS, sum(bool(label.parent) for each in asked for label in each.labels)
     kinds = [layer.type for layer in layers]
     yield LAYERS, max(len(kinds) - len(set(kinds)), 0)
-    documents = [each for author, each in labellings(record) if with_people or author is None]
+    documents = [each for author, each in list_labellings(record) if with_people or author is None]
     yield UNLABELLED, int(not documents)
     yield EMPTY, int(not any(layer.objects for each in documents for layer in each.layers.values()))
     for document in documents:
-        yield from _parts_of_document(record, document)
+        yield from _count_document_parts(record, document)
 
 
-def _parts_of_document(record: ItemRecord, document: Document) -> Iterator[tuple[str, int]]:
-    for layer, values in answers(record, document):
+def _count_document_parts(record: ItemRecord, document: Document) -> Iterator[tuple[str, int]]:
+    for layer, values in list_answers(record, document):
         yield (CHOICES if layer.labels else WRITTEN), len(values)
         yield MORE_CHOICES, len(values) - 1
-    yield RELATIONS, sum(1 for _each in relations(record, document))
+    yield RELATIONS, sum(1 for _each in list_relations(record, document))
     marks: Iterator[tuple[LabelLayer, Box | Span]]
-    marks = chain(spans(record, document), image_marks(record, document))
+    marks = chain(list_spans(record, document), list_image_marks(record, document))
     for layer, mark in marks:
-        given = [len(values) for _question, values in answers_about(layer, mark)]
+        given = [len(values) for _question, values in list_mark_answers(layer, mark)]
         yield ABOUT_A_MARK, len(given)
         yield MORE_ABOUT, sum(given) - len(given)
         yield ABOUT_POINTS, len(given) if isinstance(mark, KeyPoint) else 0
     starts = {start for start, _end in record.tokens}
     ends = {end for _start, end in record.tokens}
-    partial = [span for _layer, span in spans(record, document) if not _is_whole(span.span, starts, ends)]
+    partial = [
+        span for _layer, span in list_spans(record, document) if not _is_whole(span.span, starts, ends)
+    ]
     yield WHOLE_TOKENS, len(partial)
-    drawn = [type(mark) for _layer, mark in image_marks(record, document)]
+    drawn = [type(mark) for _layer, mark in list_image_marks(record, document)]
     yield POLYGONS, drawn.count(Polygon)
     yield ELLIPSES, drawn.count(Ellipse)
     yield ROUND, drawn.count(Ellipse)

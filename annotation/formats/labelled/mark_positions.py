@@ -16,13 +16,13 @@ OTHER_SHAPES = "mark of another shape, left out"
 MARK_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
-def corners_of_box(box: tuple[float, float, float, float]) -> list[tuple[float, float]]:
+def list_box_corners(box: tuple[float, float, float, float]) -> list[tuple[float, float]]:
     """Return the corners of a box, clockwise from the upper left one."""
     left, top, right, bottom = box
     return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
-def image_named(source: Source, name: str, width: int | None = None, height: int | None = None) -> Image:
+def find_image(source: Source, name: str, width: int | None = None, height: int | None = None) -> Image:
     """Return an image with its size: of the file, or as given.
 
     Raises:
@@ -38,7 +38,7 @@ def image_named(source: Source, name: str, width: int | None = None, height: int
     return image
 
 
-def size_of(image: Image) -> tuple[int, int]:
+def require_image_size(image: Image) -> tuple[int, int]:
     """Return the width and height of an image in pixels.
 
     Raises:
@@ -50,18 +50,18 @@ def size_of(image: Image) -> tuple[int, int]:
     return image.width, image.height
 
 
-def pixel_box(
+def build_box_from_pixels(
     edges: Sequence[float], label: str, image: Image, findings: Findings, path: str, *, name: str = ""
 ) -> Box | None:
     """Return the box of left, top, right, bottom in pixels; None without area."""
-    width, height = size_of(image)
+    width, height = require_image_size(image)
     left, top, right, bottom = edges
-    return fraction_box(
+    return build_box(
         (left / width, top / height, right / width, bottom / height), label, findings, path, name=name
     )
 
 
-def fraction_box(
+def build_box(
     edges: tuple[float, float, float, float],
     label: str,
     findings: Findings,
@@ -76,7 +76,7 @@ def fraction_box(
     return None if fits is None else Box(id=name, image=image, box=fits, label=label)
 
 
-def fraction_polygon(
+def build_polygon(
     corners: Iterable[Sequence[float]],
     label: str,
     findings: Findings,
@@ -105,7 +105,7 @@ def fraction_polygon(
     return Polygon(id=name, image=image, box=edges, polygon=inside, label=label)
 
 
-def fraction_point(x: float, y: float, label: str, *, image: int = 0) -> KeyPoint:
+def build_point(x: float, y: float, label: str, *, image: int = 0) -> KeyPoint:
     """Return a key point.
 
     Raises:

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from annotation.formats.labelled.documents import require_kind, spans
+from annotation.formats.labelled.documents import list_spans, require_kind
 from annotation.formats.labelled.entries import (
     ATTRIBUTES,
     ENTITIES,
     RELATIONS,
     Entry,
     Labelling,
-    files_of,
+    build_entry_span,
+    list_files,
     make_entries_or_refuse,
-    span_at,
 )
 from annotation.formats.source import Source
-from annotation.formats.texts import code_point
-from annotation.formats.writing import file_name, write_file, write_folder
+from annotation.formats.texts import find_code_point
+from annotation.formats.writing import quote_file_name, write_file, write_folder
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.imports.text_files import open_text
@@ -49,15 +49,15 @@ def read_conll(source: Source) -> Iterator[Entry]:
 
     Tags are IOB1, IOB2 or BIOES. Words are joined by spaces.
     """
-    for path in files_of(source, *TABLES):
-        for number, sentence in enumerate(_sentences(source, path), start=1):
+    for path in list_files(source, *TABLES):
+        for number, sentence in enumerate(_read_sentences(source, path), start=1):
             location = {"path": path, "line": sentence.line}
             yield from make_entries_or_refuse(
-                source, location, partial(_sentence_entry, source, path, sentence, number)
+                source, location, partial(_build_sentence_entry, source, path, sentence, number)
             )
 
 
-def _sentences(source: Source, path: Path) -> Iterator[_Sentence]:
+def _read_sentences(source: Source, path: Path) -> Iterator[_Sentence]:
     sentence = _Sentence(1)
     with open_text(path) as file:
         for number, line in enumerate(file, start=1):
@@ -80,7 +80,7 @@ def _sentences(source: Source, path: Path) -> Iterator[_Sentence]:
             yield sentence
 
 
-def _sentence_entry(source: Source, path: Path, sentence: _Sentence, number: int) -> list[Entry]:
+def _build_sentence_entry(source: Source, path: Path, sentence: _Sentence, number: int) -> list[Entry]:
     passage = " ".join(sentence.words)
     name = sentence.about.get("id") or (str(number) if path == source.path else f"{path.stem}-{number}")
     entry = Entry(name, title=sentence.about.get("title", ""), passage=passage)
@@ -90,14 +90,14 @@ def _sentence_entry(source: Source, path: Path, sentence: _Sentence, number: int
         at += len(word) + 1
     entry.tokens = tuple(ends)
     gold = Labelling()
-    for first, beyond, label in _runs(sentence.tags):
+    for first, beyond, label in _find_tag_runs(sentence.tags):
         start, end = ends[first][0], ends[beyond - 1][1]
-        gold.marks.append((ENTITIES, span_at(entry, start, end, label, source.findings)))
+        gold.marks.append((ENTITIES, build_entry_span(entry, start, end, label, source.findings)))
     entry.labellings = [gold]
     return [entry]
 
 
-def _runs(tags: list[str]) -> Iterator[tuple[int, int, str]]:
+def _find_tag_runs(tags: list[str]) -> Iterator[tuple[int, int, str]]:
     """Yield first token, token after the last, and label of each run of tags."""
     start, label = 0, ""
     for index, tag in enumerate([*tags, "O"]):
@@ -125,7 +125,7 @@ def write_conll(records: Iterable[ItemRecord], path: Path) -> None:
             if record.gold is None:
                 continue  # without tags it would be one in which nothing is marked
             tags = ["O"] * len(record.tokens)
-            for _layer, span in spans(record, record.gold):
+            for _layer, span in list_spans(record, record.gold):
                 first, beyond = span.tokens
                 if any(tag != "O" for tag in tags[first:beyond]):
                     text = "has spans that overlap at “%(quote)s”, which CoNLL cannot hold; use WebAnno TSV"
@@ -158,16 +158,16 @@ class _Open:
 
 def read_webanno(source: Source) -> Iterator[Entry]:
     """Yield the documents of WebAnno TSV 3 files, as INCEpTION exports them."""
-    for path in files_of(source, ".tsv"):
-        yield from make_entries_or_refuse(source, {"path": path}, partial(_webanno, source, path))
+    for path in list_files(source, ".tsv"):
+        yield from make_entries_or_refuse(source, {"path": path}, partial(_read_webanno_entry, source, path))
 
 
-def _webanno(source: Source, path: Path) -> list[Entry]:
+def _read_webanno_entry(source: Source, path: Path) -> list[Entry]:
     with open_text(path, newline="\n") as file:
         lines = file.read().split("\n")
     if not lines[0].startswith(WEBANNO):
         raise BadFile(path, say("is not WebAnno TSV 3; export that version"), line=1)
-    features = _features(source, path, lines)
+    features = _parse_features(source, path, lines)
     tokens: list[tuple[int, int]] = []
     texts: list[tuple[int, str]] = []
     pending: list[str] = []
@@ -195,16 +195,18 @@ def _webanno(source: Source, path: Path) -> list[Entry]:
         _take_row(marked, features, cells, start, end)
     passage = _join_sentences(path, texts)
     entry = Entry(path.stem, passage=passage)
-    entry.tokens = tuple((code_point(passage, start), code_point(passage, end)) for start, end in tokens)
+    entry.tokens = tuple(
+        (find_code_point(passage, start), find_code_point(passage, end)) for start, end in tokens
+    )
     gold = Labelling()
     for each in marked.values():
-        start, end = code_point(passage, each.start), code_point(passage, each.end)
-        gold.marks.append((each.layer, span_at(entry, start, end, each.label, source.findings)))
+        start, end = find_code_point(passage, each.start), find_code_point(passage, each.end)
+        gold.marks.append((each.layer, build_entry_span(entry, start, end, each.label, source.findings)))
     entry.labellings = [gold]
     return [entry]
 
 
-def _features(source: Source, path: Path, lines: list[str]) -> list[_Feature]:
+def _parse_features(source: Source, path: Path, lines: list[str]) -> list[_Feature]:
     """Return the columns after the tokens, by the lines before the first text."""
     features: list[_Feature] = []
     for line in lines:
@@ -268,11 +270,13 @@ def write_webanno(records: Iterable[ItemRecord], path: Path) -> None:
             require_kind(record, "spans", "WebAnno")
             if record.gold is None:
                 continue
-            (folder / f"{file_name(record.external_id)}.tsv").write_bytes(_webanno_text(record).encode())
+            (folder / f"{quote_file_name(record.external_id)}.tsv").write_bytes(
+                _format_webanno(record).encode()
+            )
 
 
-def _webanno_text(record: ItemRecord) -> str:
-    marked = list(spans(record, record.gold))
+def _format_webanno(record: ItemRecord) -> str:
+    marked = list(list_spans(record, record.gold))
     layers = list(dict.fromkeys(layer.name for layer, _span in marked))
     head = [f"{WEBANNO}.3"]
     head += [f"#T_SP=custom.Span{re.sub(r'[^A-Za-z0-9]', '', name)}|value" for name in layers]

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from annotation.formats.flat.w3c import box_selector, comma_separated, text_selectors, write_page
+from annotation.formats.flat.w3c import build_box_selector, build_text_selectors, join_numbers, write_page
 from annotation.formats.labelled.documents import (
-    answers,
-    answers_about,
-    image_marks,
-    labellings,
-    pixels,
-    spans,
+    list_answers,
+    list_image_marks,
+    list_labellings,
+    list_mark_answers,
+    list_spans,
+    require_item_image_size,
 )
 from annotation.formats.labelled.entries import (
     CLASS,
@@ -26,19 +26,19 @@ from annotation.formats.labelled.entries import (
     OBJECTS,
     Entry,
     Labelling,
-    files_of,
+    build_entry_span,
+    list_files,
     make_entries_or_refuse,
     parse_stated_answer,
-    span_at,
 )
 from annotation.formats.labelled.mark_positions import (
     OTHER_SHAPES,
-    fraction_box,
-    fraction_point,
-    fraction_polygon,
-    image_named,
-    pixel_box,
-    size_of,
+    build_box,
+    build_box_from_pixels,
+    build_point,
+    build_polygon,
+    find_image,
+    require_image_size,
 )
 from annotation.formats.source import Source
 from annotation.labels import LabelLayer
@@ -58,8 +58,8 @@ def read_w3c(source: Source) -> Iterator[Entry]:
 
     A text stands in the ``value`` of a target's source, or as a ``.txt`` file in the same zip file.
     """
-    texts = {path.stem: path for path in files_of(source, ".txt")} if source.path.is_dir() else {}
-    for path in files_of(source, ".json", ".jsonld"):
+    texts = {path.stem: path for path in list_files(source, ".txt")} if source.path.is_dir() else {}
+    for path in list_files(source, ".json", ".jsonld"):
         element = read_document(path)
         page = element.value
         for key in ("first", "items"):
@@ -87,22 +87,26 @@ def read_w3c(source: Source) -> Iterator[Entry]:
         for name, marked in groups.items():
             location = {"path": path, "element": element, "within": f"items[{marked[0][0]}]"}
             yield from make_entries_or_refuse(
-                source, location, partial(_resource, source, name, [each for _number, each in marked], texts)
+                source,
+                location,
+                partial(_read_resource_entry, source, name, [each for _number, each in marked], texts),
             )
 
 
-def _resource(source: Source, name: str, marked: list[dict[str, Any]], texts: dict[str, Path]) -> list[Entry]:
+def _read_resource_entry(
+    source: Source, name: str, marked: list[dict[str, Any]], texts: dict[str, Path]
+) -> list[Entry]:
     own = re.fullmatch(r"urn:touchstone:([^:]*):passage", name)
     external_id = unquote(own[1]) if own else unquote(name)
     sources = [each["target"]["source"] for each in marked]
     embedded = next((each["value"] for each in sources if isinstance(each, dict) and each.get("value")), None)
     fragments = any(
-        str(_selectors(each)[0].get("value", "")).startswith(("xywh=", "<svg")) for each in marked
+        str(_list_selectors(each)[0].get("value", "")).startswith(("xywh=", "<svg")) for each in marked
     )
     if fragments or any(each["target"].get("type") == "Image" for each in marked):
         size = next((each for each in sources if isinstance(each, dict)), {})
         entry = Entry(
-            external_id, images=(image_named(source, external_id, size.get("width"), size.get("height")),)
+            external_id, images=(find_image(source, external_id, size.get("width"), size.get("height")),)
         )
     elif isinstance(embedded, str):
         entry = Entry(external_id, passage=embedded)
@@ -132,7 +136,7 @@ def _resource(source: Source, name: str, marked: list[dict[str, Any]], texts: di
     return [entry]
 
 
-def _selectors(annotation: dict[str, Any]) -> list[dict[str, Any]]:
+def _list_selectors(annotation: dict[str, Any]) -> list[dict[str, Any]]:
     given = annotation["target"].get("selector")
     several = given if isinstance(given, list) else [given]
     return [each for each in several if isinstance(each, dict)] or [{}]
@@ -146,7 +150,7 @@ def _take_w3c(source: Source, entry: Entry, labelling: Labelling, annotation: di
     values = {each.get("purpose", "tagging"): each.get("value") for each in bodies if "question" not in each}
     layer, label = str(values.get("classifying") or ""), str(values.get("tagging") or "")
     where = str(annotation.get("id", entry.external_id))
-    selectors = _selectors(annotation)
+    selectors = _list_selectors(annotation)
     before = len(labelling.marks)
     if not label:
         source.findings.mend(NO_LABEL, where)
@@ -155,9 +159,9 @@ def _take_w3c(source: Source, entry: Entry, labelling: Labelling, annotation: di
     elif entry.images:
         value = str(selectors[0].get("value", ""))
         if selectors[0].get("type") == "SvgSelector":
-            mark = _svg(source, entry, label, value, where)
+            mark = _parse_svg(source, entry, label, value, where)
         else:
-            mark = _fragment(source, entry, label, value, where)
+            mark = _parse_fragment(source, entry, label, value, where)
         labelling.marks += [(layer or OBJECTS, mark)] if mark else []
     else:
         labelling.marks.append((layer or ENTITIES, _locate_span(source, entry, label, selectors)))
@@ -179,7 +183,7 @@ def _take_answers(labelling: Labelling, bodies: list[dict[str, Any]]) -> None:
         labelling.about += [each for each in about if each]
 
 
-def _fragment(source: Source, entry: Entry, label: str, fragment: str, where: str) -> Box | None:
+def _parse_fragment(source: Source, entry: Entry, label: str, fragment: str, where: str) -> Box | None:
     match = re.fullmatch(r"xywh=(pixel:|percent:)?([-\d.eE,+]+)", fragment)
     numbers = [float(number) for number in match[2].split(",")] if match else []
     if match is None or len(numbers) != 4:
@@ -188,28 +192,30 @@ def _fragment(source: Source, entry: Entry, label: str, fragment: str, where: st
     x, y, width, height = numbers
     if match[1] == "percent:":
         edges = (x / 100, y / 100, (x + width) / 100, (y + height) / 100)
-        return fraction_box(edges, label, source.findings, where)
-    return pixel_box((x, y, x + width, y + height), label, entry.images[0], source.findings, where)
+        return build_box(edges, label, source.findings, where)
+    return build_box_from_pixels(
+        (x, y, x + width, y + height), label, entry.images[0], source.findings, where
+    )
 
 
-def _svg(source: Source, entry: Entry, label: str, svg: str, where: str) -> Box | None:
+def _parse_svg(source: Source, entry: Entry, label: str, svg: str, where: str) -> Box | None:
     """Return the mark of the one shape in an SVG selector."""
     shape = re.search(r"<(polygon|circle|ellipse)\s([^<>]*?)/?>", svg)
     about: dict[str, str] = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", shape[2])) if shape else {}
-    width, height = size_of(entry.images[0])
+    width, height = require_image_size(entry.images[0])
     if shape and shape[1] == "polygon":
         numbers = [float(number) for number in re.findall(r"[-+.\deE]+", about.get("points", ""))]
         corners = [(x / width, y / height) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-        return fraction_polygon(corners, label, source.findings, where)
+        return build_polygon(corners, label, source.findings, where)
     if not shape or not {"cx", "cy"} <= about.keys():
         source.findings.mend(OTHER_SHAPES, where)
         return None
     x, y = float(about["cx"]), float(about["cy"])
     across, down = (float(about.get(name, about.get("r", "0"))) for name in ("rx", "ry"))
     if not across:
-        return fraction_point(x / width, y / height, label)
+        return build_point(x / width, y / height, label)
     edges = (x - across, y - down, x + across, y + down)
-    box = pixel_box(edges, label, entry.images[0], source.findings, where)
+    box = build_box_from_pixels(edges, label, entry.images[0], source.findings, where)
     return box and Ellipse(**box.model_dump(), shape="ellipse")
 
 
@@ -220,25 +226,25 @@ def _locate_span(source: Source, entry: Entry, label: str, selectors: list[dict[
     exact = next((each["exact"] for each in selectors if isinstance(each.get("exact"), str)), None)
     if "start" in position and "end" in position:
         start, end = position["start"], position["end"]
-        return span_at(entry, start, end, label, source.findings, quote=exact)
+        return build_entry_span(entry, start, end, label, source.findings, quote=exact)
     if exact is None or entry.passage.count(exact) != 1:
         text = "needs a TextPositionSelector, or a quote that occurs once in the text"
         raise field_error("target.selector", text)
     start = entry.passage.index(exact)
-    return span_at(entry, start, start + len(exact), label, source.findings)
+    return build_entry_span(entry, start, start + len(exact), label, source.findings)
 
 
 def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a page with marks and choices; a text is in its first target."""
-    write_page(path, CONTEXT, chain.from_iterable(map(_annotations, records)))
+    write_page(path, CONTEXT, chain.from_iterable(map(_build_annotations, records)))
 
 
-def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
+def _build_annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     name = f"urn:touchstone:{quote(record.external_id, safe='')}"
     about: str | dict[str, Any] = {"id": f"{name}:passage", "type": "Text", "value": record.passage}
-    for index, (author, document) in enumerate(labellings(record)):
+    for index, (author, document) in enumerate(list_labellings(record)):
         common = _build_common_fields(author)
-        for number, (layer, label, target, about_mark) in enumerate(_targets(record, document)):
+        for number, (layer, label, target, about_mark) in enumerate(_build_targets(record, document)):
             if record.kind == "spans":
                 target = {"source": about, **target}
                 about = f"{name}:passage"
@@ -257,41 +263,41 @@ def _build_common_fields(author: AnnotationRecord | None) -> dict[str, Any]:
     return common
 
 
-def _targets(
+def _build_targets(
     record: ItemRecord, document: Document
 ) -> Iterator[tuple[str, str, dict[str, Any], list[dict[str, Any]]]]:
     """Yield layer, label, target and answers of each mark and choice."""
-    for layer, span in spans(record, document):
-        selected = {"type": "Text", "selector": text_selectors(record.passage, span)}
-        yield layer.name, span.label, selected, list(_answer_bodies(layer, span))
-    for layer, mark in image_marks(record, document):
-        target = {"source": _source_of(record, mark.image), "type": "Image"}
-        target |= {"selector": _selector(record, mark)}
-        yield layer.name, mark.label, target, list(_answer_bodies(layer, mark))
-    for layer, values in answers(record, document):
+    for layer, span in list_spans(record, document):
+        selected = {"type": "Text", "selector": build_text_selectors(record.passage, span)}
+        yield layer.name, span.label, selected, list(_build_answer_bodies(layer, span))
+    for layer, mark in list_image_marks(record, document):
+        target = {"source": _build_source(record, mark.image), "type": "Image"}
+        target |= {"selector": _build_selector(record, mark)}
+        yield layer.name, mark.label, target, list(_build_answer_bodies(layer, mark))
+    for layer, values in list_answers(record, document):
         kind: dict[str, Any] = {"type": "Text"}
         if record.images:
-            kind = {"type": "Image", "source": _source_of(record, 0)}
+            kind = {"type": "Image", "source": _build_source(record, 0)}
         for value in values if layer.labels else []:
             yield layer.name, str(value), kind, []
 
 
-def _answer_bodies(layer: LabelLayer, mark: Box | Span) -> Iterator[dict[str, Any]]:
-    for question, values in answers_about(layer, mark):
+def _build_answer_bodies(layer: LabelLayer, mark: Box | Span) -> Iterator[dict[str, Any]]:
+    for question, values in list_mark_answers(layer, mark):
         about = {"question": question.name, "questionType": question.type}
         for value in values:
             yield {"type": "TextualBody", "purpose": "describing", **about, "value": str(value)}
 
 
-def _selector(record: ItemRecord, mark: Box) -> dict[str, Any]:
+def _build_selector(record: ItemRecord, mark: Box) -> dict[str, Any]:
     """Return the selector of a mark: a fragment, or SVG in pixels."""
     if type(mark) is Box:
-        return box_selector(mark)
+        return build_box_selector(mark)
     left, top, right, bottom = mark.box
-    width, height = pixels(record, mark.image)
+    width, height = require_item_image_size(record, mark.image)
     middle = f'cx="{(left + right) / 2 * width:.6f}" cy="{(top + bottom) / 2 * height:.6f}"'
     if isinstance(mark, Polygon):
-        corners = " ".join(comma_separated((x * width, y * height)) for x, y in mark.polygon)
+        corners = " ".join(join_numbers((x * width, y * height)) for x, y in mark.polygon)
         shape = f'<polygon points="{corners}"/>'
     elif isinstance(mark, KeyPoint):
         shape = f'<circle {middle} r="0"/>'
@@ -301,7 +307,7 @@ def _selector(record: ItemRecord, mark: Box) -> dict[str, Any]:
     return {"type": "SvgSelector", "value": f'<svg xmlns="http://www.w3.org/2000/svg">{shape}</svg>'}
 
 
-def _source_of(record: ItemRecord, image_index: int) -> dict[str, Any]:
+def _build_source(record: ItemRecord, image_index: int) -> dict[str, Any]:
     image = record.images[image_index]
     size = {"width": image.width, "height": image.height} if image.width else {}
     return {"id": quote(image.name), **size}

@@ -70,7 +70,7 @@ def read_nlvr(source: Source, *, drawings: Sequence[int] = (0,), split: str = "d
             example = _Example.model_validate(element.value)
             findings.note_entry(example.identifier, path, line=element.line, field="identifier")
             name = example.identifier
-            records = list(_records(example, source.images, drawings, split, findings))
+            records = list(_build_records(example, source.images, drawings, split, findings))
             if not records:
                 raise value_error("none of its drawings is in the folder")
             for record in records:
@@ -81,7 +81,7 @@ def read_nlvr(source: Source, *, drawings: Sequence[int] = (0,), split: str = "d
             yield from records
 
 
-def _records(
+def _build_records(
     example: _Example, images: ImageFolder | None, drawings: Sequence[int], split: str, findings: Findings
 ) -> Iterator[ItemRecord]:
     for drawing in drawings:
@@ -102,14 +102,14 @@ def _records(
                     width2=WIDTH,
                     height2=HEIGHT,
                 )
-        yield _record(example, drawing, image, findings)
+        yield _build_record(example, drawing, image, findings)
 
 
-def _record(example: _Example, drawing: int, image: Image, findings: Findings) -> ItemRecord:
+def _build_record(example: _Example, drawing: int, image: Image, findings: Findings) -> ItemRecord:
     boxes, looks = [], {}
     for slot, index in enumerate(ORDERS[drawing]):
         for number, shape in enumerate(example.structured_rep[index]):
-            box = _box(f"s{slot}-{number}", slot, shape, findings)
+            box = _build_box(f"s{slot}-{number}", slot, shape, findings)
             boxes.append(box)
             looks[box.id] = {"shape": shape.type, "color": shape.color, "size": shape.size}
     layer = Layer(state="done" if boxes else "nothing", objects=tuple(boxes))
@@ -128,7 +128,7 @@ def _record(example: _Example, drawing: int, image: Image, findings: Findings) -
     )
 
 
-def _box(name: str, slot: int, shape: _Shape, findings: Findings) -> Box:
+def _build_box(name: str, slot: int, shape: _Shape, findings: Findings) -> Box:
     """Return the square around a shape.
 
     Raises:

@@ -24,7 +24,7 @@ from foundation.imports.import_fields import Id, LongText
 from foundation.imports.json_stream import read_values
 
 
-def _truth(value: Any) -> Any:
+def _parse_truth(value: Any) -> Any:
     """Parse "True" and "False" of the release; later sets have booleans."""
     return (
         value.lower() == "true"
@@ -33,7 +33,7 @@ def _truth(value: Any) -> Any:
     )
 
 
-Label = Annotated[bool | None, BeforeValidator(_truth)]
+Label = Annotated[bool | None, BeforeValidator(_parse_truth)]
 
 
 class Example(BaseModel):

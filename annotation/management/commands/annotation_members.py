@@ -10,11 +10,11 @@ from accounts.policy import Act
 from annotation.actions.projects import set_member
 from annotation.actions.qualification import decide
 from annotation.models import Project, Role
-from annotation.policies import check_own_role, may, roles_here
-from annotation.queries.bots import project_named
-from annotation.queries.members import membership
-from annotation.queries.records import list_people, user_called
-from jobs.base_command import JobCommand, check_right, slug
+from annotation.policies import check_own_role, list_roles, may
+from annotation.queries.bots import find_project
+from annotation.queries.members import find_membership
+from annotation.queries.records import find_user, list_people
+from jobs.base_command import JobCommand, check_right, parse_slug
 
 
 class Command(JobCommand):
@@ -23,7 +23,7 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("project", type=parse_slug, help="the project")
         parser.add_argument("user", nargs="?", help="the login name of a person")
         parser.add_argument(
             "role", nargs="?", choices=Role.values, default=Role.ANNOTATOR, help="(annotator)"
@@ -34,12 +34,12 @@ class Command(JobCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = project_named(options["project"])
+        project = find_project(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         if options["user"] is None:
             self._list(project)
             return
-        user = user_called(options["user"])
+        user = find_user(options["user"])
         if user is None:
             raise CommandError(f"there is no user {options['user']!r}; invite them to the workspace first")
         if options["qualify"]:
@@ -52,7 +52,7 @@ class Command(JobCommand):
         self.stdout.write(f"{project.slug}: {user.get_username()} {what}")
 
     def _qualify(self, project: Project, user: User, by: User | None) -> None:
-        member = membership(user, project.slug)
+        member = find_membership(user, project.slug)
         if member is None or not may(member, Act.PROJECT_SEE):
             raise CommandError(f"{user.get_username()} has no role on {project.slug}")
         decide(member=member, qualified=True, by=by)
@@ -60,5 +60,5 @@ class Command(JobCommand):
 
     def _list(self, project: Project) -> None:
         for member in list_people(project):
-            roles = ", ".join(roles_here(member)) or f"{member.role} (ended)"
+            roles = ", ".join(list_roles(member)) or f"{member.role} (ended)"
             self.stdout.write(f"{member.user.get_username()}\t{roles}")

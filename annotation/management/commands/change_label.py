@@ -5,8 +5,8 @@ from typing import Any
 
 from accounts.policy import Act
 from annotation.actions.labels import remove_label, rename_label
-from annotation.queries.bots import project_named
-from jobs.base_command import JobCommand, check_right, slug
+from annotation.queries.bots import find_project
+from jobs.base_command import JobCommand, check_right, parse_slug
 
 
 class Command(JobCommand):
@@ -16,7 +16,7 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("project", type=parse_slug, help="the project")
         parser.add_argument("layer", help="the name of the layer")
         parser.add_argument("label", help="the label")
         parser.add_argument("--question", default="", help="of which question about the marks it is a label")
@@ -26,7 +26,7 @@ class Command(JobCommand):
         act.add_argument("--delete", action="store_true", help="delete it if nothing uses it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = project_named(options["project"])
+        project = find_project(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         which = {name: options[name] for name in ("layer", "label", "question")}
         if options["rename"] is not None:

@@ -9,13 +9,13 @@ from accounts.models import User
 from accounts.policy import Act
 from annotation.actions.runs import start_backend_run, start_run
 from annotation.models import OutputRun, Project
-from annotation.parsed_items import task_of
-from annotation.queries.bots import project_named
-from annotation.queries.runs import progress
-from annotation.suggestions import default_fit
+from annotation.parsed_items import parse_task
+from annotation.queries.bots import find_project
+from annotation.queries.runs import count_progress
+from annotation.suggestions import choose_default_fit
 from annotation.tasks import SLICE, enqueue_missing, execute_slice
 from foundation.errors import RunFailed
-from jobs.base_command import JobCommand, check_right, count, slug, system_name
+from jobs.base_command import JobCommand, check_right, parse_count, parse_slug, parse_system_name
 from jobs.progress import run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SystemKind
@@ -28,9 +28,9 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("project", type=parse_slug, help="the project")
         which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("--system", type=system_name, help="a system of the model server")
+        which.add_argument("--system", type=parse_system_name, help="a system of the model server")
         which.add_argument(
             "--ml-backend", action="store_true", help="the Label Studio ML backend of the project"
         )
@@ -39,11 +39,15 @@ class Command(JobCommand):
         )
         parser.add_argument("--wait", action="store_true", help="wait until all is done, with a progress bar")
         parser.add_argument(
-            "--slice", type=count, default=SLICE, metavar="N", help="items per task (default: %(default)s)"
+            "--slice",
+            type=parse_count,
+            default=SLICE,
+            metavar="N",
+            help="items per task (default: %(default)s)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = project_named(options["project"])
+        project = find_project(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         name = options["system"] or "ML backend"
         with Bar(f"{name} on {project.slug}", project.items.count()) as bar:
@@ -52,7 +56,9 @@ class Command(JobCommand):
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if options["wait"]:
-                    job = run_job(run, execute_slice, count_done=lambda: progress(run).done, enqueue=enqueue)
+                    job = run_job(
+                        run, execute_slice, count_done=lambda: count_progress(run).done, enqueue=enqueue
+                    )
                     wait(job, bar)
             except KeyboardInterrupt:
                 bar.write(
@@ -68,12 +74,12 @@ class Command(JobCommand):
         if options["ml_backend"]:
             return start_backend_run(project=project, by=by)
         kind: SystemKind = "reader" if options["reader"] else "modular"
-        fit = default_fit(task_of(project)) if options["reader"] else None
+        fit = choose_default_fit(parse_task(project)) if options["reader"] else None
         served = wait_for_system(options["system"], bar, kind=kind, patient=options["wait"])
         return start_run(project=project, system=served.name, revision=served.revision, fit=fit, by=by)
 
     def _write_result(self, run: OutputRun) -> None:
-        counts = progress(run)
+        counts = count_progress(run)
         self.stdout.write(f"{run}: outputs for {counts.outputs} of {counts.items} items")
         first = run.failures.select_related("item").first()
         if first is not None:

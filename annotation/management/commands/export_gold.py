@@ -7,9 +7,9 @@ from typing import Any
 
 from accounts.policy import Act
 from annotation.formats import registry
-from annotation.queries.bots import project_named
+from annotation.queries.bots import find_project
 from annotation.queries.export import write_items
-from jobs.base_command import JobCommand, check_right, slug
+from jobs.base_command import JobCommand, check_right, parse_slug
 from jobs.progress_bar import Bar
 
 
@@ -20,14 +20,14 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("project", type=parse_slug, help="the project")
         parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file or folder to write")
         parser.add_argument("--format", required=True, choices=registry.WRITER_NAMES, help="its form")
         parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
 
     def handle(self, *args: Any, **options: Any) -> None:
         gc.freeze()  # collecting what Django has loaded would take a quarter of the time
-        project, gold_only = project_named(options["project"]), options["gold_only"]
+        project, gold_only = find_project(options["project"]), options["gold_only"]
         check_right(options, Act.ANNOTATION_MANAGE, project)
         with Bar(options["out"].name) as bar:
             counts = write_items(

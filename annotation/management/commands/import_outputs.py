@@ -7,9 +7,9 @@ from typing import Any
 from accounts.policy import Act
 from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
-from annotation.queries.bots import project_named
+from annotation.queries.bots import find_project
 from foundation.imports.findings import Findings
-from jobs.base_command import JobCommand, check_right, slug, system_name
+from jobs.base_command import JobCommand, check_right, parse_slug, parse_system_name
 from jobs.progress_bar import Bar
 
 
@@ -20,13 +20,15 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("project", type=parse_slug, help="the project")
         parser.add_argument("path", type=Path, help="the file, JSON lines")
-        parser.add_argument("--system", type=system_name, required=True, help="whose outputs they are")
-        parser.add_argument("--revision", type=system_name, required=True, help="of which version of it")
+        parser.add_argument("--system", type=parse_system_name, required=True, help="whose outputs they are")
+        parser.add_argument(
+            "--revision", type=parse_system_name, required=True, help="of which version of it"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project, path = project_named(options["project"]), options["path"]
+        project, path = find_project(options["project"]), options["path"]
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         findings = Findings(collect=True)
         with Bar(path.name, path.stat().st_size if path.is_file() else None, counted=False) as bar:

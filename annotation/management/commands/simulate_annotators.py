@@ -11,9 +11,9 @@ from accounts.policy import Act
 from annotation.bots import BEHAVIOURS
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
-from annotation.queries.bots import project_named
+from annotation.queries.bots import find_project
 from annotation.simulation import Simulation, simulate
-from jobs.base_command import check_right, count, slug
+from jobs.base_command import check_right, parse_count, parse_slug
 from jobs.progress_bar import Bar
 from jobs.simulation_command import SimulationCommand, get_status
 
@@ -27,7 +27,7 @@ class Command(SimulationCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("project", type=slug, help="the project; it must be open")
+        parser.add_argument("project", type=parse_slug, help="the project; it must be open")
         self.add_bot_arguments(
             parser,
             behaviours=BEHAVIOURS,
@@ -36,13 +36,15 @@ class Command(SimulationCommand):
             seed="decides what the bots draw",
             think="wait this long before each save",
         )
-        parser.add_argument("--items", type=count, metavar="M", help="that each bot hands in at most (all)")
+        parser.add_argument(
+            "--items", type=parse_count, metavar="M", help="that each bot hands in at most (all)"
+        )
         parser.add_argument(
             "--gold", type=Path, metavar="FILE.jsonl", help="items with gold (the project's own gold)"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = project_named(options["project"])
+        project = find_project(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         get_status(options["url"] + reverse("accounts:login"), options["url"])
         with Bar("Items handed in") as bar:
@@ -52,7 +54,7 @@ class Command(SimulationCommand):
                 behaviour=options["behaviour"],
                 seed=options["seed"],
                 url=options["url"],
-                gold=_gold_of(options["gold"]) if options["gold"] else None,
+                gold=_read_gold(options["gold"]) if options["gold"] else None,
                 items=options["items"],
                 concurrency=options["concurrency"],
                 think=options["think"],
@@ -83,6 +85,6 @@ class Command(SimulationCommand):
         self.write_summary(seconds, done.seconds, done.errors)
 
 
-def _gold_of(path: Path) -> dict[str, str]:
+def _read_gold(path: Path) -> dict[str, str]:
     records = read_jsonl(Source(path))
     return {one.external_id: one.gold.model_dump_json() for one in records if one.gold is not None}

@@ -7,7 +7,7 @@ from typing import Any
 from accounts.errors import NotAllowed
 from config.backups.backup import back_up, delete_older
 from config.backups.encryption import read_key
-from jobs.base_command import JobCommand, actor_of, count
+from jobs.base_command import JobCommand, parse_count, read_actor_option
 
 
 class Command(JobCommand):
@@ -16,11 +16,11 @@ class Command(JobCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="where the backups lie")
         parser.add_argument("--key-file", type=Path, metavar="FILE", help="encrypt with this key")
-        parser.add_argument("--keep", type=count, metavar="N", help="then delete all but the newest N")
+        parser.add_argument("--keep", type=parse_count, metavar="N", help="then delete all but the newest N")
         parser.add_argument("--weights", type=Path, metavar="FOLDER", help="store this folder as well")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        by = actor_of(options)
+        by = read_actor_option(options)
         if by is not None and not by.is_superuser:
             raise NotAllowed(f"{by.username} is not an administrator of this site")
         key = read_key(options["key_file"]) if options["key_file"] else None

@@ -7,8 +7,8 @@ from django.core.management.base import CommandError
 
 from accounts.account_rights import check_administer
 from accounts.actions.deletion import delete_account
-from accounts.queries.people import account_called
-from jobs.base_command import JobCommand, actor_of
+from accounts.queries.people import find_account_by_name
+from jobs.base_command import JobCommand, read_actor_option
 
 
 class Command(JobCommand):
@@ -24,7 +24,7 @@ class Command(JobCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        by, user = actor_of(options), account_called(options["name"])
+        by, user = read_actor_option(options), find_account_by_name(options["name"])
         if by is not None and by != user:
             check_administer(by, user)
         if not options["yes"]:

@@ -8,9 +8,9 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from accounts.account_rights import check_administer
 from accounts.actions.audit import record
-from accounts.queries.account_data import account_data
-from accounts.queries.people import account_called
-from jobs.base_command import JobCommand, actor_of
+from accounts.queries.account_data import collect_account_data
+from accounts.queries.people import find_account_by_name
+from jobs.base_command import JobCommand, read_actor_option
 
 
 class Command(JobCommand):
@@ -20,8 +20,10 @@ class Command(JobCommand):
         parser.add_argument("name", help="user name or e-mail address")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        by, user = actor_of(options), account_called(options["name"])
+        by, user = read_actor_option(options), find_account_by_name(options["name"])
         if by is not None and by != user:
             check_administer(by, user)
         record(kind="account_exported", by=by, subject=user)
-        self.stdout.write(json.dumps(account_data(user), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False))
+        self.stdout.write(
+            json.dumps(collect_account_data(user), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
+        )

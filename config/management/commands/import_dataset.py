@@ -17,13 +17,13 @@ from annotation.actions.data import import_project
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.registry import Source
-from annotation.formats.uploads import source_of
+from annotation.formats.uploads import prepare_source
 from annotation.models import Item, Project
-from annotation.parsed_items import kind_of, task_of
+from annotation.parsed_items import get_kind, parse_task
 from foundation.imports.findings import Findings
 from foundation.imports.hub_datasets import HubDataset, fetch_dataset
 from foundation.imports.zip_files import is_zip
-from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
+from jobs.base_command import JobCommand, add_workspace, parse_count, parse_slug, read_workspace_option
 from jobs.progress_bar import Bar
 from predictions.actions.data import import_questions
 from predictions.imports import QUESTION_FORMATS as QUESTIONS
@@ -44,10 +44,10 @@ class Command(JobCommand):
         parser.add_argument("format", choices=formats, help="the format of the file")
         parser.add_argument("path", type=Path, help="the file, in UTF-8")
         parser.add_argument(
-            "--name", required=True, type=slug, help="dataset or project, created if it is new"
+            "--name", required=True, type=parse_slug, help="dataset or project, created if it is new"
         )
         add_workspace(parser)
-        parser.add_argument("--limit", type=count, metavar="N", help="import the first N only")
+        parser.add_argument("--limit", type=parse_count, metavar="N", help="import the first N only")
         parser.add_argument("--dry-run", action="store_true", help="check the file and store nothing")
         parser.add_argument(
             "--hub", action="store_true", help="the path is the name of a dataset of the Hugging Face hub"
@@ -66,7 +66,9 @@ class Command(JobCommand):
             "--nlvr2", type=Path, action="append", metavar="JSON",
             help="NLVR2 file with the sentences of faithful-nmn; may be given several times",
         )  # fmt: skip
-        items.add_argument("--annotators", type=count, metavar="K", help="per item, in a new project (1)")
+        items.add_argument(
+            "--annotators", type=parse_count, metavar="K", help="per item, in a new project (1)"
+        )
         items.add_argument(
             "--plain", action="store_true", default=None,
             help="read categories of COCO as labels, not as programs (as projects with labels do)",
@@ -98,10 +100,10 @@ class Command(JobCommand):
             self._import_items(options)
 
     def _import_questions(self, options: dict[str, Any]) -> None:
-        workspace, by = workspace_of(options, Act.DATA_MANAGE)
+        workspace, by = read_workspace_option(options, Act.DATA_MANAGE)
         path, name, dry_run = options["path"], options["name"], options["dry_run"]
         findings = Findings(collect=True)
-        with _bar(path) as bar:
+        with _build_bar(path) as bar:
             records = QUESTIONS[options["format"]](path, on_progress=bar.at, findings=findings)
             report = import_questions(
                 records=islice(records, options["limit"]),
@@ -118,11 +120,11 @@ class Command(JobCommand):
         self._tell_mendings(findings)
 
     def _import_items(self, options: dict[str, Any]) -> None:
-        workspace, by = workspace_of(options, Act.ANNOTATION_MANAGE)
+        workspace, by = read_workspace_option(options, Act.ANNOTATION_MANAGE)
         gc.freeze()  # Django's modules stay: collecting them again takes a fourth of the time
         project = Project.objects.filter(slug=options["name"], workspace=workspace).first()
-        with _bar(options["path"]) as bar, tempfile.TemporaryDirectory() as folder:
-            source = _source(options, project, Path(folder) / "unpacked", bar.at)
+        with _build_bar(options["path"]) as bar, tempfile.TemporaryDirectory() as folder:
+            source = _build_source(options, project, Path(folder) / "unpacked", bar.at)
             records = source.findings.read_until_broken(registry.read(options["format"], source))
             done = import_project(
                 slug=options["name"],
@@ -152,26 +154,26 @@ class Command(JobCommand):
             self.stdout.write(str(replace(each, kind=label_of(each.kind))))
 
 
-def _bar(path: Path) -> Bar:
+def _build_bar(path: Path) -> Bar:
     return Bar(path.name, path.stat().st_size if path.is_file() else None, counted=False)
 
 
-def _source(
+def _build_source(
     options: dict[str, Any], project: Project | None, unpacked: Path, report_position: Callable[[int], None]
 ) -> Source:
     """Return the source of the items; a zip file is unpacked as an upload."""
     path, folder = options["path"], options["images"]
     source = Source(path=path, findings=Findings(collect=True, roots=[unpacked]))
     if path.is_file() and is_zip(path):
-        source = source_of(options["format"], path, unpacked, findings=source.findings)
-    task = task_of(project) if project is not None else None
+        source = prepare_source(options["format"], path, unpacked, findings=source.findings)
+    task = parse_task(project) if project is not None else None
     return replace(
         source,
         images=source.images if folder is None else ImageFolder(folder),
         programs=options["programs"] or source.programs,
         examples=options["nlvr2"] or source.examples,
         task=task.text if task else "",
-        kind=kind_of(project) if project is not None else source.kind,
+        kind=get_kind(project) if project is not None else source.kind,
         plain=bool(options["plain"]),
         on_progress=report_position,
     )

@@ -9,12 +9,12 @@ from django.db.models import Max
 from accounts.policy import Act
 from annotation.errors import NotFound
 from annotation.models import Project, SystemOutput
-from annotation.queries.bots import project_named
-from config.programs import executions, questions
-from jobs.base_command import JobCommand, check_right, slug, system_name
+from annotation.queries.bots import find_project
+from config.programs import build_executions, build_questions
+from jobs.base_command import JobCommand, check_right, parse_slug, parse_system_name
 from predictions.actions.data import import_questions
 from predictions.actions.programs import import_executions
-from predictions.queries.data import dataset_named
+from predictions.queries.data import find_dataset
 
 
 class Command(JobCommand):
@@ -24,23 +24,25 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("project", type=slug, help="the annotation project")
-        parser.add_argument("--name", required=True, type=slug, help="the dataset, created if it is new")
+        parser.add_argument("project", type=parse_slug, help="the annotation project")
+        parser.add_argument(
+            "--name", required=True, type=parse_slug, help="the dataset, created if it is new"
+        )
         parser.add_argument(
             "--system",
             action="append",
-            type=system_name,
+            type=parse_system_name,
             metavar="NAME",
             help="the system, in its newest revision (default: all systems; may be repeated)",
         )
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        project, name = project_named(options["project"]), options["name"]
+        project, name = find_project(options["project"]), options["name"]
         by = check_right(options, Act.DATA_MANAGE, project.workspace)
         check_right(options, Act.PROJECT_SEE, project)
         chosen = _select_revisions(project, options["system"])
-        records, lacking = questions(project)
+        records, lacking = build_questions(project)
         if not records:
             raise NotFound(f"{project.slug!r} has no item with an answer and all of its images")
         report = import_questions(
@@ -50,9 +52,9 @@ class Command(JobCommand):
         for ids, what in ((lacking.answer, "answer"), (lacking.images, "image")):
             if ids:
                 self.stderr.write(f"warning: left out {len(ids)} items that lack an {what}; first {ids[0]}")
-        dataset, ids = dataset_named(name, project.workspace), [one.external_id for one in records]
+        dataset, ids = find_dataset(name, project.workspace), [one.external_id for one in records]
         for system, revision in chosen.items():
-            outputs = executions(project, system, revision, ids)
+            outputs = build_executions(project, system, revision, ids)
             added = import_executions(records=outputs, dataset=dataset, system=system, revision=revision)
             counts = f"{len(outputs)} answers with their steps, {added} of them new"
             self.stdout.write(f"{system}@{revision}: {counts}")

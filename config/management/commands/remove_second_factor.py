@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from accounts.actions.second_factor import remove_second_factor
 from accounts.models import User
-from jobs.base_command import JobCommand, actor_of
+from jobs.base_command import JobCommand, read_actor_option
 
 
 class Command(JobCommand):
@@ -17,7 +17,7 @@ class Command(JobCommand):
         parser.add_argument("name", help="user name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        by = actor_of(options)
+        by = read_actor_option(options)
         if by is not None and not by.is_superuser:
             raise CommandError(f"--as: {by.username} is not a superuser; only superusers may do this")
         user = User.objects.filter(username=options["name"]).first()

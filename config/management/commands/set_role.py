@@ -6,8 +6,8 @@ from typing import Any
 from accounts.actions import workspaces
 from accounts.models import Role
 from accounts.policy import Act
-from accounts.queries.people import account_called
-from jobs.base_command import JobCommand, add_workspace, workspace_of
+from accounts.queries.people import find_account_by_name
+from jobs.base_command import JobCommand, add_workspace, read_workspace_option
 
 
 class Command(JobCommand):
@@ -20,9 +20,9 @@ class Command(JobCommand):
         add_workspace(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace, by = workspace_of(options, Act.WORKSPACE_MANAGE)
+        workspace, by = read_workspace_option(options, Act.WORKSPACE_MANAGE)
         role = Role(options["role"])
-        user = account_called(options["user"])
+        user = find_account_by_name(options["user"])
         if options["end"]:
             workspaces.end_role(workspace=workspace, user=user, role=role, by=by)
             self.stdout.write(f"{user.username} does not have the role {role} in {workspace.slug}.")

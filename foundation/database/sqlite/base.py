@@ -25,10 +25,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
 class _Cursor(base.SQLiteCursorWrapper):
     def convert_query(self, query: str, *, param_names: Any = None) -> str:
         if param_names is None:
-            return _positional(query)
+            return _convert_placeholders(query)
         return super().convert_query(query, param_names=param_names)
 
 
 @lru_cache(maxsize=512)
-def _positional(query: str) -> str:
+def _convert_placeholders(query: str) -> str:
     return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")

@@ -16,7 +16,7 @@ from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
 from analysis.programs.drop import Answer, Passage, Question
 from modelserver.inputs.data_files import read_json
-from modelserver.modular.text.examples import Example, GoldList, answer
+from modelserver.modular.text.examples import Example, GoldList, build_answer
 from modelserver.modular.text.reading import Place
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import ModuleItem, format_first_problem
@@ -39,7 +39,7 @@ def read_drop(path: Path) -> list[Example]:
     examples = []
     for name, value in passages.items():
         try:
-            examples += list(_examples(Passage.model_validate(value)))
+            examples += list(_parse_examples(Passage.model_validate(value)))
         except ValidationError as error:
             raise UnreadableData(f"{path}: {name}: {format_first_problem(error)}") from error
         except ValueError as error:
@@ -49,24 +49,24 @@ def read_drop(path: Path) -> list[Example]:
     return examples
 
 
-def _examples(passage: Passage) -> Iterator[Example]:
-    text, tokens = _words(passage)
+def _parse_examples(passage: Passage) -> Iterator[Example]:
+    text, tokens = _read_words(passage)
     for number, value in enumerate(passage.qa_pairs):
         try:
             pair = _Pair.model_validate(value)
             item = ModuleItem(id=pair.query_id, text=pair.question, passage=text, tokens=tokens)
         except ValidationError as error:
             raise ValueError(f"qa_pairs[{number}].{format_first_problem(error)}") from error
-        texts, others = _texts(pair.answer), [_texts(each) for each in pair.validated_answers]
+        texts, others = _list_texts(pair.answer), [_list_texts(each) for each in pair.validated_answers]
         if not texts:
             continue
-        program = _program(pair)
-        gold = () if program is None else _gold(pair, len(tokens))
+        program = _build_program(pair)
+        gold = () if program is None else _collect_gold(pair, len(tokens))
         also = tuple(dict.fromkeys(one for one in others if one and one != texts))
-        yield Example(item, texts, answer(texts, item), also, program, gold)
+        yield Example(item, texts, build_answer(texts, item), also, program, gold)
 
 
-def _words(passage: Passage) -> tuple[str, list[Place]]:
+def _read_words(passage: Passage) -> tuple[str, list[Place]]:
     """Return the passage and its words: those of the file, or by rule."""
     if not passage.tokenized_passage:
         return passage.passage, tokenise(passage.passage)
@@ -77,21 +77,21 @@ def _words(passage: Passage) -> tuple[str, list[Place]]:
     return passage.cleaned_passage or passage.passage, spans
 
 
-def _texts(given: Answer) -> tuple[str, ...]:
+def _list_texts(given: Answer) -> tuple[str, ...]:
     """Return the texts of an answer, none if there is no answer."""
     if given.number != "":
         return (str(given.number),)
     return tuple(given.spans or filter(None, (str(given.date),)))
 
 
-def _program(pair: _Pair) -> Program | None:
+def _build_program(pair: _Pair) -> Program | None:
     try:
         return program_of(pair.qtype, pair.arguments(), question=pair.question)
     except AnalysisError:
         return None
 
 
-def _gold(pair: _Pair, words: int) -> tuple[GoldList, ...]:
+def _collect_gold(pair: _Pair, words: int) -> tuple[GoldList, ...]:
     lists = lists_of(pair.qtype, len(pair.arguments()))
     if not pair.module_output_annotations:
         return ()

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from analysis.programs import Program, ProgramError, parse
 from modelserver.inputs.data_files import read_records
 from modelserver.modular.text.execution import Answer
-from modelserver.modular.text.quantities import dates
+from modelserver.modular.text.quantities import find_dates
 from modelserver.modular.text.reading import Place
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import ModuleItem, format_first_problem
@@ -79,7 +79,7 @@ class _Record(BaseModel):
     gold: _Gold | None = None
 
 
-def examples_of(records: Iterable[Mapping[str, Any]], source: object) -> list[Example]:
+def parse_examples(records: Iterable[Mapping[str, Any]], source: object) -> list[Example]:
     """Return annotation items over a passage that have an answer as examples.
 
     Raises UnreadableData, naming the source, the line and the field.
@@ -89,7 +89,7 @@ def examples_of(records: Iterable[Mapping[str, Any]], source: object) -> list[Ex
         try:
             parsed = _Record.model_validate(record)
             if parsed.answer is not None:
-                examples.append(_example(parsed))
+                examples.append(_build_example(parsed))
         except ValidationError as error:
             raise UnreadableData(f"{source}: line {line}: {format_first_problem(error)}") from error
         except (ProgramError, ValueError) as error:
@@ -104,18 +104,22 @@ def read_items(path: Path) -> list[Example]:
 
     Raises UnreadableData as `examples_of`.
     """
-    return examples_of(read_records(path, dict), path)
+    return parse_examples(read_records(path, dict), path)
 
 
-def _example(record: _Record) -> Example:
+def _build_example(record: _Record) -> Example:
     item = ModuleItem(id=record.external_id, text=record.text, passage=record.passage, tokens=record.tokens)
     program = parse(record.program, kind="spans") if record.program else None
-    gold = [] if record.gold is None or program is None else _gold(record.gold, program, len(item.tokens))
+    gold = (
+        []
+        if record.gold is None or program is None
+        else _collect_gold(record.gold, program, len(item.tokens))
+    )
     texts = (str(record.answer),)
-    return Example(item, texts, answer(texts, item), program=program, gold=tuple(gold))
+    return Example(item, texts, build_answer(texts, item), program=program, gold=tuple(gold))
 
 
-def _gold(gold: _Gold, program: Program, words: int) -> Iterator[GoldList]:
+def _collect_gold(gold: _Gold, program: Program, words: int) -> Iterator[GoldList]:
     """Yield the layers that hold spans.
 
     An object that refers to one of another layer has its span.
@@ -137,15 +141,15 @@ def _gold(gold: _Gold, program: Program, words: int) -> Iterator[GoldList]:
             yield GoldList(program.nodes[index].module, (index,), tuple(dict.fromkeys(spans)))
 
 
-def answer(texts: Sequence[str], item: ModuleItem) -> Answer:
+def build_answer(texts: Sequence[str], item: ModuleItem) -> Answer:
     """Return a right answer as a number, as a date and as spans."""
     single = texts[0] if len(texts) == 1 else ""
-    dated = [date for date in dates(single) if (date.start, date.end) == (0, len(single))]
-    spans = [span for text in texts for span in places(text, item.passage, item.tokens)]
-    return Answer(_number(single), str(dated[0].value) if dated else None, tuple(spans))
+    dated = [date for date in find_dates(single) if (date.start, date.end) == (0, len(single))]
+    spans = [span for text in texts for span in find_occurrences(text, item.passage, item.tokens)]
+    return Answer(_parse_number(single), str(dated[0].value) if dated else None, tuple(spans))
 
 
-def places(text: str, passage: str, tokens: Sequence[Place]) -> list[Words]:
+def find_occurrences(text: str, passage: str, tokens: Sequence[Place]) -> list[Words]:
     """Return the spans of whole words where a text occurs, in any case."""
     begins = {start: number for number, (start, _) in enumerate(tokens)}
     ends = {end: number + 1 for number, (_, end) in enumerate(tokens)}
@@ -153,7 +157,7 @@ def places(text: str, passage: str, tokens: Sequence[Place]) -> list[Words]:
     return [(begins[a], ends[b]) for a, b in matches if a < b and a in begins and b in ends]
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         return float(text.replace(",", ""))
     except ValueError:

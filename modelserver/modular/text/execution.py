@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from analysis.programs import Node, Program
-from modelserver.inputs.decoding import find_top_span, require_finite_logits, span_scores
+from modelserver.inputs.decoding import compute_span_scores, find_top_span, require_finite_logits
 from modelserver.modular.text.modules import Modules, Text, combine, compute_distance
-from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, amount
+from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, to_amount
 from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import ModuleValue
 
@@ -113,27 +113,27 @@ def _find_equal_values(values: Tensor, number: float | None) -> Tensor | None:
     return torch.isclose(values, values.new_tensor(number), rtol=1e-9, atol=1e-9)
 
 
-def answer_of(modules: Modules, text: Text, root: State) -> ModuleValue:
+def choose_answer(modules: Modules, text: Text, root: State) -> ModuleValue:
     """Return the most probable answer: words, a number, or a date as written.
 
-    Raises PredictionFailed for logits of words that are not finite, and as `value_of` does.
+    Raises PredictionFailed for logits of words that are not finite, and as `compute_value` does.
     """
     if isinstance(root, Attention):
         ends = torch.log_softmax(modules.compute_end_logits(text, root), 1)
         first, last = ends.detach().double().cpu().numpy()
         require_finite_logits(first, last)
-        begin, end = find_top_span(span_scores(first, last, LONGEST))
+        begin, end = find_top_span(compute_span_scores(first, last, LONGEST))
         return text.reading.quote(begin, end + 1)
     if isinstance(root, Mentions):
         best = int(root.probabilities.argmax())
         if isinstance(root.quantities.items[best].value, str):
             return text.reading.quote(*root.quantities.words[best])
-    value = value_of(root)
+    value = choose_value(root)
     assert value is not None, "only attention has no value"
     return value
 
 
-def value_of(state: State) -> ModuleValue | None:
+def choose_value(state: State) -> ModuleValue | None:
     """Return the most probable number or date (ISO 8601), None for words.
 
     Raises PredictionFailed if numbers of the passage exceed a float.
@@ -144,7 +144,7 @@ def value_of(state: State) -> ModuleValue | None:
         dated = state.quantities.items[int(state.probabilities.argmax())].value
         if isinstance(dated, str):
             return dated
-    values = amount(state)
+    values = to_amount(state)
     value = float(values.values[int(values.probabilities.argmax())])
     if not math.isfinite(value):
         raise PredictionFailed(f"the program comes to {value}, which is not a number")

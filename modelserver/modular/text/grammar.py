@@ -41,18 +41,18 @@ class Production:
 
 
 @cache
-def productions() -> tuple[Production, ...]:
+def list_all_productions() -> tuple[Production, ...]:
     """Return all productions in table order, by which networks number them."""
     return tuple(one for module in MODULES["spans"].values() for one in _list_productions(module))
 
 
 def _list_productions(module: Module) -> Iterator[Production]:
     for choice in module.choices or (None,):
-        for slots in _fillings(module):
+        for slots in _list_fillings(module):
             yield Production(module.name, module.output or slots[0][0], slots, choice)
 
 
-def _fillings(module: Module) -> Iterator[tuple[Slot, ...]]:
+def _list_fillings(module: Module) -> Iterator[tuple[Slot, ...]]:
     """Yield the ways of filling a module: the types allowed in each slot."""
     for count in range(module.least, len(module.inputs) + 1):
         slots = module.inputs[:count]
@@ -93,7 +93,7 @@ class Language:
     def smallest(self) -> dict[Type, float]:
         """Return the fewest nodes of a program of each type; infinite if none."""
         fewest: dict[Type, float] = dict.fromkeys(ROOTS, math.inf)
-        usable = [production for production in productions() if self.can_use(production.module)]
+        usable = [production for production in list_all_productions() if self.can_use(production.module)]
         while True:
             before = dict(fewest)
             for production in usable:
@@ -132,7 +132,7 @@ class Derivation:
         left = most - len(self.taken) - 1 - language.room(rest)
         return [
             number
-            for number, one in enumerate(productions())
+            for number, one in enumerate(list_all_productions())
             if one.output in wanted and language.can_use(one.module) and language.room(one.slots) <= left
         ]
 
@@ -141,7 +141,7 @@ class Derivation:
 
         Raises ValueError if it does not fit.
         """
-        production = productions()[number]
+        production = list_all_productions()[number]
         if self.done or production.output not in self.open[-1][0]:
             raise ValueError(f"{production.module} does not fit here")
         depth = self.open[-1][1]
@@ -155,7 +155,7 @@ class Derivation:
             words: An argument for each node, used for those that take words.
         """
         given = tuple(words) or (None,) * len(self.taken)
-        taken = [productions()[number] for number in self.taken]
+        taken = [list_all_productions()[number] for number in self.taken]
         parts = [
             Part(depth, one.module, one.choice or (argument if one.worded else None), 0)
             for one, depth, argument in zip(taken, self.depths, given, strict=True)
@@ -163,17 +163,17 @@ class Derivation:
         return build("spans", parts, "")
 
 
-def derivation(program: Program) -> Derivation:
+def build_derivation(program: Program) -> Derivation:
     """Return the one derivation of a program over spans."""
     result = Derivation()
     for node in program.nodes:
-        result = result.take(_number(program, node))
+        result = result.take(_find_production(program, node))
     return result
 
 
-def _number(program: Program, node: Node) -> int:
+def _find_production(program: Program, node: Node) -> int:
     types = [program.nodes[child].type for child in node.children]
-    for number, production in enumerate(productions()):
+    for number, production in enumerate(list_all_productions()):
         alike = (production.module, production.output) == (node.module, node.type)
         filled = len(production.slots) == len(types) and all(map(tuple.__contains__, production.slots, types))
         if alike and filled and production.choice in (None, node.argument):

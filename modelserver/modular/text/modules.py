@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from analysis.programs.values import order
+from analysis.programs.values import compare_dates
 from modelserver.modular.text.reading import Quantities, TextFeatures
 from modelserver.modular.text.states import (
     LEAST,
@@ -22,11 +22,11 @@ from modelserver.modular.text.states import (
     Attention,
     Mentions,
     State,
-    amount,
     collect_values,
+    compute_word_shares,
     make_presence,
     merge_values,
-    spread,
+    to_amount,
 )
 
 SAMPLES = 3  # drawn for the largest or smallest of a distribution (Gupta et al. 2020)
@@ -142,7 +142,7 @@ class Modules(nn.Module):
         learned, too.
         """
         quantities = text.reading.numbers if kind == "numbers" else text.reading.dates
-        vectors = spread(quantities, len(text.words)).to(text.words) @ text.words  # [N, W]
+        vectors = compute_word_shares(quantities, len(text.words)).to(text.words) @ text.words  # [N, W]
         logits = text.words @ self.bilinear[kind] @ vectors.T
         firsts = torch.tensor([first for first, _ in quantities.words], device=logits.device)
         positions = torch.arange(len(text.words), device=logits.device)
@@ -181,7 +181,7 @@ class Modules(nn.Module):
         first, second = (self._mentions(text, each, kind) for each in (first_state, second_state))
         wins = _compute_wins(first.quantities, choice).to(first.joint)
         p = (first.probabilities @ wins @ second.probabilities).clamp(max=1)  # as if nothing were rounded
-        weights = p * _events(first_state) + (1 - p) * _events(second_state)
+        weights = p * _get_events(first_state) + (1 - p) * _get_events(second_state)
         return Attention(weights, torch.maximum(first.presence, second.presence))
 
     def _mentions(self, text: Text, state: State, kind: str) -> Mentions:
@@ -243,7 +243,7 @@ def combine(left: State, right: State, *, minus: bool) -> Amount:
 
     The years between two dates are never negative.
     """
-    first, second = amount(left), amount(right)
+    first, second = to_amount(left), to_amount(right)
     values = first.values[:, None] - second.values if minus else first.values[:, None] + second.values
     if isinstance(left, Mentions) and _has_dates(left):
         values = values.abs()
@@ -257,7 +257,7 @@ def compute_distance(state: Mentions) -> Amount:
 
     This is subtraction with a single input. It is 0 if there is one number only.
     """
-    both = amount(state)
+    both = to_amount(state)
     same = torch.eye(len(both.values), device=both.values.device)
     pairs = torch.outer(both.probabilities, both.probabilities) * (1 - same)
     pairs = pairs / (pairs.sum() + LEAST)
@@ -279,7 +279,7 @@ def _has_dates(state: Mentions) -> bool:
     return any(isinstance(one.value, str) for one in state.quantities.items)
 
 
-def _events(state: State) -> Tensor:
+def _get_events(state: State) -> Tensor:
     assert not isinstance(state, Amount)
     return state.events if isinstance(state, Mentions) else state.weights
 
@@ -294,6 +294,6 @@ def _compute_wins(quantities: Quantities, choice: str) -> Tensor:
         signs = torch.sign(values[:, None] - values)
     else:
         texts = [str(one.value) for one in quantities.items]
-        signs = torch.tensor([[order(one, other) or 0 for other in texts] for one in texts])
+        signs = torch.tensor([[compare_dates(one, other) or 0 for other in texts] for one in texts])
     wanted = signs if choice in ("greater", "later") else -signs
     return (1 + wanted) / 2

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from modelserver.inputs import encoders
 from modelserver.inputs.features import Ints
-from modelserver.inputs.packing import OF_WINDOWS, plan
+from modelserver.inputs.packing import OF_WINDOWS, plan_batches
 from modelserver.inputs.weight_files import load_half_weights, name_file_in_errors, serialise_half_weights
 from modelserver.inputs.windows import Inputs, Window, WindowSettings
 from modelserver.modular.text.grammar import Language
@@ -24,7 +24,7 @@ from modelserver.modular.text.parser import Parser
 from modelserver.modular.text.reading import TextFeatures, read
 from modelserver.systems import contextual
 from modelserver.systems.contextual import Encoder
-from modelserver.systems.extractive import window_reader
+from modelserver.systems.extractive import make_window_reader
 from modelserver.wire.schema import ModuleItem
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
@@ -54,7 +54,7 @@ class Network(nn.Module):
         super().__init__()
         self.config, self.tokenizer = config, encoder.tokenizer
         self.encoder = deepcopy(encoder.model)
-        self.reader = window_reader(encoder.tokenizer, WindowSettings.of_at_most(config.window))
+        self.reader = make_window_reader(encoder.tokenizer, WindowSettings.of_at_most(config.window))
         size = int(encoder.model.config.hidden_size)
         self.mark = nn.Embedding(2, size)
         nn.init.zeros_(self.mark.weight)
@@ -82,7 +82,7 @@ class Network(nn.Module):
         windows = [(n, window) for n, r in enumerate(readings) for window in self.reader.windows(r.encoded)]
         states: list[Tensor] = [torch.empty(0)] * len(windows)
         lengths = [self.reader.length(window) for _, window in windows]
-        for positions in plan(lengths, OF_WINDOWS):
+        for positions in plan_batches(lengths, OF_WINDOWS):
             encoded = self._encode([(readings[windows[p][0]], windows[p][1]) for p in positions])
             for position, state in zip(positions, encoded, strict=True):
                 states[position] = state
@@ -98,7 +98,7 @@ class Network(nn.Module):
         inputs = self.reader.inputs([window for _, window in windows], device)
         tensors = dict(inputs.tensors)
         pieces = self.encoder.get_input_embeddings()(tensors.pop("input_ids"))
-        marks = torch.from_numpy(_marks(windows, inputs, pieces.shape[1])).to(device)
+        marks = torch.from_numpy(_build_marks(windows, inputs, pieces.shape[1])).to(device)
         output = self.encoder(inputs_embeds=pieces + self.mark(marks), **tensors).last_hidden_state.float()
         vectors = []
         for row, (reading, window) in enumerate(windows):
@@ -122,7 +122,7 @@ class Network(nn.Module):
         return self.modules_.text(near[0], near[1], reading)
 
 
-def _marks(windows: Sequence[tuple[TextFeatures, Window]], inputs: Inputs, length: int) -> Ints:
+def _build_marks(windows: Sequence[tuple[TextFeatures, Window]], inputs: Inputs, length: int) -> Ints:
     marks = np.zeros((len(windows), length), dtype=np.int64)
     for row, (reading, window) in enumerate(windows):
         asked, passage = reading.marked
@@ -141,7 +141,7 @@ def save(folder: Path, network: Network) -> None:
     Each file appears whole or not at all, the weights last.
     """
     contextual.save(folder / contextual.FOLDER, Encoder(network.encoder, network.tokenizer))
-    with encoders.parts_of(folder, last=WEIGHTS) as part:
+    with encoders.stage_files(folder, last=WEIGHTS) as part:
         text = json.dumps(asdict(network.config), indent=2) + "\n"
         (part / CONFIG).write_text(text, encoding="utf-8")
         (part / WEIGHTS).write_bytes(serialise_half_weights(network))
@@ -164,7 +164,7 @@ def load(folder: Path, device: torch.device) -> tuple[Network, str]:
     described = folder / contextual.FOLDER
     with name_file_in_errors(described):
         encoder = contextual.open_encoder(described, config.window)
-    digest.update(encoders.digest(described).encode())
+    digest.update(encoders.hash_files(described).encode())
     with name_file_in_errors(folder / WEIGHTS):
         network = Network(encoder, config)
         load_half_weights(network, folder / WEIGHTS)

@@ -2,7 +2,7 @@
 
 An encoder-decoder with attention to the question's words, whose decoder can only choose among
 productions that fit (Krishnamurthy et al. 2017; Subramanian et al. 2020, section 2.2). Productions are
-numbered as `grammar.productions` lists them.
+numbered as `grammar.list_all_productions` lists them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from modelserver.inputs.decoding import require_finite_logits
-from modelserver.modular.text.grammar import MOST_NODES, Derivation, Language, productions
+from modelserver.modular.text.grammar import MOST_NODES, Derivation, Language, list_all_productions
 
-NOTHING = len(productions())  # the production before the first one and above the root
+NOTHING = len(list_all_productions())  # the production before the first one and above the root
 
 
 class Memory(NamedTuple):
@@ -80,7 +80,7 @@ class Parser(nn.Module):
         last, parent = (torch.tensor(numbers, device=device) for numbers in (before, above))
         inputs = (self.before(last), self.above(parent), memory.last)
         hidden, cell = self.cell(torch.cat(inputs, 1), (memory.hidden, memory.cell))
-        seen = _apply_attention(question, _attention(question, self.look(hidden)))
+        seen = _apply_attention(question, _compute_attention(question, self.look(hidden)))
         logits = self.choose(torch.cat((hidden, seen), 1))
         return Memory(hidden, cell, memory.last), seen, logits
 
@@ -89,7 +89,7 @@ class Parser(nn.Module):
     ) -> Tensor:
         """Return the attention of the chosen productions to the question, [R, M]."""
         which = self.chosen(torch.tensor(chosen, device=question.device))
-        return _attention(question, self.ask(torch.cat((memory.hidden, seen, which), 1)))
+        return _compute_attention(question, self.ask(torch.cat((memory.hidden, seen, which), 1)))
 
     def force(self, question: Tensor, derivations: Sequence[Derivation], language: Language) -> list[Parse]:
         """Score given programs for one question, [M, W]; return their parses.
@@ -105,16 +105,16 @@ class Parser(nn.Module):
         for index in range(max(len(one.taken) for one in derivations)):
             taken = [one.taken[index] if index < len(one.taken) else 0 for one in derivations]
             live = [index < len(one.taken) for one in derivations]
-            memory, seen, logits = self.step(rows, memory, *_context(growing))
-            masked = logits + _mask(growing, language, logits, also=taken)
+            memory, seen, logits = self.step(rows, memory, *_find_context(growing))
+            masked = logits + _build_mask(growing, language, logits, also=taken)
             step = torch.log_softmax(masked, 1)[range(len(taken)), taken]
             scores = scores + torch.where(torch.tensor(live, device=scores.device), step, torch.zeros(()))
             attention = self.attend_to_question(rows, memory, seen, taken)
-            memory = _recall(memory, rows, attention, taken)
+            memory = _update_memory(memory, rows, attention, taken)
             for row, number in enumerate(taken):
                 if live[row]:
                     growing[row] = growing[row].take(number)
-                    asked[row].append(attention[row] if productions()[number].worded else None)
+                    asked[row].append(attention[row] if list_all_productions()[number].worded else None)
         return [Parse(one, scores[row], tuple(asked[row])) for row, one in enumerate(growing)]
 
     def beam(self, question: Tensor, language: Language, size: int) -> list[Derivation]:
@@ -128,15 +128,17 @@ class Parser(nn.Module):
         rows = question[None]
         memory = self.begin(rows)
         for _ in range(MOST_NODES):
-            memory, seen, logits = self.step(rows.expand(len(growing), -1, -1), memory, *_context(growing))
+            memory, seen, logits = self.step(
+                rows.expand(len(growing), -1, -1), memory, *_find_context(growing)
+            )
             require_finite_logits(logits.detach().cpu().numpy())
-            total = scores[:, None] + torch.log_softmax(logits + _mask(growing, language, logits), 1)
+            total = scores[:, None] + torch.log_softmax(logits + _build_mask(growing, language, logits), 1)
             best = total.flatten().topk(min(size, int(torch.isfinite(total).sum())))
             row, number = (part.tolist() for part in (best.indices // NOTHING, best.indices % NOTHING))
             grown = [growing[r].take(n) for r, n in zip(row, number, strict=True)]
             memory = Memory(*(part[row] for part in memory))
             attention = self.attend_to_question(rows.expand(len(row), -1, -1), memory, seen[row], number)
-            memory = _recall(memory, rows.expand(len(row), -1, -1), attention, number)
+            memory = _update_memory(memory, rows.expand(len(row), -1, -1), attention, number)
             done += [(float(s), d) for s, d in zip(best.values, grown, strict=True) if d.done]
             live = [index for index, grown_program in enumerate(grown) if not grown_program.done]
             done = sorted(done, key=lambda grown_program: -grown_program[0])[:size]
@@ -147,7 +149,7 @@ class Parser(nn.Module):
         return [grown_program for _, grown_program in done]
 
 
-def _attention(question: Tensor, query: Tensor) -> Tensor:
+def _compute_attention(question: Tensor, query: Tensor) -> Tensor:
     """Return a distribution over the words, [R, M], of queries [R, W]."""
     return torch.softmax((question @ query[:, :, None]).squeeze(2) / question.shape[2] ** 0.5, 1)
 
@@ -156,18 +158,20 @@ def _apply_attention(question: Tensor, attention: Tensor) -> Tensor:
     return (attention[:, None, :] @ question).squeeze(1)
 
 
-def _recall(memory: Memory, question: Tensor, attention: Tensor, taken: Sequence[int]) -> Memory:
+def _update_memory(memory: Memory, question: Tensor, attention: Tensor, taken: Sequence[int]) -> Memory:
     """Return the memory with the words attended to last.
 
     Productions without words leave it as it was.
     """
-    worded = torch.tensor([productions()[number].worded for number in taken], device=attention.device)
+    worded = torch.tensor(
+        [list_all_productions()[number].worded for number in taken], device=attention.device
+    )
     return memory._replace(
         last=torch.where(worded[:, None], _apply_attention(question, attention), memory.last)
     )
 
 
-def _context(derivations: Sequence[Derivation]) -> tuple[list[int], list[int]]:
+def _find_context(derivations: Sequence[Derivation]) -> tuple[list[int], list[int]]:
     """Return each derivation's last production, and that above the next slot."""
     before = [one.taken[-1] if one.taken else NOTHING for one in derivations]
     return before, [_find_parent(one) for one in derivations]
@@ -182,7 +186,7 @@ def _find_parent(derivation: Derivation) -> int:
     )
 
 
-def _mask(
+def _build_mask(
     derivations: Sequence[Derivation], language: Language, logits: Tensor, also: Sequence[int] | None = None
 ) -> Tensor:
     """Return 0 for productions that fit, -inf for all others, [R, NOTHING]."""

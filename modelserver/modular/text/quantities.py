@@ -41,25 +41,25 @@ class Quantity:
     value: float | str
 
 
-def dates(text: str) -> list[Quantity]:
+def find_dates(text: str) -> list[Quantity]:
     """Return the dates that name a year, in text order.
 
     Four digits alone are a year.
 
-    >>> [date.value for date in dates("Founded on 3 May 1950, closed in 1961.")]
+    >>> [date.value for date in find_dates("Founded on 3 May 1950, closed in 1961.")]
     ['1950-05-03', '1961']
     """
     matches = ((match.span(), date_of(match[0])) for match in _DATE.finditer(text))
     return [Quantity(start, end, value) for (start, end), value in matches if value is not None]
 
 
-def numbers(text: str) -> list[Quantity]:
+def find_numbers(text: str) -> list[Quantity]:
     """Return numbers in digits or English words, except inside longer dates.
 
-    >>> [number.value for number in numbers("On 3 May 1950 he ran 1,200 yards in twenty-one games.")]
+    >>> [number.value for number in find_numbers("On 3 May 1950 he ran 1,200 yards in twenty-one games.")]
     [1200, 21]
     """
-    inside = [date for date in dates(text) if not text[date.start : date.end].isdecimal()]
+    inside = [date for date in find_dates(text) if not text[date.start : date.end].isdecimal()]
     quantities = []
     for match in _NUMBER.finditer(text):
         start, end = match.span()

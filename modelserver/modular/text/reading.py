@@ -11,7 +11,7 @@ import numpy as np
 from modelserver.inputs.decoding import Bools
 from modelserver.inputs.features import Ints
 from modelserver.inputs.windows import Encoded, WindowReader
-from modelserver.modular.text.quantities import Quantity, dates, locate_quantities, numbers
+from modelserver.modular.text.quantities import Quantity, find_dates, find_numbers, locate_quantities
 from modelserver.systems.contextual import find_first_pieces
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import ModuleItem, QAItem
@@ -75,21 +75,21 @@ def read(item: ModuleItem, reader: WindowReader) -> TextFeatures:
     if not asked:
         raise InvalidRequest("it contains no words", field="text")
     encoded = _encode(item, reader)
-    keys, asked_keys = _keys(item.passage, tokens), _keys(item.text, asked)
+    keys, asked_keys = _normalise_words(item.passage, tokens), _normalise_words(item.text, asked)
     same = (asked_keys[:, None] == keys[None, :]) & (asked_keys[:, None] != "")
     return TextFeatures(
         item=item,
         asked=asked,
         encoded=encoded,
-        question_first=find_first_pieces(_rows(asked), np.pad(encoded.asked, ((0, 0), (2, 0)))),
-        first=find_first_pieces(_rows(tokens), encoded.places),
+        question_first=find_first_pieces(_build_rows(asked), np.pad(encoded.asked, ((0, 0), (2, 0)))),
+        first=find_first_pieces(_build_rows(tokens), encoded.places),
         same=same,
         marked=(
             _mark_pieces(same.any(1), asked, encoded.asked),
             _mark_pieces(same.any(0), tokens, encoded.places[:, 2:]),
         ),
-        numbers=_build_quantities(numbers(item.passage), tokens),
-        dates=_build_quantities(dates(item.passage), tokens),
+        numbers=_build_quantities(find_numbers(item.passage), tokens),
+        dates=_build_quantities(find_dates(item.passage), tokens),
     )
 
 
@@ -136,13 +136,13 @@ def _encode(item: ModuleItem, reader: WindowReader) -> Encoded:
         raise InvalidRequest(str(error), field=field) from error
 
 
-def _keys(text: str, spans: Sequence[Place]) -> np.ndarray:
+def _normalise_words(text: str, spans: Sequence[Place]) -> np.ndarray:
     """Return each word in lower case, empty for one without letters or digits."""
     words = (text[start:end].casefold() for start, end in spans)
     return np.array([word if any(map(str.isalnum, word)) else "" for word in words], dtype=object)
 
 
-def _rows(spans: Sequence[Place]) -> Ints:
+def _build_rows(spans: Sequence[Place]) -> Ints:
     """Return positions in one text as rows of the fields of `Place`."""
     return np.pad(np.array(spans, dtype=np.int64).reshape(-1, 2), ((0, 0), (2, 0)))
 

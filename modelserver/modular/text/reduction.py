@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.programs import Program, parse
-from analysis.programs.notation import label
+from analysis.programs.notation import format_module
 from modelserver.modular.text.examples import Example
 from modelserver.modular.text.grammar import SORTING
 
@@ -45,7 +45,7 @@ def _reduce_subtree(program: Program, index: int, kept: list[int | None]) -> str
         below = program.nodes[index + 1 : program.end(index)]
         words = " ".join(one.argument for one in below if one.argument and one.module not in SORTING)
         kept.append(None)
-        return label("find", words or None)
+        return format_module("find", words or None)
     kept.append(index)
     inside = ", ".join(_reduce_subtree(program, child, kept) for child in node.children)
-    return label(node.module, node.argument) + (f"({inside})" if inside else "")
+    return format_module(node.module, node.argument) + (f"({inside})" if inside else "")

@@ -40,15 +40,15 @@ def score(system: TextSystem, examples: Sequence[Example], *, given: bool = Fals
     With ``given``, gold programs replace the system's own.
     """
     executions = run(system, [_add_program(one) if given else one.item for one in examples])
-    answered = [answer_scores(example, one.answer) for example, one in zip(examples, executions, strict=True)]
+    answered = [score_answer(example, one.answer) for example, one in zip(examples, executions, strict=True)]
     em, f1 = np.mean(answered, axis=0)
     parsed = [
-        _modules(str(example.program)) == _modules(one.program)
+        _drop_words(str(example.program)) == _drop_words(one.program)
         for example, one in zip(examples, executions, strict=True)
         if example.program is not None
     ]
     share = float(np.mean(parsed)) if parsed else None
-    return Scores(float(em), float(f1), share, faithfulness(system, examples))
+    return Scores(float(em), float(f1), share, score_faithfulness(system, examples))
 
 
 def _add_program(example: Example) -> ModuleItem:
@@ -61,7 +61,7 @@ def run(system: TextSystem, items: Sequence[ModuleItem]) -> list[Execution]:
     return [one for start, end in pairwise(starts) for one in system.execute(items[start:end])]
 
 
-def answer_scores(example: Example, answer: object) -> tuple[float, float]:
+def score_answer(example: Example, answer: object) -> tuple[float, float]:
     """Return EM and F1 of an answer, the best of the right answers.
 
     Of an answer that several texts make up together one text is 1/n of its F1 and no exact match.
@@ -75,7 +75,7 @@ def answer_scores(example: Example, answer: object) -> tuple[float, float]:
     return max(scores, key=lambda pair: pair[1])
 
 
-def _modules(program: str) -> str:
+def _drop_words(program: str) -> str:
     """Return a program without the words of its modules."""
     kept, depth = [], 0
     for sign in program:
@@ -85,7 +85,7 @@ def _modules(program: str) -> str:
     return "".join(kept)
 
 
-def faithfulness(system: TextSystem, examples: Sequence[Example]) -> SpanScores | None:
+def score_faithfulness(system: TextSystem, examples: Sequence[Example]) -> SpanScores | None:
     """Score the modules of gold programs against gold spans, None without any.
 
     Programs with extract-answer are left out, because not every system has that module.

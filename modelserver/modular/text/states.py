@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from analysis.programs.values import date_parts
+from analysis.programs.values import split_date
 from modelserver.modular.text.quantities import Quantity
 from modelserver.modular.text.reading import Quantities
 
@@ -59,7 +59,7 @@ class Mentions:
 
         A number shares its words equally.
         """
-        return self.probabilities @ spread(self.quantities, len(self.joint)).to(self.joint)
+        return self.probabilities @ compute_word_shares(self.quantities, len(self.joint)).to(self.joint)
 
     def scale_probabilities(self, factors: Tensor) -> Mentions:
         """Return the mentions with each number's probability scaled.
@@ -85,7 +85,7 @@ class Amount:
 State = Attention | Mentions | Amount
 
 
-def spread(quantities: Quantities, words: int) -> Tensor:
+def compute_word_shares(quantities: Quantities, words: int) -> Tensor:
     """Return the share of each word in each number, [N, T]; rows sum to 1."""
     shares = torch.zeros(len(quantities), words)
     for row, (first, beyond) in enumerate(quantities.words):
@@ -99,7 +99,7 @@ def merge_values(values: Tensor, probabilities: Tensor) -> Amount:
     return Amount(distinct, probabilities.new_zeros(len(distinct)).index_add(0, indices, probabilities))
 
 
-def amount(state: State) -> Amount:
+def to_amount(state: State) -> Amount:
     """Return numbers in the text as their values; an amount stays as it is."""
     if isinstance(state, Amount):
         return state
@@ -109,7 +109,7 @@ def amount(state: State) -> Amount:
 
 def collect_values(quantities: Sequence[Quantity]) -> Tensor:
     """Return the values of numbers, or the years of dates."""
-    values = [date_parts(one.value)[0] if isinstance(one.value, str) else one.value for one in quantities]
+    values = [split_date(one.value)[0] if isinstance(one.value, str) else one.value for one in quantities]
     return torch.tensor(values, dtype=torch.float64)
 
 

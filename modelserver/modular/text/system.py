@@ -12,8 +12,8 @@ from torch import Tensor
 
 from analysis.programs import Program, ProgramError, parse
 from modelserver.inputs.decoding import require_finite_logits
-from modelserver.modular.text.execution import answer_of, execute, value_of
-from modelserver.modular.text.grammar import Derivation, Language, derivation
+from modelserver.modular.text.execution import choose_answer, choose_value, execute
+from modelserver.modular.text.grammar import Derivation, Language, build_derivation
 from modelserver.modular.text.modules import Text
 from modelserver.modular.text.network import Network
 from modelserver.modular.text.network import load as load_network
@@ -87,17 +87,17 @@ class TextSystem(Identified):
         if program is None:
             best = self.network.parser.beam(text.question, language, BEAM)[0]
             asked = self._attend_to_question(text, best, language)
-            program = best.program(_arguments(text.reading, asked))
+            program = best.program(_find_arguments(text.reading, asked))
         else:
             asked = self._attend_to_arguments(text, program, language)
         states = execute(self.network.modules_, text, program, asked)
-        require_finite_logits(*(_probabilities(state).cpu().numpy() for state in states))
+        require_finite_logits(*(_read_probabilities(state).cpu().numpy() for state in states))
         return Execution(
             id=text.reading.item.id,
             program=str(program),
-            answer=answer_of(self.network.modules_, text, states[0]),
+            answer=choose_answer(self.network.modules_, text, states[0]),
             modules=[
-                _output(index, node.module, state)
+                _build_output(index, node.module, state)
                 for index, (node, state) in enumerate(zip(program.nodes, states, strict=True))
             ],
         )
@@ -110,7 +110,10 @@ class TextSystem(Identified):
 
         It is on its argument's words, or else on those that the parser attends to.
         """
-        asked, words = self._attend_to_question(text, derivation(program), language), text.reading.words()
+        asked, words = (
+            self._attend_to_question(text, build_derivation(program), language),
+            text.reading.words(),
+        )
         for node in program.nodes:
             positions = find_argument_words(node.argument or "", words)
             if asked[node.index] is not None and positions:
@@ -120,7 +123,7 @@ class TextSystem(Identified):
         return asked
 
 
-def _arguments(reading: TextFeatures, asked: Sequence[Tensor | None]) -> list[str | None]:
+def _find_arguments(reading: TextFeatures, asked: Sequence[Tensor | None]) -> list[str | None]:
     """Return the words of the question that each node attends to most."""
     words = reading.words()
     arguments: list[str | None] = []
@@ -130,13 +133,13 @@ def _arguments(reading: TextFeatures, asked: Sequence[Tensor | None]) -> list[st
     return arguments
 
 
-def _probabilities(state: State) -> Tensor:
+def _read_probabilities(state: State) -> Tensor:
     return state.weights if isinstance(state, Attention) else state.probabilities
 
 
-def _output(index: int, module: str, state: State) -> NodeOutput:
+def _build_output(index: int, module: str, state: State) -> NodeOutput:
     attention = [] if isinstance(state, Amount) else state.weights.clamp(0, 1).tolist()
-    return NodeOutput(index=index, module=module, attention=attention, value=value_of(state))
+    return NodeOutput(index=index, module=module, attention=attention, value=choose_value(state))
 
 
 def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> TextSystem:

@@ -91,7 +91,7 @@ class Graph(nn.Module):
         p = p.gather(-1, kept)
         boxes = boxes.gather(-2, kept[..., None].expand(*kept.shape, 4))
         weight = p[..., :, None] * p[..., None, :]
-        distance = 1 - overlaps(boxes, boxes)
+        distance = 1 - compute_overlaps(boxes, boxes)
         edges = self.edge(weight) * self.far(distance)
         counted = p > 0 if self.impossible == "apart" else boxes[..., 2] > boxes[..., 0]
         copies = self._copies(p, self.edge_alike(weight) * self.far_alike(distance), counted)  # [..., m]
@@ -109,7 +109,7 @@ class Graph(nn.Module):
         return (rows * counted[..., None, :]).sum(dim=-1).clamp(min=1)
 
 
-def overlaps(rows: Tensor, columns: Tensor) -> Tensor:
+def compute_overlaps(rows: Tensor, columns: Tensor) -> Tensor:
     """Return the intersection over union of boxes, [..., m, k].
 
     The boxes are [..., m, 4] and [..., k, 4].

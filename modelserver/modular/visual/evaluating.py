@@ -50,19 +50,19 @@ def evaluate_scenes(
         outputs: Write the modules' outputs, for `analysis faithfulness`.
         device: cpu, cuda, cuda:1 …
     """
-    examples = _examples(scenes, data, regions, split, proposer=proposer)
+    examples = _read_examples(scenes, data, regions, split, proposer=proposer)
     network, _, revision = folder.load(weights, torch.device(device))
     size = network.encoder.config.visual_feat_dim
     if (width := examples[0].regions[0].features.shape[1]) != size:
         raise UnreadableData(f"{data or scenes}: its regions have {width} features; {weights} reads {size}")
     if outputs:
-        _, module_outputs = scoring.outputs(network, examples)
+        _, module_outputs = scoring.compute_outputs(network, examples)
         write_items(outputs, (_format_output(each) for each in module_outputs))
-    result = {"revision": revision, **scoring.scores(network, examples)}
+    result = {"revision": revision, **scoring.compute_scores(network, examples)}
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
 
 
-def _examples(
+def _read_examples(
     scenes: Path | None, data: Path | None, regions: Path | None, split: Split, *, proposer: bool
 ) -> list[Example]:
     if scenes is not None:

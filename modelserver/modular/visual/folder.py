@@ -28,7 +28,7 @@ PIECES = 400
 LONGEST = 128  # tokens that a new encoder reads
 
 
-def new_encoder(
+def create_encoder(
     texts: Iterable[str], *, hidden: int, features: int, layers: int = 1
 ) -> tuple[transformers.LxmertModel, transformers.PreTrainedTokenizerBase]:
     """Return an untrained LXMERT and a tokenizer learned from texts.
@@ -37,7 +37,7 @@ def new_encoder(
     only slow down a network as small as this. The initial weights are larger than transformers' 0.02,
     with which words and regions interact too weakly to learn.
     """
-    tokenizer = encoders.new_tokenizer(texts, PIECES)
+    tokenizer = encoders.create_tokenizer(texts, PIECES)
     config = transformers.LxmertConfig(
         vocab_size=len(tokenizer),
         hidden_size=hidden,
@@ -55,11 +55,11 @@ def new_encoder(
     return transformers.LxmertModel(config), tokenizer
 
 
-def new_bilinear_encoder(
+def create_bilinear_encoder(
     texts: Iterable[str], *, hidden: int, features: int
 ) -> tuple[BilinearEncoder, transformers.PreTrainedTokenizerBase]:
     """Return an untrained bilinear encoder and a tokenizer learned from texts."""
-    tokenizer = encoders.new_tokenizer(texts, PIECES)
+    tokenizer = encoders.create_tokenizer(texts, PIECES)
     return BilinearEncoder(BilinearConfig(len(tokenizer), hidden, features, LONGEST)), tokenizer
 
 

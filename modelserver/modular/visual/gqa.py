@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Parameter
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveFloat, ValidationError
 
-from analysis.programs.notation import label
+from analysis.programs.notation import format_module
 from modelserver.inputs.json_stream import read_entries
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import format_first_problem
@@ -114,7 +114,7 @@ class Call:
 
     def __str__(self) -> str:
         below = f"({', '.join(map(str, self.children))})" if self.children else ""
-        return label(self.module, self.argument) + below
+        return format_module(self.module, self.argument) + below
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def read_questions(paths: Iterable[Path], left_out: Counter[str]) -> dict[str, l
         for key, entry in read_entries(path):
             question = _validate_entry(_Question, entry, f"{path}: question {key}")
             try:
-                program = program_of(question)
+                program = build_program(question)
             except Unusable as reason:
                 left_out[str(reason)] += 1
             else:
@@ -194,7 +194,7 @@ def read_questions(paths: Iterable[Path], left_out: Counter[str]) -> dict[str, l
     return asked
 
 
-def program_of(question: _Question) -> Call:
+def build_program(question: _Question) -> Call:
     """Return the program of a question. Raises Unusable if it has none."""
     if question.answer not in ANSWERS:
         raise Unusable(OTHER_FORM)
@@ -246,7 +246,7 @@ def read_scenes(path: Path, image_data: Path | None) -> Iterator[Scene]:
                 )
             graph = _validate_entry(_GqaScene, entry, f"{path}: image {key}")
             objects = {name: (thing, (thing.name,)) for name, thing in graph.objects.items()}
-            yield _scene(key, graph.width, graph.height, objects)
+            yield _build_scene(key, graph.width, graph.height, objects)
         return
     images = (_validate_entry(_GenomeImage, entry, f"{image_data}: entry {key}")
               for key, entry in read_entries(image_data))  # fmt: skip
@@ -256,10 +256,10 @@ def read_scenes(path: Path, image_data: Path | None) -> Iterator[Scene]:
         if genome.image_id not in sizes:
             raise UnreadableData(f"{path}: entry {key}: {image_data} has no image {genome.image_id}")
         things = {str(thing.object_id): (thing, tuple(thing.names)) for thing in genome.attributes}
-        yield _scene(str(genome.image_id), *sizes[genome.image_id], things)
+        yield _build_scene(str(genome.image_id), *sizes[genome.image_id], things)
 
 
-def _scene(
+def _build_scene(
     image: str, width: float, height: float, objects: Mapping[str, tuple[_Object, tuple[str, ...]]]
 ) -> Scene:
     things = {}
@@ -297,7 +297,7 @@ def items(
                     {"name": f"{scene.image}.jpg", "width": int(scene.width), "height": int(scene.height)}
                 ],
                 "answer": question.answer,
-                "gold": {"layers": dict(_layers(question.program, scene)), "problem": None},
+                "gold": {"layers": dict(_build_layers(question.program, scene)), "problem": None},
             }
 
 
@@ -308,17 +308,17 @@ def _is_true(program: Call, scene: Scene) -> bool:
             return all(values)
         case "or":
             return any(values)
-    return bool(_things(program.children[0], scene))
+    return bool(_select_ids(program.children[0], scene))
 
 
-def _things(call: Call, scene: Scene) -> list[str]:
+def _select_ids(call: Call, scene: Scene) -> list[str]:
     """Return the ids of the things that find or filter gives."""
     words = str(call.argument).lower()
     if call.module == "find":
         return [
             name for name, thing in scene.things.items() if name in call.ids or _stem(words) in thing.names
         ]
-    below = _things(call.children[0], scene)
+    below = _select_ids(call.children[0], scene)
     return [name for name in below if words in scene.things[name].attributes]
 
 
@@ -328,14 +328,14 @@ def _stem(words: str) -> str:
     return words if words.endswith("ss") else words.removesuffix("s")
 
 
-def _layers(program: Call, scene: Scene) -> Iterator[tuple[str, dict[str, Any]]]:
+def _build_layers(program: Call, scene: Scene) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the gold of each distinct find and filter, by its node."""
     first: dict[Call, int] = {}
     for index, call in enumerate(_walk(program)):
         first.setdefault(call, index)
     for call, index in first.items():
         if call.module in ("find", "filter"):
-            objects = [_build_object(call, name, scene, first) for name in _things(call, scene)]
+            objects = [_build_object(call, name, scene, first) for name in _select_ids(call, scene)]
             state = "done" if objects else "nothing"
             yield str(index), {"state": state, "objects": objects, "value": None, "note": ""}
 

@@ -17,7 +17,7 @@ from PIL import Image, UnidentifiedImageError
 
 from modelserver.modular.visual.regions import Numbers, Regions
 from modelserver.wire.errors import InvalidRequest
-from modelserver.world.scenes.proposals import PROPOSALS, features, overlap
+from modelserver.world.scenes.proposals import PROPOSALS, compute_features, compute_overlap
 
 MOST_PIXELS = 25_000_000
 LONGEST_SIDE = 640  # pixels; larger pictures are made smaller before they are looked at
@@ -60,16 +60,16 @@ def propose(picture: Image.Image) -> Regions:
     """
     small = picture.copy()
     small.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    boxes = _drop_duplicates(_patches(np.asarray(small)))[:PROPOSALS]
+    boxes = _drop_duplicates(_find_patches(np.asarray(small)))[:PROPOSALS]
     wide, high = small.size
     sides = np.array([wide, high, wide, high], np.float32)
     scaled: Numbers = (np.array(boxes, np.float32).reshape(-1, 4) / sides).astype(np.float32)
     if not boxes:
-        return Regions(scaled, features(small, [(0.0, 0.0, 1.0, 1.0)])[:0])
-    return Regions(scaled, features(small, [tuple(box) for box in scaled.tolist()]))
+        return Regions(scaled, compute_features(small, [(0.0, 0.0, 1.0, 1.0)])[:0])
+    return Regions(scaled, compute_features(small, [tuple(box) for box in scaled.tolist()]))
 
 
-def _patches(pixels: Pixels) -> Iterator[tuple[int, int, int, int]]:
+def _find_patches(pixels: Pixels) -> Iterator[tuple[int, int, int, int]]:
     """Yield the boxes of all patches in pixels.
 
     First those of the foreground, then those of each class of hue in it.
@@ -79,17 +79,17 @@ def _patches(pixels: Pixels) -> Iterator[tuple[int, int, int, int]]:
     span: Numbers = most - least
     coloured = span > COLOURED * np.maximum(most, 1e-6)
     foreground = (coloured & (span > 0.1)) | (most < DARK)
-    yield from _boxes(foreground)
-    hue = _hue(values, most, span)
+    yield from _find_boxes(foreground)
+    hue = _compute_hue(values, most, span)
     strong = foreground & (span > 0.15)
     for shift in (0.0, 0.5):
         classes = np.floor(hue * HUES + shift).astype(int) % HUES
         for number in range(HUES):
-            yield from _boxes(strong & (classes == number))
-    yield from _boxes(foreground & (span <= 0.15))
+            yield from _find_boxes(strong & (classes == number))
+    yield from _find_boxes(foreground & (span <= 0.15))
 
 
-def _hue(values: Numbers, most: Numbers, span: Numbers) -> Numbers:
+def _compute_hue(values: Numbers, most: Numbers, span: Numbers) -> Numbers:
     """Return the hue of each pixel from 0 to 1."""
     red, green, blue = np.moveaxis(values, 2, 0)
     safe = np.where(span > 0, span, 1)
@@ -101,7 +101,7 @@ def _hue(values: Numbers, most: Numbers, span: Numbers) -> Numbers:
     return (turn / 6).astype(np.float32)
 
 
-def _boxes(mask: Mask) -> Iterator[tuple[int, int, int, int]]:
+def _find_boxes(mask: Mask) -> Iterator[tuple[int, int, int, int]]:
     labels, _ = scipy.ndimage.label(mask, structure=np.ones((3, 3)))
     for rows, columns in scipy.ndimage.find_objects(labels):
         if rows.stop - rows.start >= LEAST and columns.stop - columns.start >= LEAST:
@@ -112,6 +112,6 @@ def _drop_duplicates(boxes: Iterator[tuple[int, int, int, int]]) -> list[tuple[i
     """Return the boxes, largest first, without near duplicates."""
     kept: list[tuple[int, int, int, int]] = []
     for box in sorted(set(boxes), key=lambda b: (-(b[2] - b[0]) * (b[3] - b[1]), b)):
-        if all(overlap(box, other) <= SAME for other in kept):
+        if all(compute_overlap(box, other) <= SAME for other in kept):
             kept.append(box)
     return kept

@@ -163,7 +163,7 @@ class LearnedPairs:
 
     def _encode_positions(self, first: Tensor, second: Tensor) -> Tensor:
         assert self.relation.places is not None
-        placed: Tensor = self.relation.places.places(pair_places(first, second))
+        placed: Tensor = self.relation.places.places(relate_boxes(first, second))
         return placed
 
     def _scores(self, both: Tensor) -> Tensor:
@@ -175,7 +175,7 @@ def _gather_rows(values: Tensor, indices: Tensor) -> Tensor:
     return values.gather(-2, indices[..., None].expand(*indices.shape, values.shape[-1]))
 
 
-def pair_places(first: Tensor, second: Tensor) -> Tensor:
+def relate_boxes(first: Tensor, second: Tensor) -> Tensor:
     """Return how boxes [..., 4] lie to others, [..., 8].
 
     The way from the other's centre to its own, across and down, as fractions of the image and of the mean
@@ -236,7 +236,7 @@ class VisualNetwork(nn.Module):
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]
         outputs = Executor(plans, scores, scene, self.counter, self.config.partner).run()
-        return Forward(outputs, scores, _truths(plans, outputs))
+        return Forward(outputs, scores, _gather_truths(plans, outputs))
 
     def _texts(self, questions: Sequence[Question]) -> _Texts:
         texts: list[_Text] = []
@@ -290,7 +290,7 @@ class VisualNetwork(nn.Module):
         mask = tokens["attention_mask"][sentences] * kept
         language, vision = encode(self.encoder, ids, mask, sights, texts.examples)
         rows = [row for row, _ in texts.readers.values()]
-        attention = _attention(offsets[rows], [span for _, span in texts.readers.values()])
+        attention = _spread_attention(offsets[rows], [span for _, span in texts.readers.values()])
         words = torch.einsum("nt,nith->nih", attention.to(language), language[rows])
         return words, vision[rows + texts.whole]
 
@@ -340,13 +340,13 @@ def _find_read_tokens(offsets: Tensor, spans: Sequence[Span | None]) -> Tensor:
     return whole | is_first | _find_span_tokens(offsets, [span or (0, 0) for span in spans])
 
 
-def _attention(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
+def _spread_attention(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
     """Return equal attention to the tokens of each span, 0 to others, [n, t]."""
     weights = _find_span_tokens(offsets, spans).float()
     return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-def _truths(plans: Sequence[Plan], outputs: Outputs) -> Tensor:
+def _gather_truths(plans: Sequence[Plan], outputs: Outputs) -> Tensor:
     """Return the truth of each program, [n]; 0 for one that gives none."""
     last = [(example, len(plan.jobs) - 1) for example, plan in enumerate(plans)]
     rows = [

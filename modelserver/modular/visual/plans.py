@@ -63,7 +63,7 @@ class Plan:
 
 
 @lru_cache(maxsize=20_000)
-def plan(program: str) -> Plan:
+def plan_program(program: str) -> Plan:
     """Lay out a program given as nested text.
 
     Raises ProgramError for one that is none over boxes.
@@ -91,7 +91,7 @@ class _Planner:
         key = (node.index, scope)
         if key not in self.known:
             children = tuple(
-                self._add(child, inner) for inner in _scopes(node, scope) for child in node.children
+                self._add(child, inner) for inner in _list_scopes(node, scope) for child in node.children
             )
             level = 1 + max((self.jobs[child].level for child in children), default=-1)
             self.jobs.append(Job(node.index, node.module, node.type, scope.images, children, level))
@@ -99,7 +99,7 @@ class _Planner:
         return self.known[key]
 
 
-def _scopes(node: Node, scope: Scope) -> list[Scope]:
+def _list_scopes(node: Node, scope: Scope) -> list[Scope]:
     """The scopes that a node's children run in."""
     match node.module:
         case "in-each-image" | "in-at-least-one-image":

@@ -14,8 +14,8 @@ import numpy as np
 from analysis.faithfulness.examples import GoldExample, GoldModule
 from modelserver.inputs.data_files import read_records
 from modelserver.modular.visual.network import Question
-from modelserver.modular.visual.plans import IMAGES, plan
-from modelserver.modular.visual.region_files import name_of
+from modelserver.modular.visual.plans import IMAGES, plan_program
+from modelserver.modular.visual.region_files import find_name
 from modelserver.modular.visual.regions import Numbers, Regions
 from modelserver.modular.visual.utterances import attend
 from modelserver.wire.errors import UnreadableData
@@ -74,7 +74,7 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
     def parse(record: dict[str, Any]) -> Example:
         row = rows[record["external_id"]]
         seen = [Regions(boxes[row, image], features[row, image]) for image in range(IMAGES)]
-        return _example(record, seen, folder)
+        return _build_example(record, seen, folder)
 
     return read_records(folder / f"{split}.jsonl", parse, most=most)
 
@@ -87,7 +87,9 @@ def read_further(folder: Path, split: str, path: Path) -> list[Example]:
     scenes = {each.id: each for each in read_scenes(folder, split)}
 
     def parse(record: dict[str, Any]) -> Example:
-        return _example({**record, "images": []}, scenes[record["extra"]["world"]["scene"]].regions, folder)
+        return _build_example(
+            {**record, "images": []}, scenes[record["extra"]["world"]["scene"]].regions, folder
+        )
 
     return read_records(path, parse)
 
@@ -102,7 +104,7 @@ def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
     def parse(record: dict[str, Any]) -> Example:
         if not isinstance(record["answer"], bool):
             raise ValueError(f"answer is {record['answer']!r}, not true or false")
-        return _example(record, StoredRegions(regions, record["images"]), path.parent)
+        return _build_example(record, StoredRegions(regions, record["images"]), path.parent)
 
     examples = read_records(path, parse)
     if not examples:
@@ -121,7 +123,7 @@ class StoredRegions(Sequence[Regions]):
         self.names = [self._name(image["name"]) for image in images]
 
     def _name(self, image: str) -> str:
-        name = name_of(self.regions, image)
+        name = find_name(self.regions, image)
         if name is None:
             raise ValueError(f"there are no region features of {image!r}")
         return name
@@ -140,20 +142,20 @@ class StoredRegions(Sequence[Regions]):
         return len(self.names)
 
 
-def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -> Example:
-    laid_out = plan(record["program"])
+def _build_example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -> Example:
+    laid_out = plan_program(record["program"])
     return Example(
         id=record["external_id"],
         sentence=record["text"],
         question=Question(laid_out, attend(laid_out, record["text"])),
         label=bool(record["answer"]),
-        gold=gold_boxes(record.get("gold") or {"layers": {}}, len(regions)),
+        gold=collect_gold_boxes(record.get("gold") or {"layers": {}}, len(regions)),
         regions=regions,
         pictures=tuple(folder / image["name"] for image in record["images"]),
     )
 
 
-def gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[int, tuple[Numbers, ...]]:
+def collect_gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[int, tuple[Numbers, ...]]:
     """Return a gold document's boxes by node and image, references resolved."""
     drawn: dict[str, dict[str, Any]] = {}
     for layer in document["layers"].values():

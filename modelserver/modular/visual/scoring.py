@@ -21,14 +21,14 @@ from modelserver.modular.visual.scene_data import Example
 BATCH = 64
 
 
-def output_of(plan: Plan, forward: Forward, example: int, node: int) -> Tensor:
+def compute_node_boxes(plan: Plan, forward: Forward, example: int, node: int) -> Tensor:
     """Return a node's boxes [images, m], the maximum over all its runs."""
     rows = [forward.outputs.row[example, job] for job in plan.runs[node]]
     return forward.outputs.boxes[rows].amax(dim=0)
 
 
 @torch.inference_mode()
-def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float], list[OutputExample]]:
+def compute_outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float], list[OutputExample]]:
     """Return each statement's probability and its modules' outputs.
 
     The baseline has no modules.
@@ -44,39 +44,39 @@ def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float],
             continue
         forward = network([each.question for each in batch], sights)
         truths += forward.truth.tolist()
-        predicted += [_output(each, forward, index) for index, each in enumerate(batch)]
+        predicted += [_build_output(each, forward, index) for index, each in enumerate(batch)]
     return truths, predicted
 
 
-def _output(example: Example, forward: Forward, index: int) -> OutputExample:
+def _build_output(example: Example, forward: Forward, index: int) -> OutputExample:
     """Return the outputs of all scored modules: gold may list any."""
     plan = example.question.plan
     nodes, regions = [], list(example.regions)  # once: those of a file are read at each access
     for node in plan.program.nodes:
         if node.type == "boxes" and is_scored(node.module):
-            p = output_of(plan, forward, index, node.index)
+            p = compute_node_boxes(plan, forward, index, node.index)
             shown = [p[image, : len(each.boxes)] for image, each in enumerate(regions)]
             nodes.append(OutputModule(node.index, node.module, torch.cat(shown).double().cpu().numpy()))
     proposals = tuple(np.asarray(each.boxes, dtype=float) for each in regions)
     return OutputExample(example.id, proposals, tuple(nodes))
 
 
-def scores(network: Network, examples: Sequence[Example]) -> dict[str, Any]:
+def compute_scores(network: Network, examples: Sequence[Example]) -> dict[str, Any]:
     """Return ``n``, ``accuracy`` and, for modular networks, ``faithfulness``.
 
     ``faithfulness`` has precision, recall and F1 of ``overall`` and each module, averaged over examples;
     ``upper_bound`` is the most that the proposals allow.
     """
-    truths, predicted = outputs(network, examples)
+    truths, predicted = compute_outputs(network, examples)
     right = [(truth > 0.5) == each.label for truth, each in zip(truths, examples, strict=True)]
     scored: dict[str, Any] = {"n": len(examples), "accuracy": float(np.mean(right))}
     if predicted and any(each.gold for each in examples):
         result = score_boxes([each.gold_example for each in examples], predicted)
-        scored |= {"faithfulness": _table(result), "upper_bound": _table(result, upper=True)}
+        scored |= {"faithfulness": _build_table(result), "upper_bound": _build_table(result, upper=True)}
     return scored
 
 
-def _table(result: BoxScores, *, upper: bool = False) -> dict[str, dict[str, float]]:
+def _build_table(result: BoxScores, *, upper: bool = False) -> dict[str, dict[str, float]]:
     rows = result.table("per_example", upper=upper).items()
     return {
         name: {"precision": row.precision, "recall": row.recall, "f1": row.f1, "n": row.n}

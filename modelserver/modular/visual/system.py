@@ -23,10 +23,10 @@ from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.folder import Network
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Forward, Question
-from modelserver.modular.visual.plans import IMAGES, WORDED, Plan, plan
+from modelserver.modular.visual.plans import IMAGES, WORDED, Plan, plan_program
 from modelserver.modular.visual.region_files import find_regions, read_regions
 from modelserver.modular.visual.regions import Regions, collate
-from modelserver.modular.visual.scoring import output_of
+from modelserver.modular.visual.scoring import compute_node_boxes
 from modelserver.modular.visual.utterances import attend
 from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.wire.errors import InvalidRequest, UnreadableData
@@ -95,14 +95,14 @@ class VisualSystem(Identified):
                         id=item.id,
                         program=item.program or "",
                         answer=truth > 0.5,
-                        proposals=[_boxes(regions) for regions in each.regions],
+                        proposals=[_round_boxes(regions) for regions in each.regions],
                         modules=[],
                     )
                     for item, each, truth in zip(items, read, truths.tolist(), strict=True)
                 ]
             forward = self.model([each.question for each in read], sights)
         return [
-            _execution(item, each, forward, index)
+            _build_execution(item, each, forward, index)
             for index, (item, each) in enumerate(zip(items, read, strict=True))
         ]
 
@@ -121,11 +121,11 @@ class VisualSystem(Identified):
 
     def _plan(self, item: ModuleItem) -> Plan:
         if isinstance(self.model, Baseline):
-            return plan("exist(find)")  # which is not executed
+            return plan_program("exist(find)")  # which is not executed
         if item.program is None:
             raise InvalidRequest("the item has none, and this system parses none itself", field="program")
         try:
-            laid_out = plan(item.program)
+            laid_out = plan_program(item.program)
         except ProgramError as error:
             raise InvalidRequest(error.message, field="program") from error
         if len(laid_out.nodes(WORDED)) > MOST_WORDED:
@@ -161,34 +161,36 @@ def _propose_regions(data: bytes, field: str) -> Regions:
     return propose(decode(data, field))
 
 
-def _execution(item: ModuleItem, read: _Read, forward: Forward, index: int) -> Execution:
+def _build_execution(item: ModuleItem, read: _Read, forward: Forward, index: int) -> Execution:
     laid_out = read.question.plan
     modules = [
         NodeOutput(
             index=node.index,
             module=node.module,
-            probabilities=_probabilities(read, forward, index, node.index) if node.type == "boxes" else [],
-            **({} if node.type == "boxes" else _values(laid_out, forward, index, node.index)),
+            probabilities=_list_probabilities(read, forward, index, node.index)
+            if node.type == "boxes"
+            else [],
+            **({} if node.type == "boxes" else _read_values(laid_out, forward, index, node.index)),
         )
         for node in laid_out.program.nodes
     ]
     answer = modules[0].value
     if answer is None:  # a program that gives boxes: how many
         answer = sum(p > 0.5 for p in modules[0].probabilities)
-    proposals = [_boxes(regions) for regions in read.regions]
+    proposals = [_round_boxes(regions) for regions in read.regions]
     return Execution(
         id=item.id, program=str(laid_out.program), answer=answer, proposals=proposals, modules=modules
     )
 
 
-def _probabilities(read: _Read, forward: Forward, index: int, node: int) -> list[float]:
-    p = output_of(read.question.plan, forward, index, node)
+def _list_probabilities(read: _Read, forward: Forward, index: int, node: int) -> list[float]:
+    p = compute_node_boxes(read.question.plan, forward, index, node)
     return [
         each for image, regions in enumerate(read.regions) for each in p[image, : len(regions.boxes)].tolist()
     ]
 
 
-def _values(laid_out: Plan, forward: Forward, index: int, node: int) -> dict[str, Any]:
+def _read_values(laid_out: Plan, forward: Forward, index: int, node: int) -> dict[str, Any]:
     """Return a node's truth or expected number, or those of its runs."""
     is_truth = laid_out.program.nodes[node].type == "truth"
     rows = [forward.outputs.row[index, job] for job in laid_out.runs[node]]
@@ -202,7 +204,7 @@ def _values(laid_out: Plan, forward: Forward, index: int, node: int) -> dict[str
     return {"value": values[0]} if is_single else {"values": values}
 
 
-def _boxes(regions: Regions) -> list[Box]:
+def _round_boxes(regions: Regions) -> list[Box]:
     rounded = ([round(edge, 5) for edge in box] for box in regions.boxes.tolist())
     return [(left, top, right, bottom) for left, top, right, bottom in rounded]
 

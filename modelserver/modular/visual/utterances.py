@@ -37,7 +37,7 @@ def attend(plan: Plan, sentence: str) -> Utterance:
         if not argument:
             spans[index] = (0, len(sentence))
             continue
-        spans_of_words = _occurrences(argument, text)
+        spans_of_words = _find_occurrences(argument, text)
         if not spans_of_words:
             spans_of_words = [(len(text) + 1, len(text) + 1 + len(argument))]
             text = f"{text} {argument}"
@@ -46,6 +46,6 @@ def attend(plan: Plan, sentence: str) -> Utterance:
     return Utterance(text, spans)
 
 
-def _occurrences(argument: str, text: str) -> list[Span]:
+def _find_occurrences(argument: str, text: str) -> list[Span]:
     words = r"\s+".join(re.escape(word) for word in argument.split())
     return [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE)]

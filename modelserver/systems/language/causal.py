@@ -22,20 +22,20 @@ from torch import Tensor
 from modelserver.inputs.decoding import require_finite_logits
 from modelserver.inputs.encoders import (
     UNBOUNDED,
-    digest,
     find_folder,
+    hash_files,
     open_model,
     open_tokenizer,
     silence_transformers,
 )
-from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
+from modelserver.inputs.packing import BatchLimits, choose_batch_tokens, plan_batches
 from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.systems.language.constrained_writing import (
     AnswerWriter,
     TokenSets,
+    compute_text_logprob,
     encode_labels,
     label_logprob,
-    text_logprob,
 )
 from modelserver.systems.language.questions import (
     PROMPT,
@@ -44,12 +44,12 @@ from modelserver.systems.language.questions import (
     Order,
     Relevance,
     add_usage,
-    answer_schema,
+    build_answer_schema,
+    build_prediction,
     build_prompt,
     compute_lost_share,
     leave_out,
     number_sentences,
-    prediction,
 )
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
 from modelserver.wire.schema import (
@@ -147,7 +147,7 @@ class CausalSystem(Identified):
         relevance, usage = None, written.usage
         if self.file.relevance == "leave-one-out" and item.target is None:
             relevance, usage = self._measure_relevance(item, written)
-        return prediction(
+        return build_prediction(
             item,
             written.answer,
             logprob=written.logprob,
@@ -164,8 +164,8 @@ class CausalSystem(Identified):
             for number in range(1, count + 1)
         ]
         shares, usage = {}, whole.usage
-        limits = BatchLimits(tokens=batch_tokens(self.model.device.type))
-        for batch in plan([self.cost(each) for each in asked], limits):
+        limits = BatchLimits(tokens=choose_batch_tokens(self.model.device.type))
+        for batch in plan_batches([self.cost(each) for each in asked], limits):
             for position, written in zip(batch, self._write([asked[at] for at in batch]), strict=True):
                 assert written.target is not None
                 shares[position + 1] = compute_lost_share(whole.logprob, written.target)
@@ -269,7 +269,7 @@ class CausalSystem(Identified):
                 chance = label_logprob(logits, wanted, writer.labels, self._sets)
             else:
                 first = writer.type_logprobs["span"] if self.file.order == "explain-first" else 0.0
-                chance = first + text_logprob(logits, wanted, self._sets)
+                chance = first + compute_text_logprob(logits, wanted, self._sets)
             chances[number] = min(0.0, max(LEAST_LOGPROB, chance))
         return chances
 
@@ -345,7 +345,7 @@ def load(source: Path | None, device: torch.device, **labels: Unpack[Labels]) ->
         del settings["numbers"]
     if file.relevance == "citation":
         del settings["relevance"]
-    identity = json.dumps([digest(folder), settings, answer_schema(file.order)])
+    identity = json.dumps([hash_files(folder), settings, build_answer_schema(file.order)])
     revision = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return CausalSystem(model, tokenizer, file, revision=revision, **labels)
 

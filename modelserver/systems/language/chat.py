@@ -21,24 +21,24 @@ from modelserver.systems.language.chat_requests import ItemFailed, run_in_loop
 from modelserver.systems.language.paid_requests import (
     InvalidReply,
     PaidRequests,
-    choice_of,
+    build_response_format,
     make_invalid_reply,
     open_store,
-    response_format,
+    parse_choice,
 )
 from modelserver.systems.language.questions import (
     InvalidAnswer,
     ModelAnswer,
     add_usage,
-    answer_schema,
+    build_answer_schema,
+    build_prediction,
     build_prompt,
     compute_lost_share,
+    compute_target_logprob,
+    find_value_bounds,
     leave_out,
     number_sentences,
     parse_answer,
-    prediction,
-    target_logprob,
-    value_bounds,
 )
 from modelserver.wire.errors import BudgetSpent, UnusableSystem
 from modelserver.wire.schema import ItemError, LanguageModel, QAItem, QAPrediction, Usage
@@ -119,11 +119,11 @@ class ChatSystem(Identified):
         # With a target only a probability is asked for: requests without each sentence would be paid in vain.
         if self.file.relevance == "leave-one-out" and item.target is None:
             relevance, usage = await self._measure_relevance(item, reply)
-        return prediction(
+        return build_prediction(
             item,
             reply.answer,
             logprob=reply.logprob,
-            target=target_logprob(reply.answer.answer, reply.logprob, item.target),
+            target=compute_target_logprob(reply.answer.answer, reply.logprob, item.target),
             usage=usage,
             relevance=relevance,
         )
@@ -138,7 +138,7 @@ class ChatSystem(Identified):
         )
         shares = {}
         for number, reply in enumerate(without, start=1):
-            left = target_logprob(reply.answer.answer, reply.logprob, whole.answer.answer)
+            left = compute_target_logprob(reply.answer.answer, reply.logprob, whole.answer.answer)
             if left is None:
                 raise ItemFailed("the server gave log-probabilities for some answers only")
             shares[number] = compute_lost_share(whole.logprob, left)
@@ -172,29 +172,29 @@ class ChatSystem(Identified):
         messages.append(
             {"role": "user", "content": build_prompt(file.prompt, item, file.order, file.numbers)}
         )
-        schema = answer_schema(file.order, item.labels)
+        schema = build_answer_schema(file.order, item.labels)
         body: dict[str, Any] = {"model": file.model, "messages": messages, **file.decoding}
-        return body | response_format(file, schema) | ({"logprobs": True} if file.logprobs else {})
+        return body | build_response_format(file, schema) | ({"logprobs": True} if file.logprobs else {})
 
 
 def _read(content: Mapping[str, Any], usage: Usage, labels: Sequence[str]) -> Reply:
     """Return the valid answer of a reply. Raises InvalidReply."""
-    text, choice = choice_of(content)
+    text, choice = parse_choice(content)
     try:
         answer = parse_answer(text, labels)
     except InvalidAnswer as error:
         raise make_invalid_reply(text, choice, error) from error
-    return Reply(answer, answer_logprob(text, choice.get("logprobs")), usage)
+    return Reply(answer, compute_answer_logprob(text, choice.get("logprobs")), usage)
 
 
-def answer_logprob(text: str, logprobs: object) -> float | None:
+def compute_answer_logprob(text: str, logprobs: object) -> float | None:
     """Return the summed log-probabilities of the tokens of the answer's value.
 
     None if the server gave none, or others than those of this text. A token that is partly outside of the
     value counts.
     """
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
-    bounds = value_bounds(text, "answer")
+    bounds = find_value_bounds(text, "answer")
     if not tokens or bounds is None:
         return None
     start, end = (len(text[:bound].encode()) for bound in bounds)

@@ -22,7 +22,7 @@ from modelserver.systems.language.questions import (
     Numbers,
     Order,
     Relevance,
-    answer_schema,
+    build_answer_schema,
 )
 from modelserver.wire.errors import UnusableSystem
 from modelserver.wire.schema import Usage, format_first_problem
@@ -126,7 +126,7 @@ class ChatFile(_Part):
         parts = self.model_dump(mode="json", exclude={"key_env", "limits", "prices"})
         if self.numbers == "before":  # as in revisions that did not know the field
             del parts["numbers"]
-        parts |= {"schema": answer_schema(self.order), "meanings": MEANINGS}
+        parts |= {"schema": build_answer_schema(self.order), "meanings": MEANINGS}
         # Not sorted: the order of a schema's fields is the order in which the model writes.
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 

@@ -50,7 +50,7 @@ class ItemFailed(Exception):
 
 
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
+def _get_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop of all requests, in a thread of its own."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="chat", daemon=True).start()
@@ -59,12 +59,12 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 def run_in_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the event loop of requests and wait for its result."""
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
+    return asyncio.run_coroutine_threadsafe(work, _get_loop()).result()
 
 
 async def await_in_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the event loop of requests and await it in another."""
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _loop()))
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _get_loop()))
 
 
 class Gate:
@@ -204,7 +204,7 @@ class ChatClient:
         return reply
 
     def _refusal(self, response: httpx.Response) -> Exception:
-        status, reason, code = response.status_code, *_error_of(response)
+        status, reason, code = response.status_code, *_parse_error(response)
         message = self.clean(f"{self._url} answered {status} {response.reason_phrase}: {reason}")
         if status == 402 or code == "insufficient_quota":
             return BudgetSpent(f"{message}; top up the account, then start the run again")
@@ -245,7 +245,7 @@ def pause_before(attempt: int, asked: float | None = None) -> float:
     return jitter if asked is None else asked + 0.1 * jitter
 
 
-def _error_of(response: httpx.Response) -> tuple[str, str]:
+def _parse_error(response: httpx.Response) -> tuple[str, str]:
     """Return message and code of an error, wherever the server put them."""
     try:
         content = response.json()

@@ -82,7 +82,7 @@ def label_chances(
     return chances.masked_fill(~allowed, -torch.inf), end
 
 
-def text_logprob(logits: Tensor, wanted: Sequence[int], sets: TokenSets) -> float:
+def compute_text_logprob(logits: Tensor, wanted: Sequence[int], sets: TokenSets) -> float:
     """Return the log-probability that a text is written and ends.
 
     It is among the tokens that a text may have.
@@ -101,7 +101,7 @@ def text_logprob(logits: Tensor, wanted: Sequence[int], sets: TokenSets) -> floa
 def label_logprob(logits: Tensor, wanted: Sequence[int], labels: LabelTokens, sets: TokenSets) -> float:
     """Return the log-probability of a label among all of them.
 
-    Arguments are as those of `text_logprob`.
+    Arguments are as those of `compute_text_logprob`.
     """
     total = 0.0
     for step, token in enumerate(wanted):

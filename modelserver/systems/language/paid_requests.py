@@ -114,7 +114,7 @@ class PaidRequests:
             await self._reserve(expected)
             try:
                 content = await self.client.post(body, expected.input_tokens + expected.output_tokens)
-                usage = usage_of(content) or expected
+                usage = parse_usage(content) or expected
                 self.store.spend(usage)
                 return content, usage
             except ItemFailed as error:
@@ -171,7 +171,7 @@ class PaidRequests:
         )
 
 
-def response_format(file: ChatFile, schema: Mapping[str, Any]) -> dict[str, Any]:
+def build_response_format(file: ChatFile, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a request that ask for an answer by a schema."""
     if file.structured == "json_schema":
         named = {"name": "answer", "strict": True, "schema": schema}
@@ -179,7 +179,7 @@ def response_format(file: ChatFile, schema: Mapping[str, Any]) -> dict[str, Any]
     return {"response_format": {"type": "json_object"}} if file.structured == "json_object" else {}
 
 
-def choice_of(content: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def parse_choice(content: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the text of a reply, and the choice that holds it.
 
     Raises:
@@ -207,7 +207,7 @@ def make_invalid_reply(text: str, choice: Mapping[str, Any], problem: object) ->
     return InvalidReply(f"the answer is not the JSON asked for{cut}: {problem}", text)
 
 
-def usage_of(content: Mapping[str, Any]) -> Usage | None:
+def parse_usage(content: Mapping[str, Any]) -> Usage | None:
     """Return the tokens that a reply declares, or None."""
     usage = content.get("usage")
     if not isinstance(usage, dict):

@@ -117,20 +117,20 @@ def build_prompt(template: str, item: QAItem, order: Order, numbers: Numbers = "
     values = {
         "{sentences}": number_sentences(item.context, numbers).text,
         "{question}": item.question,
-        "{fields}": "\n".join(f"- {name}: {_meanings(item.labels)[name]}" for name in FIELDS[order]),
+        "{fields}": "\n".join(f"- {name}: {_describe_fields(item.labels)[name]}" for name in FIELDS[order]),
         "{order}": ORDER_SENTENCES[order],
     }
     return _PLACEHOLDER.sub(lambda match: values[match[0]], template)
 
 
-def _meanings(labels: Sequence[str]) -> dict[str, str]:
+def _describe_fields(labels: Sequence[str]) -> dict[str, str]:
     if not labels:
         return MEANINGS
     chosen = ", ".join(json.dumps(label, ensure_ascii=False) for label in labels)
     return MEANINGS | {"answer": f"the label that fits: one of {chosen}", "type": '"label"'}
 
 
-def answer_schema(order: Order, labels: Sequence[str] = ()) -> dict[str, Any]:
+def build_answer_schema(order: Order, labels: Sequence[str] = ()) -> dict[str, Any]:
     """Return the JSON schema of an answer, its fields in the order of writing.
 
     With ``labels`` the answer is one of them.
@@ -167,7 +167,7 @@ def parse_answer(text: str, labels: Sequence[str] = ()) -> ModelAnswer:
     return answer
 
 
-def value_bounds(text: str, name: str) -> tuple[int, int] | None:
+def find_value_bounds(text: str, name: str) -> tuple[int, int] | None:
     """Return start and end of a field's value in the text of a JSON object.
 
     None if the object does not have the field.
@@ -193,7 +193,7 @@ def _skip_space(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def target_logprob(answer: str, logprob: float | None, target: str | None) -> float | None:
+def compute_target_logprob(answer: str, logprob: float | None, target: str | None) -> float | None:
     """Return a target's log-probability, as far as one answer tells.
 
     A server tells the probability of what it wrote. If that is another answer, the target can have had at
@@ -237,7 +237,7 @@ def add_usage(*usages: Usage) -> Usage:
     )
 
 
-def prediction(
+def build_prediction(
     item: QAItem,
     answer: ModelAnswer,
     *,

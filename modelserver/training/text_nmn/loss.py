@@ -11,7 +11,7 @@ from torch import Tensor
 
 from modelserver.modular.text.examples import Example, GoldList
 from modelserver.modular.text.execution import execute, log_likelihood
-from modelserver.modular.text.grammar import Language, derivation
+from modelserver.modular.text.grammar import Language, build_derivation
 from modelserver.modular.text.modules import Text
 from modelserver.modular.text.network import Network
 from modelserver.modular.text.parser import Parse
@@ -42,7 +42,7 @@ class Supervision:
     beam: int = 8
 
 
-def loss(network: Network, text: Text, example: Example, supervision: Supervision) -> Tensor | None:
+def compute_loss(network: Network, text: Text, example: Example, supervision: Supervision) -> Tensor | None:
     """Return the loss of one example, None if it teaches nothing."""
     language = network.language(text.reading)
     program = example.program if supervision.programs else None
@@ -60,7 +60,7 @@ def _compute_program_losses(
 ) -> list[Tensor]:
     """Return the losses of parser, question attention, answer and outputs."""
     assert example.program is not None
-    (parse,) = network.parser.force(text.question, [derivation(example.program)], language)
+    (parse,) = network.parser.force(text.question, [build_derivation(example.program)], language)
     states = execute(network.modules_, text, example.program, parse.asked)
     parts = [-parse.score]
     words = text.reading.words()

@@ -17,9 +17,9 @@ from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
 from modelserver.training import tables
 from modelserver.training.options import Count, options_of_command
-from modelserver.training.tables import Table, cell, markdown
+from modelserver.training.tables import Table, format_cell, format_markdown
 from modelserver.training.text_nmn.loss import Supervision
-from modelserver.training.text_nmn.trainer import NAME, TextOptions, games, read, train_one
+from modelserver.training.text_nmn.trainer import NAME, TextOptions, generate_games, read, train_one
 from modelserver.wire.errors import UnreadableData
 
 TEST_EXAMPLES = 300
@@ -110,7 +110,7 @@ def text_table(*, options: TableOptions) -> None:
     table = Table(options, [(name,) for name in names])
     options.apply()
     test = _test_examples(options)
-    train_set, dev = options.open_examples(read, games)
+    train_set, dev = options.open_examples(read, generate_games)
     if options.split:
         train_set, dev, test = (
             list(filter(keep, part))
@@ -123,7 +123,7 @@ def text_table(*, options: TableOptions) -> None:
         supervision = replace(variant.supervision, beam=options.beam)
         config = Config(extract=variant.extract, sorting=variant.sorting)
         train_one(examples, dev, supervision, replace(options, seed=seed), out, config, **options.start)
-        return _row(variant.text, score(_load_system(out, options), test, given=options.split))
+        return _build_row(variant.text, score(_load_system(out, options), test, given=options.split))
 
     table.fill(score_variant, format_table)
 
@@ -132,19 +132,23 @@ def _score_weights(options: TableOptions, weights: Path) -> None:
     """Write and print the row of a folder of weights, which is not trained."""
     table = Table(replace(options, seeds=1), [("weights",)])
     options.apply()
-    row = _row(weights.name, score(_load_system(weights, options), _test_examples(options)))
+    row = _build_row(weights.name, score(_load_system(weights, options), _test_examples(options)))
     table.fill(lambda *_: row, format_table)
 
 
 def _test_examples(options: TableOptions) -> list[Example]:
-    return read(options.test_file) if options.test_file else games("test", options.test, options.world_seed)
+    return (
+        read(options.test_file)
+        if options.test_file
+        else generate_games("test", options.test, options.world_seed)
+    )
 
 
 def _load_system(folder: Path, options: TableOptions) -> TextSystem:
     return load(folder, torch.device(options.device), name=NAME, description=folder.name)
 
 
-def _row(text: str, scores: Scores) -> dict[str, Any]:
+def _build_row(text: str, scores: Scores) -> dict[str, Any]:
     """Return a row of the table.
 
     The 95 % confidence intervals of the losses come from a bootstrap over
@@ -169,6 +173,6 @@ def format_table(rows: dict[str, dict[str, Any]]) -> str:
     """
     lines = []
     for row in rows.values():
-        answers = [cell(row, name, form=".1%").removesuffix(" %") for name in ("em", "f1", "parsed")]
-        lines.append([row["text"], *answers, *(cell(row, "loss", name) for name in GROUPS)])
-    return markdown(["variant", "EM", "F1", "programs", *GROUPS], lines)
+        answers = [format_cell(row, name, form=".1%").removesuffix(" %") for name in ("em", "f1", "parsed")]
+        lines.append([row["text"], *answers, *(format_cell(row, "loss", name) for name in GROUPS)])
+    return format_markdown(["variant", "EM", "F1", "programs", *GROUPS], lines)

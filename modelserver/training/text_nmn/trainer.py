@@ -12,7 +12,7 @@ import torch
 from modelserver.inputs.features import Ints
 from modelserver.modular.text import network as networks
 from modelserver.modular.text.drop import read_drop
-from modelserver.modular.text.examples import Example, examples_of, read_items
+from modelserver.modular.text.examples import Example, parse_examples, read_items
 from modelserver.modular.text.network import Config, Network
 from modelserver.modular.text.reading import TextFeatures
 from modelserver.modular.text.scoring import score
@@ -20,7 +20,13 @@ from modelserver.modular.text.system import TextSystem
 from modelserver.systems.contextual import Encoder
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, EncoderName, open_named
-from modelserver.training.loop import Row, cosine_pace, rate_groups, require_free, train_with_progress
+from modelserver.training.loop import (
+    Row,
+    compute_cosine_pace,
+    group_by_rate,
+    require_free,
+    train_with_progress,
+)
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -32,10 +38,10 @@ from modelserver.training.options import (
     LearningRate,
     Output,
     Start,
+    extract_options,
     options_of_command,
-    part_of,
 )
-from modelserver.training.text_nmn.loss import Outputs, Supervision, loss
+from modelserver.training.text_nmn.loss import Outputs, Supervision, compute_loss
 from modelserver.wire.errors import InvalidRequest, UnreadableData
 from modelserver.world.games import generate
 from modelserver.world.names import Split
@@ -115,7 +121,9 @@ class Trainer(loop.Trainer[Example]):
         if not self.examples:
             raise UnreadableData("training data: there is no example")
         encoder_rate = recipe.encoder_rate or NEW_RATE
-        groups = rate_groups(self.network, self.network.encoder, rate=recipe.rate, encoder_rate=encoder_rate)
+        groups = group_by_rate(
+            self.network, self.network.encoder, rate=recipe.rate, encoder_rate=encoder_rate
+        )
         self.optimiser = torch.optim.Adam(groups, lr=recipe.rate)
 
     def _read(self, example: Example) -> TextFeatures:
@@ -131,7 +139,7 @@ class Trainer(loop.Trainer[Example]):
         self.network.train()
         texts = self.network([reading for _, reading in batch])
         losses = [
-            loss(self.network, text, example, self.supervision)
+            compute_loss(self.network, text, example, self.supervision)
             for (example, _), text in zip(batch, texts, strict=True)
         ]
         learned = [each for each in losses if each is not None]
@@ -139,7 +147,7 @@ class Trainer(loop.Trainer[Example]):
         if not learned:
             return None
         mean = torch.stack(learned).sum() / len(batch)
-        return self.descend(mean, clip=self.recipe.clip, pace=pace(self.steps - 1, self.recipe))
+        return self.descend(mean, clip=self.recipe.clip, pace=compute_pace(self.steps - 1, self.recipe))
 
     def _batch(self) -> list[tuple[Example, TextFeatures]]:
         """Return the next examples; each comes once before any comes again."""
@@ -158,24 +166,24 @@ class Trainer(loop.Trainer[Example]):
     def settings(self) -> dict[str, Any]:
         """Return sizes, recipe, supervision and digests of encoder and data."""
         parts = asdict(self.network.config) | asdict(self.recipe) | asdict(self.supervision)
-        data = loop.digest(example for example, _ in self.examples)
+        data = loop.hash_examples(example for example, _ in self.examples)
         return parts | {"encoder": self._encoder_digest, "data": data}
 
     def evaluate(self, dev: Sequence[Example]) -> Row:
-        """Return `dev_scores`."""
-        return dev_scores(self.system(), dev)
+        """Return `compute_dev_scores`."""
+        return compute_dev_scores(self.system(), dev)
 
     def save(self, folder: Path) -> None:
         """Write what `modelserver.modular.text.system.load` reads."""
         networks.save(folder, self.network)
 
 
-def pace(step: int, recipe: Recipe) -> float:
+def compute_pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
-    return cosine_pace(step, max(1, round(recipe.warm_up * recipe.steps)), recipe.steps)
+    return compute_cosine_pace(step, max(1, round(recipe.warm_up * recipe.steps)), recipe.steps)
 
 
-def dev_scores(system: TextSystem, dev: Sequence[Example]) -> Row:
+def compute_dev_scores(system: TextSystem, dev: Sequence[Example]) -> Row:
     """Return EM, F1, share of right programs and mean module loss."""
     scores = score(system, dev)
     row: Row = {"em": scores.em, "f1": scores.f1, "parsed": scores.parsed, "overall": None}
@@ -219,7 +227,7 @@ class TextOptions(Data, Compute, Recipe, Hub):
     def recipe(self) -> Recipe:
         """Return schedule, learning rates and seed."""
         usual = NEW_RATE if NEW.fullmatch(self.encoder) else PRETRAINED_RATE
-        return part_of(self, Recipe, encoder_rate=self.encoder_rate or usual)
+        return extract_options(self, Recipe, encoder_rate=self.encoder_rate or usual)
 
 
 @options_of_command
@@ -257,7 +265,7 @@ def text_nmn(*, options: TrainOptions) -> None:
         outputs=options.module_outputs,
         beam=options.beam,
     )
-    train_set, dev = options.open_examples(read, games)
+    train_set, dev = options.open_examples(read, generate_games)
     config = Config(
         width=options.width, extract=not options.no_extract_answer, sorting=not options.no_sorting
     )
@@ -295,9 +303,9 @@ def train_one(
     return train_with_progress(trainer, dev, out, **start)
 
 
-def games(split: Split, count: int, seed: int) -> list[Example]:
+def generate_games(split: Split, count: int, seed: int) -> list[Example]:
     """Return generated examples."""
-    return examples_of(generate(split, count, seed), f"games {seed}, {split}")
+    return parse_examples(generate(split, count, seed), f"games {seed}, {split}")
 
 
 def read(path: Path) -> list[Example]:

@@ -25,9 +25,9 @@ from modelserver.training.options import (
     Hub,
     Output,
     Start,
+    extract_options,
     hold_out,
     options_of_command,
-    part_of,
 )
 from modelserver.training.tables import TableOptions
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
@@ -109,7 +109,7 @@ class SceneOptions(Data, Compute, Recipe, Hub):
 
     def recipe(self, *, pretrained: bool) -> Recipe:
         """Return the recipe, without pretraining unless it is ``pretrained``."""
-        return part_of(
+        return extract_options(
             self,
             Recipe,
             pretraining=self.pretraining if pretrained else 0,
@@ -249,10 +249,10 @@ def _open_items(options: SceneOptions, path: Path, test_file: Path | None) -> Sc
     if not train_set:
         raise UnreadableData(f"{path}: no item to train on has at most {most} modules")
     test = read_items(test_file, regions) if test_file else []
-    return Scenes(train_set, dev, test, _pretraining(options, train_set, regions))
+    return Scenes(train_set, dev, test, _read_pretraining_items(options, train_set, regions))
 
 
-def _pretraining(
+def _read_pretraining_items(
     options: SceneOptions, train_set: list[Example], regions: Mapping[str, Regions]
 ) -> list[Example]:
     """Return the items with gold boxes to pretrain on.
@@ -311,25 +311,25 @@ def train_one(
     if options.encoder is not None:
         where = encoders.find_folder(options.encoder, allow_hub=options.allow_hub)
         model, tokenizer = folder.open_encoder(where)
-        name = encoders.digest(where)
+        name = encoders.hash_files(where)
         if model.config.visual_feat_dim != features:
             expected = model.config.visual_feat_dim
             raise UnreadableWeights(f"{options.encoder}: reads {expected} features a region, not {features}")
     else:
         sentences = [each.sentence for each in scenes.train]
-        new = folder.new_bilinear_encoder if options.new_encoder == "bilinear" else folder.new_encoder
+        new = folder.create_bilinear_encoder if options.new_encoder == "bilinear" else folder.create_encoder
         model, tokenizer = new(sentences, hidden=options.hidden, features=features)
         name = f"{options.new_encoder}, {options.hidden}"
     config = options.extend_config(config)
     network = folder.build(config, model, tokenizer).to(device)
-    source = {"encoder": name, "regions": _regions_digest(scenes)}
+    source = {"encoder": name, "regions": _hash_regions(scenes)}
     trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining, source=source)
     if recipe.pretraining and not trainer.first:
         sys.stderr.write(f"{UNSUPERVISED}: there is no pretraining\n")
     return train_with_progress(trainer, scenes.dev, out, **start)
 
 
-def _regions_digest(scenes: Scenes) -> str:
+def _hash_regions(scenes: Scenes) -> str:
     """Return hex digits that tell detectors apart by one image each."""
     total = hashlib.sha256()
     for part in (scenes.train, scenes.pretraining):

@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from analysis.programs.notation import label
+from analysis.programs.notation import format_module
 from modelserver.inputs.data_files import read_records
 from modelserver.inputs.devices import Device
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Config, Question, VisualNetwork
-from modelserver.modular.visual.plans import plan
+from modelserver.modular.visual.plans import plan_program
 from modelserver.modular.visual.scene_data import Example
-from modelserver.modular.visual.scoring import scores
+from modelserver.modular.visual.scoring import compute_scores
 from modelserver.modular.visual.utterances import attend
 from modelserver.training.loop import train
 from modelserver.training.options import Count, options_of_command
-from modelserver.training.tables import Table, TableOptions, cell, markdown
+from modelserver.training.tables import Table, TableOptions, format_cell, format_markdown
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
 
@@ -65,7 +65,7 @@ def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
 
     def parse(row: dict[str, Any]) -> Example | None:
         picture = images / str(row["directory"]) / f"{split}-{row['identifier']}-0.png"
-        return _example(row, picture) if picture.exists() else None
+        return _build_example(row, picture) if picture.exists() else None
 
     examples = [example for example in read_records(path, parse) if example is not None]
     if not examples:
@@ -73,10 +73,10 @@ def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
     return examples
 
 
-def _example(row: dict[str, Any], picture: Path) -> Example:
+def _build_example(row: dict[str, Any], picture: Path) -> Example:
     sentence = " ".join(row["sentence"].split())
     colour, noun = find_colour_and_noun(sentence)
-    laid_out = plan(program_of(sentence))
+    laid_out = plan_program(build_program(sentence))
     things = [(thing, slot) for slot, panel in enumerate(ORDERS[0]) for thing in row["structured_rep"][panel]]
     shaped = [(thing, slot) for thing, slot in things if _is(thing, None, noun)]
     layers = [shaped] if colour is None else [[each for each in shaped if _is(each[0], colour, noun)], shaped]
@@ -86,7 +86,7 @@ def _example(row: dict[str, Any], picture: Path) -> Example:
         sentence=sentence,
         question=Question(laid_out, attend(laid_out, sentence)),
         label=str(row["label"]).lower() == "true",
-        gold={node: (_boxes(layer),) for node, layer in zip(marked, layers, strict=True)},
+        gold={node: (_scale_boxes(layer),) for node, layer in zip(marked, layers, strict=True)},
         regions=(propose(decode(picture.read_bytes(), "")),),
     )
 
@@ -99,15 +99,19 @@ def find_colour_and_noun(sentence: str) -> tuple[str | None, str]:
     return match["colour"] and match["colour"].lower(), match["noun"].lower()
 
 
-def program_of(sentence: str) -> str:
+def build_program(sentence: str) -> str:
     """Return the program of a sentence.
 
-    >>> program_of("There is no blue item.")
+    >>> build_program("There is no blue item.")
     'equal(count(filter[There is no blue item](filter[blue](find[item]))), 0)'
     """
     colour, noun = find_colour_and_noun(sentence)
-    things = label("find", noun) if colour is None else f"{label('filter', colour)}({label('find', noun)})"
-    fitting = f"{label('filter', sentence.rstrip('. '))}({things})"
+    things = (
+        format_module("find", noun)
+        if colour is None
+        else f"{format_module('filter', colour)}({format_module('find', noun)})"
+    )
+    fitting = f"{format_module('filter', sentence.rstrip('. '))}({things})"
     return f"equal(count({fitting}), 0)" if _NONE.search(sentence) else f"exist({fitting})"
 
 
@@ -117,7 +121,7 @@ def _is(thing: dict[str, Any], colour: str | None, noun: str) -> bool:
     return right and (shape is None or thing["type"] == shape)
 
 
-def _boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
+def _scale_boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
     edges = [
         (STEP * slot + t["x_loc"], t["y_loc"], STEP * slot + t["x_loc"] + t["size"], t["y_loc"] + t["size"])
         for t, slot in things
@@ -128,12 +132,14 @@ def _boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
 
 def split_examples(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
     """Return training and test examples without a common sentence."""
-    sentences = sorted({_key(each) for each in examples})
+    sentences = sorted({_normalise_sentence(each) for each in examples})
     held = set(sentences[::HELD_OUT])
-    return [e for e in examples if _key(e) not in held], [e for e in examples if _key(e) in held]
+    return [e for e in examples if _normalise_sentence(e) not in held], [
+        e for e in examples if _normalise_sentence(e) in held
+    ]
 
 
-def _key(example: Example) -> str:
+def _normalise_sentence(example: Example) -> str:
     return example.sentence.lower().strip(". ")
 
 
@@ -171,7 +177,7 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
     learn, test = split_examples(read(options.train_file, options.images, split=options.split))
     device = torch.device(options.device)
     network, config, revision = _open_network(options.weights, device)
-    before = scores(network, test)
+    before = compute_scores(network, test)
 
     def score(_key: tuple[str], seed: int, out: Path) -> dict[str, Any]:
         network, _, _ = _open_network(options.weights, device)
@@ -182,7 +188,7 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
         trainer = Trainer(network, config, recipe, learn, learn, source={"weights": revision})
         # The best weights are chosen on the training examples: there is too little data for a third part.
         train(trainer, learn, out, **options.start)
-        return scores(_open_network(out, device)[0], test)
+        return compute_scores(_open_network(out, device)[0], test)
 
     true = float(np.mean([each.label for each in test]))
     table.fill(
@@ -199,8 +205,10 @@ def _open_network(weights: Path, device: torch.device) -> tuple[VisualNetwork, C
 
 def format_table(table: dict[str, Any]) -> str:
     """Return the table in Markdown; with several seeds, mean ± SD."""
-    rows = [["majority", cell(table, "majority", form=".1%"), "", "", ""]]
+    rows = [["majority", format_cell(table, "majority", form=".1%"), "", "", ""]]
     for name, title in (("before", "weights"), ("trained", "trained")):
-        f1 = [cell(table[name], "faithfulness", module, "f1") for module in ("overall", "find", "filter")]
-        rows.append([title, cell(table[name], "accuracy", form=".1%"), *f1])
-    return markdown(["", "accuracy", "F1", "find", "filter"], rows)
+        f1 = [
+            format_cell(table[name], "faithfulness", module, "f1") for module in ("overall", "find", "filter")
+        ]
+        rows.append([title, format_cell(table[name], "accuracy", form=".1%"), *f1])
+    return format_markdown(["", "accuracy", "F1", "find", "filter"], rows)

@@ -14,9 +14,9 @@ from cyclopts import Parameter
 
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.scene_data import Example
-from modelserver.modular.visual.scoring import scores
+from modelserver.modular.visual.scoring import compute_scores
 from modelserver.training.options import options_of_command
-from modelserver.training.tables import Table, cell, markdown
+from modelserver.training.tables import Table, format_cell, format_markdown
 from modelserver.training.visual_nmn.command import Scenes, ScoredOptions
 from modelserver.training.visual_nmn.table import VARIANTS, require_pretraining, train_variant
 from modelserver.wire.errors import UnreadableData
@@ -105,7 +105,7 @@ def visual_splits(*, options: SplitOptions) -> None:
 
 def _score_briefly(network: folder.Network, examples: Sequence[Example]) -> dict[str, float]:
     """Return n, accuracy and, with gold boxes, F1."""
-    scored = scores(network, examples)
+    scored = compute_scores(network, examples)
     short = {"n": scored["n"], "accuracy": scored["accuracy"]}
     if "faithfulness" in scored:
         short["f1"] = scored["faithfulness"]["overall"]["f1"]
@@ -121,8 +121,11 @@ def format_table(table: dict[SplitName, dict[Compared, Any]]) -> str:
             parts = [
                 shown
                 for part in ("unseen", "seen")
-                for shown in (cell(scored, part, "accuracy", form=".1%"), cell(scored, part, "f1"))
+                for shown in (
+                    format_cell(scored, part, "accuracy", form=".1%"),
+                    format_cell(scored, part, "f1"),
+                )
             ]
             rows.append([name, title, str(scored["unseen"]["n"]), *parts])
     scores = ["accuracy", "faithfulness F1", "accuracy as in training", "F1 as in training"]
-    return markdown(["split", "network", "n", *scores], rows, texts=2)
+    return format_markdown(["split", "network", "n", *scores], rows, texts=2)

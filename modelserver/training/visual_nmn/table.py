@@ -17,10 +17,10 @@ from cyclopts import Parameter
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind
 from modelserver.modular.visual.network import Config
-from modelserver.modular.visual.scoring import scores
+from modelserver.modular.visual.scoring import compute_scores
 from modelserver.training.loop import Row
 from modelserver.training.options import options_of_command
-from modelserver.training.tables import Table, cell, markdown
+from modelserver.training.tables import Table, format_cell, format_markdown
 from modelserver.training.visual_nmn.command import (
     UNSUPERVISED,
     Scenes,
@@ -56,23 +56,23 @@ class Variant:
     pretrained: bool = False
 
 
-def _nmn(count: CountKind, decontextualised: bool = False) -> Config:
+def _make_config(count: CountKind, decontextualised: bool = False) -> Config:
     return Config("visual-nmn", count, decontextualised)
 
 
 VARIANTS: dict[VariantName, Variant] = {
     "lxmert": Variant("LXMERT", Config("lxmert")),
-    "layer": Variant("NMN with Layer-count", _nmn("layer")),
-    "sum": Variant("NMN with Sum-count", _nmn("sum")),
-    "graph": Variant("NMN with Graph-count", _nmn("graph")),
-    "graph-decont": Variant("… + decontextualised", _nmn("graph", True)),
-    "graph-pretraining": Variant("… + pretraining", _nmn("graph"), True),
-    "graph-decont-pretraining": Variant("… + both", _nmn("graph", True), True),
+    "layer": Variant("NMN with Layer-count", _make_config("layer")),
+    "sum": Variant("NMN with Sum-count", _make_config("sum")),
+    "graph": Variant("NMN with Graph-count", _make_config("graph")),
+    "graph-decont": Variant("… + decontextualised", _make_config("graph", True)),
+    "graph-pretraining": Variant("… + pretraining", _make_config("graph"), True),
+    "graph-decont-pretraining": Variant("… + both", _make_config("graph", True), True),
     # Not in the paper: small new networks learn little from whole sentences.
-    "layer-decont": Variant("NMN with Layer-count + decontextualised", _nmn("layer", True)),
-    "sum-decont": Variant("NMN with Sum-count + decontextualised", _nmn("sum", True)),
-    "layer-decont-pretraining": Variant("NMN with Layer-count + both", _nmn("layer", True), True),
-    "sum-decont-pretraining": Variant("NMN with Sum-count + both", _nmn("sum", True), True),
+    "layer-decont": Variant("NMN with Layer-count + decontextualised", _make_config("layer", True)),
+    "sum-decont": Variant("NMN with Sum-count + decontextualised", _make_config("sum", True)),
+    "layer-decont-pretraining": Variant("NMN with Layer-count + both", _make_config("layer", True), True),
+    "sum-decont-pretraining": Variant("NMN with Sum-count + both", _make_config("sum", True), True),
 }
 
 
@@ -103,7 +103,7 @@ def visual_table(*, options: TableOptions) -> None:
 
     def score(key: tuple[VariantName], seed: int, out: Path) -> dict[str, Any]:
         best, network = train_variant(key[0], scenes, options, seed, out)
-        return {"step": best["step"], **scores(network, scenes.test)}
+        return {"step": best["step"], **compute_scores(network, scenes.test)}
 
     table.fill(score, format_table)
 
@@ -136,12 +136,14 @@ def format_table(table: dict[VariantName, dict[str, Any]]) -> str:
     rows: list[list[str]] = []
     for name, scored in table.items():
         if "upper_bound" in scored and not any(row[0] == "upper bound" for row in rows):
-            rows.append(["upper bound", "", *_cells({"faithfulness": scored["upper_bound"]})])
-        rows.append([VARIANTS[name].title, cell(scored, "accuracy", form=".1%"), *_cells(scored)])
-    return markdown(["", "accuracy", "P", "R", "F1", *MODULES], rows)
+            rows.append(["upper bound", "", *_format_cells({"faithfulness": scored["upper_bound"]})])
+        rows.append(
+            [VARIANTS[name].title, format_cell(scored, "accuracy", form=".1%"), *_format_cells(scored)]
+        )
+    return format_markdown(["", "accuracy", "P", "R", "F1", *MODULES], rows)
 
 
-def _cells(scored: dict[str, Any]) -> list[str]:
+def _format_cells(scored: dict[str, Any]) -> list[str]:
     wanted = [("overall", part) for part in ("precision", "recall", "f1")]
     wanted += [(module, "f1") for module in MODULES]
-    return [cell(scored, "faithfulness", *names) for names in wanted]
+    return [format_cell(scored, "faithfulness", *names) for names in wanted]

@@ -20,15 +20,15 @@ from torch.nn.functional import binary_cross_entropy
 
 from modelserver.modular.visual import folder as folders
 from modelserver.modular.visual.baseline import Baseline
-from modelserver.modular.visual.counting import VARIANCE, overlaps
+from modelserver.modular.visual.counting import VARIANCE, compute_overlaps
 from modelserver.modular.visual.folder import Network
 from modelserver.modular.visual.network import Config, Forward, VisualNetwork
 from modelserver.modular.visual.plans import RELATED, WORDED
 from modelserver.modular.visual.regions import collate
 from modelserver.modular.visual.scene_data import Example
-from modelserver.modular.visual.scoring import scores
+from modelserver.modular.visual.scoring import compute_scores
 from modelserver.training import loop
-from modelserver.training.loop import Row, rate_groups, schedule_pace
+from modelserver.training.loop import Row, compute_schedule_pace, group_by_rate
 from modelserver.training.options import (
     NOT_AN_OPTION,
     BatchSize,
@@ -67,7 +67,7 @@ def can_supervise(example: Example) -> bool:
     return PLAIN.issuperset(example.modules)
 
 
-def words_read(example: Example) -> float:
+def count_word_modules(example: Example) -> float:
     """Return how many distinct modules read words; none may look at pairs."""
     plan = example.question.plan
     return math.inf if plan.nodes(RELATED) else len(plan.nodes(WORDED))
@@ -152,14 +152,14 @@ class Trainer(loop.Trainer[Example]):
         if not self.first and isinstance(network, VisualNetwork):
             nn.init.constant_(network.by_words.bias, UNLIKELY)
         self.device = next(network.parameters()).device
-        levels = [words_read(each) for each in examples] if recipe.curriculum else []
+        levels = [count_word_modules(each) for each in examples] if recipe.curriculum else []
         self._simple = [[i for i, level in enumerate(levels) if level <= most] for most in CURRICULUM]
         self._labels: dict[str, dict[int, Tensor]] = {}
 
     def _optimiser(self) -> torch.optim.Optimizer:
         full = self.recipe.fine_rate if self.first and self.steps >= self.first else self.recipe.rate
         encoder_rate = self.recipe.encoder_rate or full
-        groups = rate_groups(self.network, self.network.encoder, rate=full, encoder_rate=encoder_rate)
+        groups = group_by_rate(self.network, self.network.encoder, rate=full, encoder_rate=encoder_rate)
         return torch.optim.AdamW(groups, weight_decay=0.01)
 
     def go_to(self, step: int) -> None:
@@ -170,7 +170,7 @@ class Trainer(loop.Trainer[Example]):
     def settings(self) -> dict[str, Any]:
         """Return configuration, recipe, source and digests of the data."""
         parts = {"data": self.examples, "pretraining_data": self.supervised}
-        data = {name: loop.digest(part, self.describe) for name, part in parts.items()}
+        data = {name: loop.hash_examples(part, self.describe) for name, part in parts.items()}
         return {**asdict(self.config), **asdict(self.recipe), **self.source, **data}
 
     def describe(self, example: Example) -> str:
@@ -191,7 +191,7 @@ class Trainer(loop.Trainer[Example]):
         """Return accuracy, and F1 of the modules' boxes as faithfulness."""
         self.network.eval()
         self._set_variance(VARIANCE)
-        dev_scores = scores(self.network, dev)
+        dev_scores = compute_scores(self.network, dev)
         overall = dev_scores.get("faithfulness", {}).get("overall", {})
         return {
             "pretraining": float(self.steps < self.first),
@@ -244,7 +244,7 @@ class Trainer(loop.Trainer[Example]):
         later = self.steps >= self.first
         done = self.steps - self.first if later else self.steps
         total = self.recipe.steps if later else self.first
-        return schedule_pace(done, self.recipe.schedule, self.recipe.warm_up, total)
+        return compute_schedule_pace(done, self.recipe.schedule, self.recipe.warm_up, total)
 
     def _loss(self, batch: list[Example], *, supervised: bool) -> Tensor:
         sights = collate([each.regions for each in batch], self.device)
@@ -284,12 +284,12 @@ class Trainer(loop.Trainer[Example]):
             for node, gold in sorted(example.gold.items()):
                 if program.nodes[node].module in SUPERVISED:
                     chosen.setdefault(program.representative[node], gold)
-            labels = {node: box_labels(example, gold) for node, gold in chosen.items()}
+            labels = {node: label_boxes(example, gold) for node, gold in chosen.items()}
             self._labels[example.id] = labels
         return labels
 
 
-def box_labels(example: Example, gold: Sequence[Any]) -> Tensor:
+def label_boxes(example: Example, gold: Sequence[Any]) -> Tensor:
     """Return labels of the regions by their overlap with gold boxes.
 
     Args:
@@ -308,7 +308,7 @@ def box_labels(example: Example, gold: Sequence[Any]) -> Tensor:
         proposed = torch.from_numpy(proposals)
         best = torch.zeros(len(proposed))
         if len(boxes) and len(proposed):
-            best = overlaps(proposed, torch.from_numpy(boxes)).amax(dim=-1)
+            best = compute_overlaps(proposed, torch.from_numpy(boxes)).amax(dim=-1)
         of_image = (best > POSITIVE).float() - ((best <= POSITIVE) & (best >= NEGATIVE)).float()
         labels.append(nn.functional.pad(of_image, (0, most - len(of_image)), value=-1.0))
     return torch.stack(labels)

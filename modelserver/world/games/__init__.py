@@ -16,7 +16,7 @@ from typing import Any
 from modelserver.world.games.prose import tokenise
 from modelserver.world.games.questions import ASKED, NothingToAsk
 from modelserver.world.games.reports import tell
-from modelserver.world.games.steps import gold
+from modelserver.world.games.steps import build_gold
 from modelserver.world.items import SplitOptions, write_items
 from modelserver.world.names import SPLITS, Split
 
@@ -28,10 +28,10 @@ def generate(split: Split, n: int, seed: int) -> Iterator[dict[str, Any]]:
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     for index in range(n):
-        yield _item(split, index, seed)
+        yield _generate_item(split, index, seed)
 
 
-def _item(split: Split, index: int, seed: int) -> dict[str, Any]:
+def _generate_item(split: Split, index: int, seed: int) -> dict[str, Any]:
     rng = random.Random(f"games/{seed}/{split}/{index}")
     kind = rng.choice(tuple(ASKED))
     while True:  # every kind finds something to ask in some report
@@ -48,7 +48,7 @@ def _item(split: Split, index: int, seed: int) -> dict[str, Any]:
         "passage": report.text,
         "tokens": [list(token) for token in tokens],
         "answer": question.answer,
-        "gold": gold(question.steps, tokens),
+        "gold": build_gold(question.steps, tokens),
         "extra": {"world": {"question": kind, "names": list(report.names)}},
     }
 

@@ -25,10 +25,10 @@ from modelserver.world.games.reports import (
 )
 from modelserver.world.games.steps import (
     Step,
-    answer,
     find,
     keep,
     link_spans,
+    make_answer_step,
     make_computed_step,
     select_extreme,
 )
@@ -54,11 +54,11 @@ class NothingToAsk(Exception):
 Ask = Callable[[random.Random, Report], Question]
 
 
-def _event(score: Score) -> Span:
+def _get_event(score: Score) -> Span:
     return score.spans["event"]
 
 
-def _yards(score: Score) -> int:
+def _get_yards(score: Score) -> int:
     return score.yards
 
 
@@ -66,20 +66,20 @@ def _select_scores(report: Report, kind: str) -> list[Score]:
     return [score for score in report.scores if score.kind == kind]
 
 
-def _plays_of(report: Report, kind: str, *, many: bool) -> Step:
+def _find_plays(report: Report, kind: str, *, many: bool) -> Step:
     """Return the step that finds all scoring plays of a kind.
 
     ``touchdown`` means touchdowns of both kinds.
     """
     scores = [score for score in report.scores if score.kind.startswith(kind)]
-    return find(kind + ("es" if many and kind == PASS else "s" if many else ""), scores, _event)
+    return find(kind + ("es" if many and kind == PASS else "s" if many else ""), scores, _get_event)
 
 
-def _numbers(step: Step) -> Step:
+def _find_numbers(step: Step) -> Step:
     return link_spans("find-num", None, step, lambda score: score.spans["yards"])
 
 
-def _condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Callable[[Score], bool]]:
+def _draw_condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Callable[[Score], bool]]:
     """Return a condition on scoring plays, as a phrase and as a test."""
     quarter, half, team = rng.choice(QUARTERS), rng.choice((0, 1)), rng.choice(report.teams)
     scores = _select_scores(report, kind)
@@ -95,9 +95,9 @@ def _condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Call
     return rng.choice(conditions)
 
 
-def _count(rng: random.Random, report: Report) -> Question:
+def _ask_count(rng: random.Random, report: Report) -> Question:
     kind = rng.choice((FIELD_GOAL, PASS, RUN, "touchdown"))
-    step = _plays_of(report, kind, many=True)
+    step = _find_plays(report, kind, many=True)
     if not step.mentions:
         raise NothingToAsk
     words = step.program.argument
@@ -105,10 +105,10 @@ def _count(rng: random.Random, report: Report) -> Question:
     return Question(wordings, make_computed_step("count", step), len(step.mentions))
 
 
-def _count_some(rng: random.Random, report: Report) -> Question:
+def _ask_filtered_count(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(KINDS)
-    words, test = _condition(rng, report, kind)
-    plays = _plays_of(report, kind, many=True)
+    words, test = _draw_condition(rng, report, kind)
+    plays = _find_plays(report, kind, many=True)
     step = keep(words, plays, test)
     if not plays.mentions or (not step.mentions and rng.random() < 0.7):
         raise NothingToAsk
@@ -117,9 +117,9 @@ def _count_some(rng: random.Random, report: Report) -> Question:
     return Question(wordings, make_computed_step("count", step), len(step.mentions))
 
 
-def _count_of_player(rng: random.Random, report: Report) -> Question:
+def _ask_player_count(rng: random.Random, report: Report) -> Question:
     score = rng.choice(report.scores)
-    plays = _plays_of(report, score.kind, many=True)
+    plays = _find_plays(report, score.kind, many=True)
     words = f"{DONE[score.kind]} by {score.who}"
     step = keep(words, plays, lambda other: other.who == score.who)
     wordings = (f"How many {plays.program.argument} were {words}?",)
@@ -132,9 +132,9 @@ def _draw_extreme(rng: random.Random, report: Report) -> tuple[str, str, Step]:
     The step finds the number of yards, at times of plays that fit a condition.
     """
     some, kind = rng.random() < 0.5, rng.choice(KINDS)
-    plays, words = _plays_of(report, kind, many=False), kind
+    plays, words = _find_plays(report, kind, many=False), kind
     if some:
-        condition, test = _condition(rng, report, kind)
+        condition, test = _draw_condition(rng, report, kind)
         if "yards" in condition:
             raise NothingToAsk
         plays, words = keep(condition, plays, test), f"{kind} {condition}"
@@ -142,7 +142,7 @@ def _draw_extreme(rng: random.Random, report: Report) -> tuple[str, str, Step]:
         raise NothingToAsk
     module = rng.choice(("find-max-num", "find-min-num"))
     longest = "longest" if module == "find-max-num" else "shortest"
-    return longest, words, select_extreme(module, _numbers(plays), _yards)
+    return longest, words, select_extreme(module, _find_numbers(plays), _get_yards)
 
 
 def _ask_how_long(rng: random.Random, report: Report) -> Question:
@@ -167,7 +167,7 @@ def _ask_who_by_length(rng: random.Random, report: Report) -> Question:
     score = rng.choice(report.scores)
     asked = f"Who {ACTORS[score.kind]}"
     words = f"{score.yards}-yard {score.kind}"
-    step = link_spans("relocate", asked, find(words, [score], _event), lambda score: score.spans["who"])
+    step = link_spans("relocate", asked, find(words, [score], _get_event), lambda score: score.spans["who"])
     return Question((f"{asked} the {words}?",), step, score.who)
 
 
@@ -175,20 +175,20 @@ def _ask_only_play(rng: random.Random, report: Report) -> Question:
     """Ask for the yards of the only play of its kind in a quarter."""
     score = rng.choice(report.scores)
     words = f"of the {score.quarter} quarter"
-    plays = _plays_of(report, score.kind, many=False)
-    step = _numbers(keep(words, plays, lambda other: other.quarter == score.quarter))
+    plays = _find_plays(report, score.kind, many=False)
+    step = _find_numbers(keep(words, plays, lambda other: other.quarter == score.quarter))
     if len(step.mentions) > 1:
         raise NothingToAsk
     return Question((f"How many yards was the only {score.kind} {words}?",), step, score.yards)
 
 
-def _difference(rng: random.Random, report: Report) -> Question:
+def _ask_difference(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(KINDS)
     lengths = [score.yards for score in _select_scores(report, kind)]
     if len(lengths) < 2:
         raise NothingToAsk
-    numbers = _numbers(_plays_of(report, kind, many=False))
-    ends = [select_extreme(module, numbers, _yards) for module in ("find-max-num", "find-min-num")]
+    numbers = _find_numbers(_find_plays(report, kind, many=False))
+    ends = [select_extreme(module, numbers, _get_yards) for module in ("find-max-num", "find-min-num")]
     wordings = (
         f"How many yards longer was the longest {kind} than the shortest?",
         f"How many yards lie between the longest and the shortest {kind}?",
@@ -202,12 +202,12 @@ def _ask_sum(rng: random.Random, report: Report) -> Question:
     if not all(plays):
         raise NothingToAsk
     ends = [
-        select_extreme("find-max-num", _numbers(_plays_of(report, kind, many=False)), _yards)
+        select_extreme("find-max-num", _find_numbers(_find_plays(report, kind, many=False)), _get_yards)
         for kind in kinds
     ]
     wordings = (f"How many yards were the longest {kinds[0]} and the longest {kinds[1]} together?",)
     return Question(
-        wordings, make_computed_step("addition", *ends), sum(max(map(_yards, each)) for each in plays)
+        wordings, make_computed_step("addition", *ends), sum(max(map(_get_yards, each)) for each in plays)
     )
 
 
@@ -263,7 +263,7 @@ def _ask_which_first(rng: random.Random, report: Report) -> Question:
     return Question(wordings, steps, chosen.event.quote)
 
 
-def _years(rng: random.Random, report: Report) -> Question:
+def _ask_years(rng: random.Random, report: Report) -> Question:
     """Ask for the years between two events.
 
     Their full years are also the difference of the years' numbers.
@@ -283,22 +283,22 @@ def _years(rng: random.Random, report: Report) -> Question:
 
 def _ask_where(rng: random.Random, report: Report) -> Question:
     wordings = ("Where was the game played?", "In which place was the game played?")
-    return Question(wordings, answer("was the game played", report.stadium), report.stadium.quote)
+    return Question(wordings, make_answer_step("was the game played", report.stadium), report.stadium.quote)
 
 
 ASKED: dict[str, Ask] = {
-    "count": _count,
-    "count-filtered": _count_some,
-    "count-player": _count_of_player,
+    "count": _ask_count,
+    "count-filtered": _ask_filtered_count,
+    "count-player": _ask_player_count,
     "extreme": _ask_how_long,
     "who-extreme": _ask_who,
     "who": _ask_who_by_length,
     "number": _ask_only_play,
-    "difference": _difference,
+    "difference": _ask_difference,
     "sum": _ask_sum,
     "compare-numbers": _ask_which_more,
     "difference-of-teams": _ask_how_many_more,
     "compare-dates": _ask_which_first,
-    "years": _years,
+    "years": _ask_years,
     "extract": _ask_where,
 }

@@ -8,11 +8,11 @@ from datetime import date
 
 from modelserver.world.entities import MONTHS
 from modelserver.world.games.prose import Prose, Span, choose_article
-from modelserver.world.names import Names, Split, split_of, word_list
+from modelserver.world.names import Names, Split, split_of, split_words
 
 NEXT = ("Then ", "After that, ", "Later ")  # begin the second sentence of a quarter, and those after it
 QUARTERS = ("first", "second", "third", "fourth")
-NICKNAMES = word_list(
+NICKNAMES = split_words(
     "Badgers Comets Falcons Foxes Gulls Herons Lynxes Mariners Moose Otters Pilots Rams Ravens Sailors Wolves"
 )
 FIELD_GOAL, RUN, PASS = "field goal", "touchdown run", "touchdown pass"
@@ -21,11 +21,11 @@ YARDS = {FIELD_GOAL: (19, 57), RUN: (1, 60), PASS: (3, 78)}
 
 # Names in other scripts, and letters with marks of their own, so that no two kinds of offsets agree.
 SCRIPTS = {
-    "Cyrillic": (word_list("Вар Гор Дем Жан Кол Мир Рад Сев"), word_list("ан ев ина ко лен ов ский")),
-    "Greek": (word_list("Αρ Θε Καλ Λυ Μαρ Νικ Πετ Σταυ"), word_list("άκης έας ίδης ίνα ος ούλα")),
-    "Devanagari": (word_list("रा मि नी सू के वि शा जो"), word_list("लेन्द्र मिता राज रेश वानी शील")),
-    "Hangul": (word_list("강 김 노 박 서 윤 임 한"), word_list("도윤 민서 서준 예린 지우 하람")),
-    "Arabic": (word_list("سا مر نو لي ها دي فر"), word_list("دان رين سيم ليل مار وان")),
+    "Cyrillic": (split_words("Вар Гор Дем Жан Кол Мир Рад Сев"), split_words("ан ев ина ко лен ов ский")),
+    "Greek": (split_words("Αρ Θε Καλ Λυ Μαρ Νικ Πετ Σταυ"), split_words("άκης έας ίδης ίνα ος ούλα")),
+    "Devanagari": (split_words("रा मि नी सू के वि शा जो"), split_words("लेन्द्र मिता राज रेश वानी शील")),
+    "Hangul": (split_words("강 김 노 박 서 윤 임 한"), split_words("도윤 민서 서준 예린 지우 하람")),
+    "Arabic": (split_words("سا مر نو لي ها دي فر"), split_words("دان رين سيم ليل مار وان")),
 }
 ACUTE = "\u0301"
 CHEERS = (
@@ -193,17 +193,17 @@ def tell(rng: random.Random, split: Split) -> Report:
         prose.write(rng.choice(CHEERS))
     stadium = _open(prose, rng, words)
     later = rng.random() < 0.5
-    dated = () if later else _history(prose, rng, words)
-    scores = _scores(prose, rng, cast, (home, away))
-    totals = _totals(prose, rng, words)
+    dated = () if later else _write_history(prose, rng, words)
+    scores = _write_scores(prose, rng, cast, (home, away))
+    totals = _write_totals(prose, rng, words)
     if later:
-        dated = _history(prose, rng, words)
+        dated = _write_history(prose, rng, words)
     text = prose.text.rstrip()
     return Report(text, (home, away), stadium, scores, dated, totals, tuple(cast.all))
 
 
 def _open(prose: Prose, rng: random.Random, words: dict[str, str]) -> Span:
-    day = _date_text(rng, date(rng.randint(2005, 2024), rng.randint(9, 12), rng.randint(1, 28)))
+    day = _format_date(rng, date(rng.randint(2005, 2024), rng.randint(9, 12), rng.randint(1, 28)))
     opening = rng.choice(
         (
             "On {day} the {home_town} {home} met the {away_town} {away} at {stadium}. ",
@@ -214,12 +214,12 @@ def _open(prose: Prose, rng: random.Random, words: dict[str, str]) -> Span:
     return prose.write(opening, day=day, **words)["stadium"]
 
 
-def _date_text(rng: random.Random, day: date) -> str:
+def _format_date(rng: random.Random, day: date) -> str:
     month = MONTHS[day.month - 1]
     return rng.choice((f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}"))
 
 
-def _history(prose: Prose, rng: random.Random, words: dict[str, str]) -> tuple[Dated, ...]:
+def _write_history(prose: Prose, rng: random.Random, words: dict[str, str]) -> tuple[Dated, ...]:
     """Report three events of different years; a club's founding comes first."""
     kinds = sorted(rng.sample(list(DATED), 3), key=lambda kind: not kind.startswith("founding"))
     earliest, *others = sorted(rng.sample(range(1921, 2004), len(kinds)))
@@ -229,12 +229,12 @@ def _history(prose: Prose, rng: random.Random, words: dict[str, str]) -> tuple[D
     for what in kinds:
         wordings, year = DATED[what], years[what]
         day = date(year, rng.randint(1, 12), rng.randint(1, 28))
-        spans = prose.write(rng.choice(wordings) + " ", date=_date_text(rng, day), **words)
+        spans = prose.write(rng.choice(wordings) + " ", date=_format_date(rng, day), **words)
         events.append(Dated(what.format(**words), day, spans["event"], spans["date"]))
     return tuple(events)
 
 
-def _scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str, str]) -> tuple[Score, ...]:
+def _write_scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str, str]) -> tuple[Score, ...]:
     """Report the scoring plays in order, no two with the same yards."""
     squads = {team: [cast.person() for _ in range(4)] for team in teams}
     scores: list[Score] = []
@@ -244,7 +244,7 @@ def _scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str, str]
             prose.write(f"Nobody scored in the {quarter} quarter. ")
         for play in range(plays):
             lead = rng.choice(NEXT) if play else f"In the {quarter} quarter, "
-            scores.append(_score(prose, cast, lead, quarter, squads, {score.yards for score in scores}))
+            scores.append(_write_score(prose, cast, lead, quarter, squads, {score.yards for score in scores}))
     points = {team: sum(POINTS[s.kind] for s in scores if s.team == team) for team in teams}
     first, second = sorted(teams, key=lambda team: -points[team])
     if points[first] == points[second]:
@@ -254,7 +254,7 @@ def _scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str, str]
     return tuple(scores)
 
 
-def _score(
+def _write_score(
     prose: Prose, cast: Cast, lead: str, quarter: str, squads: dict[str, list[str]], used: set[int]
 ) -> Score:
     rng = cast.rng
@@ -271,7 +271,7 @@ def _score(
     return Score(kind, team, quarter, yards, who, receiver, spans)
 
 
-def _totals(prose: Prose, rng: random.Random, words: dict[str, str]) -> tuple[Total, ...]:
+def _write_totals(prose: Prose, rng: random.Random, words: dict[str, str]) -> tuple[Total, ...]:
     totals: list[Total] = []
     for kind in rng.sample(list(TOTALS), 2):
         _, wording, (low, high) = TOTALS[kind]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from modelserver.world.calls import Call, call, firsts
+from modelserver.world.calls import Call, call, number_subtrees
 from modelserver.world.games.prose import Place, Span
 
 CHOOSE = frozenset({"filter", "find-max-num", "find-min-num"})
@@ -47,7 +47,7 @@ def find(words: str, about: Iterable[Any], span: Callable[[Any], Span]) -> Step:
     return Step(call("find", argument=words), tuple(Mention(each, span(each)) for each in about))
 
 
-def answer(words: str, span: Span) -> Step:
+def make_answer_step(words: str, span: Span) -> Step:
     """Return an `extract-answer` step with one span."""
     return Step(call("extract-answer", argument=words), (Mention(None, span),))
 
@@ -82,25 +82,25 @@ def _select_mentions(module: str, words: str | None, step: Step, mentions: Seque
     return Step(call(module, step.program, argument=words), kept, (step,))
 
 
-def gold(root: Step, tokens: Sequence[Place]) -> dict[str, Any]:
+def build_gold(root: Step, tokens: Sequence[Place]) -> dict[str, Any]:
     """Return a gold document with a layer for each distinct subtree.
 
     Only subtrees that a person would mark spans for have one.
     """
-    numbers = firsts(root.program)
+    numbers = number_subtrees(root.program)
     layers: dict[str, Any] = {}
     for step in root.nodes():
         name = str(numbers[step.program])
         if step.program.module in DRAWN and name not in layers:
-            layers[name] = _layer(step, numbers, tokens)
+            layers[name] = _build_layer(step, numbers, tokens)
     return {"layers": layers, "problem": None}
 
 
-def _layer(step: Step, numbers: dict[Call, int], tokens: Sequence[Place]) -> dict[str, Any]:
+def _build_layer(step: Step, numbers: dict[Call, int], tokens: Sequence[Place]) -> dict[str, Any]:
     objects = []
     for mention in step.mentions:
-        source = [_id(step.below[0], mention.source, numbers)] if mention.source else []
-        own: dict[str, Any] = {"id": _id(step, mention, numbers)}
+        source = [_make_id(step.below[0], mention.source, numbers)] if mention.source else []
+        own: dict[str, Any] = {"id": _make_id(step, mention, numbers)}
         if step.program.module in CHOOSE:
             objects.append({**own, "ref": source[0]})
         else:
@@ -108,7 +108,7 @@ def _layer(step: Step, numbers: dict[Call, int], tokens: Sequence[Place]) -> dic
     return {"state": "done" if objects else "nothing", "objects": objects, "value": None, "note": ""}
 
 
-def _id(step: Step, mention: Mention, numbers: dict[Call, int]) -> str:
+def _make_id(step: Step, mention: Mention, numbers: dict[Call, int]) -> str:
     return f"n{numbers[step.program]}.{mention.span.place[0]}"
 
 

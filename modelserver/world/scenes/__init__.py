@@ -18,7 +18,7 @@ from typing import Any
 from modelserver.world.items import SplitOptions, write_items, write_whole
 from modelserver.world.names import SPLITS, Split, split_of
 from modelserver.world.scenes.claims import KINDS_OF_CLAIMS
-from modelserver.world.scenes.layout import Pair, Palette, change, lay_out, palette
+from modelserver.world.scenes.layout import Pair, Palette, change, draw_palette, lay_out
 from modelserver.world.scenes.meaning import Unclear
 from modelserver.world.scenes.painting import draw_ground
 from modelserver.world.scenes.proposals import write_proposals
@@ -36,10 +36,10 @@ def generate(split: Split, n: int, seed: int) -> Iterator[Scene]:
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     for index in range(n):
-        yield _scene(split, index, seed)
+        yield _generate_scene(split, index, seed)
 
 
-def _scene(split: Split, index: int, seed: int) -> Scene:
+def _generate_scene(split: Split, index: int, seed: int) -> Scene:
     rng = random.Random(f"scenes/{seed}/{split}/{index}")
     # Of two examples in a row one is true; which one, a third thing decides that both know.
     first = random.Random(f"scenes/{seed}/{split}/{index // 2}/labels").random() < 0.5
@@ -47,7 +47,7 @@ def _scene(split: Split, index: int, seed: int) -> Scene:
     drawn = None
     while drawn is None:  # a split may hold hardly a program of a kind, so that another kind has its turn
         kind = rng.choice(tuple(KINDS_OF_CLAIMS))
-        drawn = _contrast(rng, kind, split)
+        drawn = _draw_contrast(rng, kind, split)
     claim, after = drawn
     name, pair = after[label]
     sentence = rng.choice(claim.wordings)
@@ -66,20 +66,20 @@ def _scene(split: Split, index: int, seed: int) -> Scene:
 Contrast = dict[bool, tuple[str, Pair]]  # by whether the claim is true of the pair: what changed, the pair
 
 
-def _contrast(rng: random.Random, kind: str, split: Split) -> tuple[Claim, Contrast] | None:
+def _draw_contrast(rng: random.Random, kind: str, split: Split) -> tuple[Claim, Contrast] | None:
     """Return a claim with changed pairs of which it is true and false.
 
     The claim is of the given kind and split; each pair differs by one change.
     """
     for _ in range(PAIRS):
-        choices = palette(rng)
+        choices = draw_palette(rng)
         before = lay_out(rng, choices)
         for _ in range(CLAIMS):
             try:
                 claim = KINDS_OF_CLAIMS[kind](rng, before)
             except NoClaim:
                 continue
-            if split_of(str(claim.program)) == split and _truth(claim, before):
+            if split_of(str(claim.program)) == split and _evaluate_claim(claim, before):
                 after = _change_pair(rng, before, choices, claim)
                 if after:
                     return claim, after
@@ -92,7 +92,7 @@ def _change_pair(rng: random.Random, pair: Pair, choices: Palette, claim: Claim)
     contrast: Contrast = {}
     for _ in range(CHANGES):
         changed = change(pair, rng, choices)
-        truth = _truth(claim, changed[1]) if changed else None
+        truth = _evaluate_claim(claim, changed[1]) if changed else None
         if changed and truth is not None:
             contrast.setdefault(truth, changed)
         if len(contrast) == 2:
@@ -100,7 +100,7 @@ def _change_pair(rng: random.Random, pair: Pair, choices: Palette, claim: Claim)
     return None
 
 
-def _truth(claim: Claim, pair: Pair) -> bool | None:
+def _evaluate_claim(claim: Claim, pair: Pair) -> bool | None:
     try:
         return claim.is_true_of(pair)
     except Unclear:
@@ -151,7 +151,7 @@ def _draw_further_claim(
                 claim = KINDS_OF_CLAIMS[kind](rng, fitting)
             except NoClaim:
                 continue
-            truths = _truth(claim, fitting), _truth(claim, unfitting)
+            truths = _evaluate_claim(claim, fitting), _evaluate_claim(claim, unfitting)
             if truths == (True, False) and split_of(str(claim.program)) == split:
                 return kind, claim
     return None

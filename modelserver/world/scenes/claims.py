@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from modelserver.world.calls import Call, call
 from modelserver.world.scenes.layout import Pair
-from modelserver.world.scenes.meaning import Unclear, things_of
-from modelserver.world.scenes.nouns import FLAG_WORDS, INSIDE_WORDS, Noun, adjective, describe
+from modelserver.world.scenes.meaning import Unclear, evaluate_objects
+from modelserver.world.scenes.nouns import FLAG_WORDS, INSIDE_WORDS, Noun, describe, draw_adjective
 from modelserver.world.scenes.relations import check_relation
 from modelserver.world.scenes.statements import (
     SIDES,
@@ -184,14 +184,14 @@ def _pick_related_pair(rng: random.Random, pair: Pair) -> tuple[str, Thing, Thin
     return (relation, *pick(rng, pairs))
 
 
-def _relation_text(relation: str) -> str:
+def _format_relation(relation: str) -> str:
     return f"to the {relation}" if relation in ("left of", "right of") else relation
 
 
-def _relation_side(rng: random.Random, pair: Pair) -> Claim:
+def _claim_relation(rng: random.Random, pair: Pair) -> Claim:
     relation, thing, second_thing = _pick_related_pair(rng, pair)
     side, a, b = SIDES[thing.image], describe(rng, thing), describe(rng, second_thing)
-    words = _relation_text(relation)
+    words = _format_relation(relation)
     related = call("with-relation", a.find(1), b.find(1), argument=relation)
     return claim(
         call("exist", limit_to_image(side, related)),
@@ -200,25 +200,25 @@ def _relation_side(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _relation_count(rng: random.Random, pair: Pair) -> Claim:
+def _claim_related_pair_count(rng: random.Random, pair: Pair) -> Claim:
     return _claim_related_count(rng, pair, *_pick_related_pair(rng, pair))
 
 
 def _claim_inside_count(rng: random.Random, pair: Pair) -> Claim:
     shape = pick(rng, [t for t in pair if t.is_shape and t.holder is not None])
-    return _claim_related_count(rng, pair, "inside", shape, _holder(shape, pair))
+    return _claim_related_count(rng, pair, "inside", shape, _find_holder(shape, pair))
 
 
-def _holder(held: Thing, pair: Pair) -> Thing:
+def _find_holder(held: Thing, pair: Pair) -> Thing:
     return next(thing for thing in pair if thing.number == held.holder)
 
 
 def _claim_related_count(rng: random.Random, pair: Pair, relation: str, thing: Thing, other: Thing) -> Claim:
     a, b = describe(rng, thing), describe(rng, other)
     nodes = {n: call("with-relation", a.find(n), b.find(1), argument=relation) for n in (1, 2)}
-    words = f"{_relation_text(relation)} {b.a()}"
+    words = f"{_format_relation(relation)} {b.a()}"
     try:
-        related = things_of(nodes[2], pair)
+        related = evaluate_objects(nodes[2], pair)
     except Unclear as error:
         raise NoClaim from error
     quantity = require_quantity(rng, len(related), least=1)
@@ -230,14 +230,14 @@ def _claim_related_count(rng: random.Random, pair: Pair, relation: str, thing: T
     )
 
 
-def _contents(rng: random.Random, pair: Pair) -> Claim:
+def _claim_contents(rng: random.Random, pair: Pair) -> Claim:
     """Count, among the shapes inside boxes, those of some look."""
     noun = describe(rng, pick(rng, [t for t in pair if t.kind == BOX]))
     contents = call("project", noun.find(), argument=INSIDE_WORDS)
-    inside = things_of(contents, pair)
+    inside = evaluate_objects(contents, pair)
     if not inside:
         raise NoClaim
-    word = adjective(rng, list(inside))
+    word = draw_adjective(rng, list(inside))
     quantity = require_quantity(rng, sum(thing.looks(word) for thing in inside))
     return claim(
         quantity.compare_count(call("filter", contents, argument=word)),
@@ -252,7 +252,7 @@ def _claim_all_alike(rng: random.Random, pair: Pair) -> Claim:
     side = rng.choice(SIDES)
     noun = draw_noun(rng, pair, SIDES.index(side))
     things = [t for t in noun.select_fitting(pair) if SIDES[t.image] == side]
-    word = adjective(rng, things)
+    word = draw_adjective(rng, things)
     if word in noun.adjectives or not all(thing.looks(word) for thing in things):
         raise NoClaim
     all_nodes = noun.find()
@@ -270,7 +270,7 @@ def _claim_all_alike(rng: random.Random, pair: Pair) -> Claim:
 
 def _claim_flag(rng: random.Random, pair: Pair) -> Claim:
     flag = pick(rng, [t for t in pair if t.kind == FLAG])
-    side, box = SIDES[flag.image], describe(rng, _holder(flag, pair))
+    side, box = SIDES[flag.image], describe(rng, _find_holder(flag, pair))
     flagged = call("filter", call("project", box.find(1), argument=FLAG_WORDS), argument=flag.colour)
     words = Noun(FLAG_WORDS, (flag.colour,)).a()
     related = call("with-relation", box.find(1), flagged, argument="with")
@@ -297,7 +297,7 @@ def _claim_sum(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _difference(rng: random.Random, pair: Pair) -> Claim:
+def _claim_difference(rng: random.Random, pair: Pair) -> Claim:
     noun = draw_noun(rng, pair)
     more, less = rng.choice((SIDES, SIDES[::-1]))
     n = count_in_image(noun, pair, more) - count_in_image(noun, pair, less)
@@ -312,7 +312,7 @@ def _difference(rng: random.Random, pair: Pair) -> Claim:
     )
 
 
-def _times(rng: random.Random, pair: Pair) -> Claim:
+def _claim_times(rng: random.Random, pair: Pair) -> Claim:
     noun = draw_noun(rng, pair)
     more, less = rng.choice((SIDES, SIDES[::-1]))
     many, few = count_in_image(noun, pair, more), count_in_image(noun, pair, less)
@@ -348,7 +348,7 @@ def _claim_both_words(rng: random.Random, pair: Pair) -> Claim:
 def _claim_but_not(rng: random.Random, pair: Pair) -> Claim:
     side = rng.choice(SIDES)
     noun = describe(rng, pick(rng, [t for t in pair if t.is_shape and SIDES[t.image] == side]))
-    word = adjective(rng, [t for t in pair if t.is_shape])
+    word = draw_adjective(rng, [t for t in pair if t.is_shape])
     if word in noun.adjectives:
         raise NoClaim
     node = noun.find(1)
@@ -371,15 +371,15 @@ KINDS_OF_CLAIMS: dict[str, Callable[[random.Random, Pair], Claim]] = {
     "one-other-image": _claim_image_contrast,
     "and": _claim_both_sides,
     "or": _claim_either_side,
-    "relation": _relation_side,
-    "count-related": _relation_count,
+    "relation": _claim_relation,
+    "count-related": _claim_related_pair_count,
     "count-inside": _claim_inside_count,
-    "contents": _contents,
+    "contents": _claim_contents,
     "all": _claim_all_alike,
     "flag": _claim_flag,
     "sum": _claim_sum,
-    "difference": _difference,
-    "times": _times,
+    "difference": _claim_difference,
+    "times": _claim_times,
     "both": _claim_both_words,
     "not": _claim_but_not,
 }

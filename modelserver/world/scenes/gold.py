@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from modelserver.world.calls import Call, firsts
+from modelserver.world.calls import Call, number_subtrees
 from modelserver.world.scenes.layout import Pair
-from modelserver.world.scenes.meaning import CHOOSE, DRAWN, IMAGES, LINK, evaluate, things_of
+from modelserver.world.scenes.meaning import CHOOSE, DRAWN, IMAGES, LINK, evaluate, evaluate_objects
 from modelserver.world.scenes.things import HEIGHT, WIDTH, Thing
 
 
-def gold(program: Call, pair: Pair) -> dict[str, Any]:
+def build_gold(program: Call, pair: Pair) -> dict[str, Any]:
     """Return a gold document with a layer for each distinct subtree.
 
     Layers hold the things as boxes, with ids from the bottom up. A thing that a module selects refers to
     the object of its first child; a thing that `project` finds is linked to the box from which it was
     found.
     """
-    numbers = firsts(program)
+    numbers = number_subtrees(program)
     drawn = {node: number for node, number in numbers.items() if node.module in DRAWN}
-    layers = {str(number): _layer(node, pair, numbers) for node, number in drawn.items()}
+    layers = {str(number): _build_layer(node, pair, numbers) for node, number in drawn.items()}
     return {"layers": layers, "problem": None}
 
 
-def fractions(thing: Thing) -> list[float]:
+def compute_fractions(thing: Thing) -> list[float]:
     """Return the box of what is drawn, as fractions of the image.
 
     Left, top, right, bottom.
@@ -47,21 +47,23 @@ def values(program: Call, pair: Pair) -> list[bool | int | float | None]:
     return listed
 
 
-def _id(node: Call, thing: Thing, numbers: dict[Call, int]) -> str:
+def _make_id(node: Call, thing: Thing, numbers: dict[Call, int]) -> str:
     return f"n{numbers[node]}.{thing.number}"
 
 
-def _layer(node: Call, pair: Pair, numbers: dict[Call, int]) -> dict[str, Any]:
-    objects = [_object(node, thing, pair, numbers) for thing in things_of(node, pair)]
+def _build_layer(node: Call, pair: Pair, numbers: dict[Call, int]) -> dict[str, Any]:
+    objects = [_build_object(node, thing, pair, numbers) for thing in evaluate_objects(node, pair)]
     return {"state": "done" if objects else "nothing", "objects": objects, "value": None, "note": ""}
 
 
-def _object(node: Call, thing: Thing, pair: Pair, numbers: dict[Call, int]) -> dict[str, Any]:
-    own = {"id": _id(node, thing, numbers)}
+def _build_object(node: Call, thing: Thing, pair: Pair, numbers: dict[Call, int]) -> dict[str, Any]:
+    own = {"id": _make_id(node, thing, numbers)}
     if node.module in CHOOSE:
-        return {**own, "ref": _id(node.children[0], thing, numbers)}
+        return {**own, "ref": _make_id(node.children[0], thing, numbers)}
     links = []
     if node.module in LINK:
         source = node.children[0]
-        links = [_id(source, t, numbers) for t in things_of(source, pair) if t.number == thing.holder]
-    return {**own, "image": thing.image, "box": fractions(thing), "links": links, "reason": ""}
+        links = [
+            _make_id(source, t, numbers) for t in evaluate_objects(source, pair) if t.number == thing.holder
+        ]
+    return {**own, "image": thing.image, "box": compute_fractions(thing), "links": links, "reason": ""}

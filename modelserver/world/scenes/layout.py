@@ -7,7 +7,12 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from modelserver.world.scenes.relations import compute_visible_shares, contact, gap, is_inside
+from modelserver.world.scenes.relations import (
+    classify_contact,
+    compute_visible_shares,
+    is_inside,
+    measure_gap,
+)
 from modelserver.world.scenes.things import (
     APART,
     BOX,
@@ -42,7 +47,7 @@ class Palette:
     patterns: tuple[str, ...]
 
 
-def palette(rng: random.Random) -> Palette:
+def draw_palette(rng: random.Random) -> Palette:
     """Draw a palette."""
     patterns = ("plain", "plain", *rng.sample(PATTERNS[1:], rng.choice((1, 1, 2))))
     return Palette(
@@ -64,7 +69,7 @@ def lay_out(rng: random.Random, choices: Palette) -> Pair:
             _put_box(things, rng, choices, image)
         for _ in range(rng.randint(4, 7)):
             placement = rng.choice((_free, _free, _free, _position_beside, _position_above))
-            shape = _shape(rng, choices, len(things), image)
+            shape = _draw_shape(rng, choices, len(things), image)
             _ = _put(things, rng, shape, placement) or _put(things, rng, shape, _free)
     return tuple(things)
 
@@ -89,7 +94,7 @@ def _clear(thing: Thing, other: Thing) -> bool:
     for held, holder in ((thing, other), (other, thing)):
         if held.is_shape and held.holder == holder.number:
             return is_inside(held, holder)
-    return {thing.kind, other.kind} == {FLAG, BOX} or gap(thing, other) >= APART
+    return {thing.kind, other.kind} == {FLAG, BOX} or measure_gap(thing, other) >= APART
 
 
 def _has_limited_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
@@ -99,7 +104,7 @@ def _has_limited_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
     """
     met: tuple[Thing, str] | None = None
     for other in shapes:
-        relation = contact(thing, other)
+        relation = classify_contact(thing, other)
         if relation is None or (met and relation != "apart"):
             return False
         met = met if relation == "apart" else (other, relation)
@@ -111,7 +116,7 @@ def _has_limited_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
 
 
 def _is_alone(shape: Thing, others: Sequence[Thing]) -> bool:
-    return all(o.number == shape.number or gap(o, shape) >= APART for o in others)
+    return all(o.number == shape.number or measure_gap(o, shape) >= APART for o in others)
 
 
 def _can_distinguish(below: Thing, above: Thing) -> bool:
@@ -126,7 +131,7 @@ def _can_distinguish(below: Thing, above: Thing) -> bool:
     return free >= FREE and span >= SEEN and math.hypot(below.x - above.x, below.y - above.y) > radii * 0.55
 
 
-def _shape(rng: random.Random, choices: Palette, number: int, image: int) -> Thing:
+def _draw_shape(rng: random.Random, choices: Palette, number: int, image: int) -> Thing:
     turn = rng.uniform(-10, 10)
     return Thing(
         number, image, rng.choice(choices.kinds), rng.choice(choices.colours), 0, 0,
@@ -156,28 +161,28 @@ def _free(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
     return _set_position(thing, rng.uniform(half, WIDTH - half), rng.uniform(half, HEIGHT - half))
 
 
-def _neighbour(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
+def _pick_neighbour(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
     loose = [t for t in things if t.image == thing.image and t.is_shape and t.holder is None]
     return rng.choice(loose) if loose else None
 
 
 def _position_beside(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
     """Place a shape so that it just touches another one, or overlaps it."""
-    other = _neighbour(things, rng, thing)
+    other = _pick_neighbour(things, rng, thing)
     if other is None or not _is_alone(other, [t for t in things if t.is_shape and t.image == other.image]):
         return None
     angle, low, high = rng.uniform(0, 2 * math.pi), 0.0, 80.0
     across, down = math.cos(angle), math.sin(angle)
     for _ in range(8):  # halve the way between meeting and not meeting
         middle = (low + high) / 2
-        met = gap(_set_position(thing, other.x + middle * across, other.y + middle * down), other) < 1
+        met = measure_gap(_set_position(thing, other.x + middle * across, other.y + middle * down), other) < 1
         low, high = (middle, high) if met else (low, middle)
     distance = low * rng.choice((1, 0.66))
     return _set_position(thing, other.x + distance * across, other.y + distance * down)
 
 
 def _position_above(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
-    other = _neighbour(things, rng, thing)
+    other = _pick_neighbour(things, rng, thing)
     if other is None:
         return None
     distance = (SIZES[thing.size] + SIZES[other.size]) / 2 + rng.uniform(10, 40)
@@ -202,13 +207,15 @@ def _put_box(things: list[Thing], rng: random.Random, choices: Palette, image: i
     box = Thing(len(things), image, BOX, colour, round(x, 1), round(y, 1), width=width, height=height)
     things.append(box)
     if rng.random() < 0.7:
-        things.append(_flag(rng, choices, box, len(things)))
+        things.append(_make_flag(rng, choices, box, len(things)))
     for _ in range(rng.choice((0, 1, 2, 2, 3))):
-        shape = replace(_shape(rng, choices, len(things), image), size=rng.choice(("small", "small", "big")))
+        shape = replace(
+            _draw_shape(rng, choices, len(things), image), size=rng.choice(("small", "small", "big"))
+        )
         _put(things, rng, shape, _make_inside_positioner(box))
 
 
-def _flag(rng: random.Random, choices: Palette, box: Thing, number: int) -> Thing:
+def _make_flag(rng: random.Random, choices: Palette, box: Thing, number: int) -> Thing:
     left, top, right, _ = box.bounds
     colour = rng.choice(choices.colours)
     return Thing(
@@ -255,7 +262,7 @@ def _add(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair
     things = list(pair)
     number = max(t.number for t in pair) + 1
     placement = _make_inside_positioner(thing) if thing.kind == BOX else _free
-    added = _shape(rng, choices, number, thing.image)
+    added = _draw_shape(rng, choices, number, thing.image)
     return tuple(things) if _put(things, rng, added, placement) else None
 
 

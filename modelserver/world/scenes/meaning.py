@@ -24,7 +24,7 @@ class Unclear(Exception):
     """A sentence about this pair that two people could read differently."""
 
 
-def things_of(node: Call, pair: Pair) -> Pair:
+def evaluate_objects(node: Call, pair: Pair) -> Pair:
     """Return the things that a node selects."""
     value = evaluate(node, pair)
     assert isinstance(value, tuple)
@@ -41,9 +41,9 @@ def evaluate(node: Call, pair: Pair) -> Value:
     if node.module in OBJECTS:
         return OBJECTS[node.module](node, pair)
     if node.module == "count":
-        return len(things_of(node.children[0], pair))
+        return len(evaluate_objects(node.children[0], pair))
     if node.module == "exist":
-        return bool(things_of(node.children[0], pair))
+        return bool(evaluate_objects(node.children[0], pair))
     if node.module in IMAGES:
         return IMAGES[node.module](
             evaluate(node.children[0], part) for part in _list_image_cases(node.module, pair)
@@ -94,12 +94,14 @@ def _find(node: Call, pair: Pair) -> Pair:
 
 def _filter(node: Call, pair: Pair) -> Pair:
     assert node.argument
-    return tuple(thing for thing in things_of(node.children[0], pair) if can_describe(node.argument, thing))
+    return tuple(
+        thing for thing in evaluate_objects(node.children[0], pair) if can_describe(node.argument, thing)
+    )
 
 
 def _filter_first_child(node: Call, pair: Pair, test: Callable[[Thing, Pair], bool]) -> Pair:
     """Return the first child's things that pass a test with the second's."""
-    ones, others = (things_of(child, pair) for child in node.children)
+    ones, others = (evaluate_objects(child, pair) for child in node.children)
     return tuple(one for one in ones if test(one, others))
 
 
@@ -111,7 +113,7 @@ def _is_in_relation(relation: str, thing: Thing, others: Pair) -> bool:
 
 
 def _project(node: Call, pair: Pair) -> Pair:
-    holders = {thing.number for thing in things_of(node.children[0], pair)}
+    holders = {thing.number for thing in evaluate_objects(node.children[0], pair)}
     wanted = {FLAG_WORDS: lambda t: t.kind == FLAG, INSIDE_WORDS: lambda t: t.is_shape}[str(node.argument)]
     return tuple(thing for thing in pair if thing.holder in holders and wanted(thing))
 
@@ -125,10 +127,10 @@ OBJECTS: dict[str, Callable[[Call, Pair], Pair]] = {
     "project": _project,
     "intersect": lambda node, pair: _filter_first_child(node, pair, lambda thing, others: thing in others),
     "discard": lambda node, pair: _filter_first_child(node, pair, lambda thing, others: thing not in others),
-    "in-left-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 0),
-    "in-right-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 1),
-    "in-one-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 0),
-    "in-other-image": lambda node, pair: _select_image(things_of(node.children[0], pair), 1),
+    "in-left-image": lambda node, pair: _select_image(evaluate_objects(node.children[0], pair), 0),
+    "in-right-image": lambda node, pair: _select_image(evaluate_objects(node.children[0], pair), 1),
+    "in-one-image": lambda node, pair: _select_image(evaluate_objects(node.children[0], pair), 0),
+    "in-other-image": lambda node, pair: _select_image(evaluate_objects(node.children[0], pair), 1),
 }
 CHOOSE = frozenset({"filter", "with-relation", "intersect", "discard"})
 LINK = frozenset({"project"})

@@ -78,7 +78,7 @@ def describe(rng: random.Random, thing: Thing) -> Noun:
     return Noun(noun, tuple(word for word in attributes if word in chosen))
 
 
-def adjective(rng: random.Random, things: list[Thing]) -> str:
+def draw_adjective(rng: random.Random, things: list[Thing]) -> str:
     """Return a colour, pattern or size, usually one that a thing has."""
     attributes = [word for t in things for word in (t.colour, t.colour, t.pattern, t.size) if word]
     anything = (*COLOURS, *PATTERNS, *SIZES)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from modelserver.world.scenes.things import BOX, COLOURS, FLAG, HEIGHT, STROKE, WIDTH, Thing, corners
+from modelserver.world.scenes.things import BOX, COLOURS, FLAG, HEIGHT, STROKE, WIDTH, Thing, list_corners
 
 FINER = 3  # drawn so many times as large, then averaged, which smooths the edges
 SMOOTH = 40  # corners from which on an outline is round, so that its strokes need no joints
@@ -72,22 +72,22 @@ def _fill(colour: str, pattern: str) -> Image.Image:
         light = across**2 + down**2 < (2.3 * FINER) ** 2
     else:
         light = np.zeros_like(x, dtype=bool)
-    pale = _mixed(COLOURS[colour], (255, 255, 255), 0.86)
+    pale = _mix_colours(COLOURS[colour], (255, 255, 255), 0.86)
     tile = np.where(light[..., None], np.array(pale), np.array(COLOURS[colour]))
     return Image.fromarray(tile.astype(np.uint8))
 
 
-def _mixed(colour: Colour, other: Colour, share: float) -> Colour:
+def _mix_colours(colour: Colour, other: Colour, share: float) -> Colour:
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
     return red, green, blue
 
 
 def _darken(colour: str) -> Colour:
-    return _mixed(COLOURS[colour], (0, 0, 0), 0.45)
+    return _mix_colours(COLOURS[colour], (0, 0, 0), 0.45)
 
 
 def _paint_shape(canvas: Image.Image, thing: Thing) -> None:
-    points = [(x * FINER, y * FINER) for x, y in thing.transform_points(corners(thing.kind)).tolist()]
+    points = [(x * FINER, y * FINER) for x, y in thing.transform_points(list_corners(thing.kind)).tolist()]
     left, top = (int(v * FINER) for v in thing.bounds[:2])
     right, bottom = (int(v * FINER) + 2 for v in thing.bounds[2:])
     mask = Image.new("L", (right - left, bottom - top))
@@ -101,7 +101,7 @@ def _paint_shape(canvas: Image.Image, thing: Thing) -> None:
 def _paint_box(canvas: Image.Image, box: Thing) -> None:
     edges = tuple(v * FINER for v in box.bounds)
     draw = ImageDraw.Draw(canvas)
-    pale = _mixed(COLOURS[box.colour], (255, 255, 255), 0.88)
+    pale = _mix_colours(COLOURS[box.colour], (255, 255, 255), 0.88)
     draw.rounded_rectangle(edges, 5 * FINER, pale, _darken(box.colour), 6 * FINER)
     inner = tuple(v * FINER + d * FINER for v, d in zip(box.bounds, (1.2, 1.2, -1.2, -1.2), strict=True))
     draw.rounded_rectangle(inner, 4 * FINER, None, COLOURS[box.colour], round(3.6 * FINER))

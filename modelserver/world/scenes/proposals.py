@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from modelserver.world.items import write_whole
-from modelserver.world.scenes.gold import fractions
+from modelserver.world.scenes.gold import compute_fractions
 from modelserver.world.scenes.scene import Scene
 from modelserver.world.scenes.things import HEIGHT, WIDTH
 
@@ -36,29 +36,29 @@ Numbers = NDArray[np.float32]
 def propose(scene: Scene, image: int) -> list[Box]:
     """Return an image's boxes as fractions: left, top, right, bottom."""
     rng = random.Random(f"proposals/{scene.name}/{image}")
-    own = [_box(fractions(thing)) for thing in scene.pair if thing.image == image]
+    own = [_to_box(compute_fractions(thing)) for thing in scene.pair if thing.image == image]
     boxes = [*own, *(_shift_box(box, rng) for box in own)][:PROPOSALS]
     while len(boxes) < PROPOSALS:
         box = _draw_box(rng)
-        if all(overlap(box, thing) <= ELSEWHERE for thing in own):
+        if all(compute_overlap(box, thing) <= ELSEWHERE for thing in own):
             boxes.append(box)
     rng.shuffle(boxes)
     return boxes
 
 
-def features(image: Image.Image, boxes: Iterable[Box]) -> Numbers:
+def compute_features(image: Image.Image, boxes: Iterable[Box]) -> Numbers:
     """Return the features of boxes, [boxes, `FEATURES`].
 
     These are 8 × 8 × 3 mean colours from 0 to 1, then 4 × 4 × 8 edge strengths of length 1.
     """
-    crops = [image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, _pixels(box, image)) for box in boxes]
+    crops = [image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, _to_pixels(box, image)) for box in boxes]
     pixels = np.stack([np.asarray(crop, dtype=np.float32) for crop in crops]) / 255  # [n, side, side, 3]
     n, step = len(pixels), SIDE // COLOUR_GRID
     colours = pixels.reshape(n, COLOUR_GRID, step, COLOUR_GRID, step, 3).mean(axis=(2, 4))
-    return np.concatenate([colours.reshape(n, -1), _edges(pixels.mean(axis=3))], axis=1)
+    return np.concatenate([colours.reshape(n, -1), _compute_edges(pixels.mean(axis=3))], axis=1)
 
 
-def _edges(light: Numbers) -> Numbers:
+def _compute_edges(light: Numbers) -> Numbers:
     """Return edge strengths per cell and direction, of length 1.
 
     The shape is [n, cells × directions].
@@ -83,13 +83,13 @@ def write_proposals(folder: Path, split: str, n: int, scenes: Iterable[Scene]) -
     names: list[str] = []
     with write_whole(paths["boxes.npy"]) as boxes_path, write_whole(paths["features.npy"]) as features_path:
         shape = (n, 2, PROPOSALS)
-        all_boxes = _array(boxes_path, (*shape, 4), np.float32)
-        all_features = _array(features_path, (*shape, FEATURES), np.float16)
+        all_boxes = _create_array(boxes_path, (*shape, 4), np.float32)
+        all_features = _create_array(features_path, (*shape, FEATURES), np.float16)
         for index, scene in enumerate(scenes):
             for image, picture in enumerate(scene.images):
                 boxes = propose(scene, image)
                 all_boxes[index, image] = boxes
-                all_features[index, image] = features(picture, boxes)
+                all_features[index, image] = compute_features(picture, boxes)
             names.append(scene.name)
             yield scene
         all_boxes.flush()
@@ -99,12 +99,12 @@ def write_proposals(folder: Path, split: str, n: int, scenes: Iterable[Scene]) -
         partial.write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
-def _array(path: Path, shape: tuple[int, ...], kind: type) -> np.memmap:
+def _create_array(path: Path, shape: tuple[int, ...], kind: type) -> np.memmap:
     path.parent.mkdir(parents=True, exist_ok=True)
     return np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
 
 
-def _box(edges: list[float]) -> Box:
+def _to_box(edges: list[float]) -> Box:
     left, top, right, bottom = edges
     return left, top, right, bottom
 
@@ -112,21 +112,21 @@ def _box(edges: list[float]) -> Box:
 def _shift_box(box: Box, rng: random.Random) -> Box:
     wide, high = (box[2] - box[0]) * SHIFT, (box[3] - box[1]) * SHIFT
     moved = (edge + rng.uniform(-1, 1) * by for edge, by in zip(box, (wide, high) * 2, strict=True))
-    return _box([round(min(max(edge, 0), 1), 5) for edge in moved])
+    return _to_box([round(min(max(edge, 0), 1), 5) for edge in moved])
 
 
 def _draw_box(rng: random.Random) -> Box:
     wide, high = (math.exp(rng.uniform(math.log(24), math.log(130))) / side for side in (WIDTH, HEIGHT))
     left, top = rng.uniform(0, 1 - wide), rng.uniform(0, 1 - high)
-    return _box([round(edge, 5) for edge in (left, top, left + wide, top + high)])
+    return _to_box([round(edge, 5) for edge in (left, top, left + wide, top + high)])
 
 
-def _pixels(box: Box, image: Image.Image) -> Box:
+def _to_pixels(box: Box, image: Image.Image) -> Box:
     left, top, right, bottom = box
     return left * image.width, top * image.height, right * image.width, bottom * image.height
 
 
-def overlap(first: Box, second: Box) -> float:
+def compute_overlap(first: Box, second: Box) -> float:
     """Return the intersection over union of two boxes."""
     wide = min(first[2], second[2]) - max(first[0], second[0])
     high = min(first[3], second[3]) - max(first[1], second[1])

@@ -18,7 +18,7 @@ SIDEWAYS = 24.0  # centres so far apart make one thing lie to the left of the ot
 STRAIGHT = 10.0  # centres at most so far from one vertical are straight above each other
 
 
-def gap(first: Thing, second: Thing) -> float:
+def measure_gap(first: Thing, second: Thing) -> float:
     """Return the smallest distance between the outlines.
 
     Boxes and flags count as filled rectangles.
@@ -29,19 +29,19 @@ def gap(first: Thing, second: Thing) -> float:
         return _to_rectangle(first.outline, second.bounds)
     if math.hypot(first.x - second.x, first.y - second.y) > _reach(first) + _reach(second) + APART:
         return APART
-    return _distance(first.outline, second.outline)
+    return _measure_distance(first.outline, second.outline)
 
 
-def contact(first: Thing, second: Thing) -> str | None:
+def classify_contact(first: Thing, second: Thing) -> str | None:
     """Return ``apart``, ``touching`` or ``overlapping``, None if unclear."""
-    distance = gap(first, second)
+    distance = measure_gap(first, second)
     if distance >= APART:
         nested = abs(first.x - second.x) + abs(first.y - second.y) < SIZES["small"] / 2
         return None if nested else "apart"
     if distance > TOGETHER:
         return None
     within = [_shrink_outline(thing) for thing in (first, second)]
-    return "overlapping" if _distance(*within) <= TOGETHER else "touching"
+    return "overlapping" if _measure_distance(*within) <= TOGETHER else "touching"
 
 
 def is_inside(first: Thing, second: Thing) -> bool:
@@ -67,7 +67,7 @@ def _reach(thing: Thing) -> float:
     return SIZES[thing.size] * 0.62
 
 
-def _distance(first: Outline, second: Outline) -> float:
+def _measure_distance(first: Outline, second: Outline) -> float:
     return float(scipy.spatial.distance.cdist(first, second).min())
 
 
@@ -109,7 +109,7 @@ def _is_directly_above(first: Thing, second: Thing) -> bool | None:
 
 def _make_contact_check(kind: str) -> Callable[[Thing, Thing], bool | None]:
     def is_in_contact(first: Thing, second: Thing) -> bool | None:
-        contact_kind = contact(first, second)
+        contact_kind = classify_contact(first, second)
         return contact_kind == kind if contact_kind in (kind, "apart") else None
 
     return is_in_contact

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from modelserver.world.scenes.gold import fractions, gold, values
+from modelserver.world.scenes.gold import build_gold, compute_fractions, values
 from modelserver.world.scenes.layout import Pair
 from modelserver.world.scenes.painting import paint
 from modelserver.world.scenes.statements import SIDES, Claim
@@ -51,7 +51,7 @@ class Scene:
             "text": self.sentence,
             "images": [{"name": name, "width": WIDTH, "height": HEIGHT} for name in self.file_names(folder)],
             "answer": self.label,
-            "gold": gold(program, self.pair),
+            "gold": build_gold(program, self.pair),
             "extra": {
                 "world": {
                     "sentence": self.kind,
@@ -66,4 +66,4 @@ class Scene:
 def _build_record(thing: Thing) -> dict[str, Any]:
     looks = {"size": thing.size, "pattern": thing.pattern} if thing.is_shape else {}
     described = {"number": thing.number, "image": thing.image, "kind": thing.kind, "colour": thing.colour}
-    return {**described, **looks, "holder": thing.holder, "box": fractions(thing)}
+    return {**described, **looks, "holder": thing.holder, "box": compute_fractions(thing)}

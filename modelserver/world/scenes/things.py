@@ -81,74 +81,74 @@ class Thing:
     @cached_property
     def outline(self) -> Outline:
         """Points along the outline [POINTS, 2]."""
-        return self.transform_points(unit_outline(self.kind if self.is_shape else BOX))
+        return self.transform_points(build_unit_outline(self.kind if self.is_shape else BOX))
 
     @cached_property
     def bounds(self) -> tuple[float, float, float, float]:
         """Return left, top, right, bottom of what is drawn, stroke included."""
-        drawn = self.transform_points(corners(self.kind if self.is_shape else BOX))
+        drawn = self.transform_points(list_corners(self.kind if self.is_shape else BOX))
         (left, top), (right, bottom) = drawn.min(axis=0), drawn.max(axis=0)
         half = STROKE / 2
         return float(left) - half, float(top) - half, float(right) + half, float(bottom) + half
 
 
-def _circle(angles: Outline) -> Outline:
+def _build_circle(angles: Outline) -> Outline:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def _heart() -> Outline:
+def _build_heart() -> Outline:
     t = np.linspace(0, 2 * math.pi, 160, endpoint=False)
     x = 16 * np.sin(t) ** 3
     y = 13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)
     return np.stack([x, -y - 2.5], axis=1) / 16
 
 
-def _star() -> Outline:
+def _build_star() -> Outline:
     angles = np.arange(10) * math.pi / 5 - math.pi / 2
-    return _circle(angles) * np.where(np.arange(10) % 2, 0.46, 1.06)[:, None] + (0, 0.06)
+    return _build_circle(angles) * np.where(np.arange(10) % 2, 0.46, 1.06)[:, None] + (0, 0.06)
 
 
-def _cross() -> Outline:
+def _build_cross() -> Outline:
     arm = 0.36
     quarter = np.array([(arm, -1), (arm, -arm), (1, -arm)])
     turns = [np.linalg.matrix_power(np.array([[0, 1], [-1, 0]]), i) for i in range(4)]
     return np.concatenate([quarter @ turn for turn in turns])
 
 
-def _moon() -> Outline:
-    outer = _circle(np.linspace(math.radians(62), math.radians(298), 90))
-    inner = _circle(np.linspace(math.radians(260), math.radians(100), 60)) * 0.9
+def _build_moon() -> Outline:
+    outer = _build_circle(np.linspace(math.radians(62), math.radians(298), 90))
+    inner = _build_circle(np.linspace(math.radians(260), math.radians(100), 60)) * 0.9
     inner += outer[-1] - inner[0]
     inner[:, 1] *= abs(outer[0, 1] / inner[-1, 1])
     return np.concatenate([outer, inner]) + np.array([0.28, 0])
 
 
 UNIT: dict[str, Callable[[], Outline]] = {
-    "circle": lambda: _circle(np.linspace(0, 2 * math.pi, 120, endpoint=False)),
+    "circle": lambda: _build_circle(np.linspace(0, 2 * math.pi, 120, endpoint=False)),
     "square": lambda: np.array([(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)]) * 0.92,
     "triangle": lambda: np.array([(0.0, -0.98), (1.05, 0.85), (-1.05, 0.85)]),
-    "star": _star,
-    "heart": _heart,
-    "cross": _cross,
-    "moon": _moon,
+    "star": _build_star,
+    "heart": _build_heart,
+    "cross": _build_cross,
+    "moon": _build_moon,
     "diamond": lambda: np.array([(0.0, -1.12), (0.72, 0), (0, 1.12), (-0.72, 0)]),
     BOX: lambda: np.array([(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)]),
 }
 
 
 @cache
-def corners(kind: str) -> Outline:
+def list_corners(kind: str) -> Outline:
     """Return the drawn corners of a shape of radius 1 around the origin."""
     return UNIT[kind]()
 
 
 @cache
-def unit_outline(kind: str) -> Outline:
+def build_unit_outline(kind: str) -> Outline:
     """Return `POINTS` points at equal distances along the outline.
 
     Corners are approximated by the nearest points.
     """
-    closed = np.concatenate([corners(kind), corners(kind)[:1]])
+    closed = np.concatenate([list_corners(kind), list_corners(kind)[:1]])
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
     steps = np.linspace(0, along[-1], POINTS, endpoint=False)
     return np.stack([np.interp(steps, along, closed[:, axis]) for axis in (0, 1)], axis=1)

@@ -4,10 +4,10 @@ import argparse
 from typing import Any
 
 from foundation.errors import NotFound
-from jobs.base_command import JobCommand, system_name
+from jobs.base_command import JobCommand, parse_system_name
 from predictions.actions.predictions import cancel_run
-from predictions.management.dataset_option import add_dataset, dataset_of
-from predictions.queries.predictions import list_running_runs, progress
+from predictions.management.dataset_option import add_dataset, read_dataset_option
+from predictions.queries.predictions import count_progress, list_running_runs
 
 
 class Command(JobCommand):
@@ -18,16 +18,18 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_dataset(parser, "the questions that are being answered")
-        parser.add_argument("--system", required=True, type=system_name, help="the system that answers them")
+        parser.add_argument(
+            "--system", required=True, type=parse_system_name, help="the system that answers them"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        dataset, by = dataset_of(options)
+        dataset, by = read_dataset_option(options)
         running = list_running_runs(dataset, options["system"])
         cancelled = [run for run in running if cancel_run(run_id=run.pk, by=by)]
         if not cancelled:
             raise NotFound(f"no run of {options['system']} on {dataset.name} is under way")
         for run in cancelled:
-            counts = progress(run)
+            counts = count_progress(run)
             self.stdout.write(
                 f"{run}: cancelled with {counts.predictions} of {counts.questions} questions predicted"
             )

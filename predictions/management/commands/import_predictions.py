@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from foundation.imports.findings import Findings
-from jobs.base_command import JobCommand, system_name
+from jobs.base_command import JobCommand, parse_system_name
 from predictions.actions.predictions import import_predictions
 from predictions.formats.predictions import read_predictions
-from predictions.management.dataset_option import add_dataset, dataset_of
+from predictions.management.dataset_option import add_dataset, read_dataset_option
 from predictions.mendings import label_of
 
 
@@ -18,7 +18,9 @@ class Command(JobCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help="the file, JSON in UTF-8")
         add_dataset(parser, "the questions that are answered")
-        parser.add_argument("--system", required=True, type=system_name, help="the system that answered them")
+        parser.add_argument(
+            "--system", required=True, type=parse_system_name, help="the system that answered them"
+        )
         parser.add_argument(
             "--strict",
             action="store_true",
@@ -26,7 +28,7 @@ class Command(JobCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        dataset, by = dataset_of(options)
+        dataset, by = read_dataset_option(options)
         findings = Findings(collect=True)
         file = read_predictions(options["path"], findings, strict=options["strict"])
         run, report = import_predictions(

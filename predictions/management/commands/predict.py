@@ -7,16 +7,16 @@ from typing import Any, get_args
 
 from accounts.models import User
 from foundation.errors import RunFailed
-from jobs.base_command import JobCommand, count, system_name
+from jobs.base_command import JobCommand, parse_count, parse_system_name
 from jobs.progress import Job, run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod, SystemInfo
 from predictions.actions.predictions import start_served_run
 from predictions.actions.saliency import start_saliency
-from predictions.management.dataset_option import add_dataset, dataset_of
+from predictions.management.dataset_option import add_dataset, read_dataset_option
 from predictions.models import Dataset, PredictionRun
 from predictions.queries.language_models import Cost, estimate_cost, sum_counted_cost
-from predictions.queries.predictions import progress
+from predictions.queries.predictions import count_progress
 from predictions.queries.saliency import list_without_weights
 from predictions.saliency import build_highlight_options
 from predictions.tasks import SLICE, enqueue_missing, enqueue_weights, predict_slice, weigh_slice
@@ -27,7 +27,9 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_dataset(parser, "the questions to answer")
-        parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
+        parser.add_argument(
+            "--system", required=True, type=parse_system_name, help="a system of the model server"
+        )
         parser.add_argument("--wait", action="store_true", help="wait until all is done, with a progress bar")
         parser.add_argument(
             "--saliency", choices=get_args(SaliencyMethod), metavar="METHOD",
@@ -41,14 +43,14 @@ class Command(JobCommand):
         )
         parser.add_argument(
             "--slice",
-            type=count,
+            type=parse_count,
             default=SLICE,
             metavar="N",
             help="questions per task at most (default: %(default)s); long ones are fewer",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        dataset, by = dataset_of(options)
+        dataset, by = read_dataset_option(options)
         with Bar(f"{options['system']} on {dataset.name}", dataset.questions.count()) as bar:
             try:
                 patient = options["wait"] or options["saliency"] is not None
@@ -60,7 +62,9 @@ class Command(JobCommand):
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if patient:
-                    job = run_job(run, predict_slice, count_done=lambda: progress(run).done, enqueue=enqueue)
+                    job = run_job(
+                        run, predict_slice, count_done=lambda: count_progress(run).done, enqueue=enqueue
+                    )
                     wait(job, bar)
             except KeyboardInterrupt:
                 bar.write("Stopped waiting. Enqueued work continues; run predict again to wait for it.")
@@ -111,16 +115,16 @@ class Command(JobCommand):
             f"texts go to: {model.recipient or 'the model server alone'} ({model.model})\n"
             f"requests: {cost.requests}\ninput tokens, about: {cost.input_tokens}\n"
             f"output tokens, at most: {cost.output_tokens}\n"
-            f"cost, at most about: {_money(cost)}"
+            f"cost, at most about: {_format_money(cost)}"
         )
 
     def _write_result(self, run: PredictionRun) -> None:
-        counts = progress(run)
+        counts = count_progress(run)
         if run.asked is not None:
             cost = sum_counted_cost(run, run.asked)
             self.stdout.write(
                 f"{run}: {cost.input_tokens} tokens sent, {cost.output_tokens} received, "
-                f"cost {_money(cost)}; "
+                f"cost {_format_money(cost)}; "
                 f"{cost.stray} answers cite sentences that do not exist"
             )
         self.stdout.write(f"{run}: {counts.predictions} of {counts.questions} questions predicted")
@@ -134,5 +138,5 @@ class Command(JobCommand):
                 raise RunFailed(f"{run}: every question failed")
 
 
-def _money(cost: Cost) -> str:
+def _format_money(cost: Cost) -> str:
     return "unknown" if cost.money is None else f"{cost.money:.4f} {cost.currency}"

@@ -21,15 +21,15 @@ from analysis.io.errors import InputError, find_first_problem
 from analysis.io.whole_files import replace_file
 from foundation.errors import BadFile, NotFound, RunFailed
 from foundation.imports.whole_files import require_folder
-from jobs.base_command import JobCommand, count, system_name
-from jobs.model_gateway import served_system
+from jobs.base_command import JobCommand, parse_count, parse_system_name
+from jobs.model_gateway import find_served_system
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod, SaliencyOptions
 from predictions.actions.reading import start_probe, store_instances
-from predictions.management.dataset_option import add_dataset, dataset_of
+from predictions.management.dataset_option import add_dataset, read_dataset_option
 from predictions.models import Dataset, ReadingProbe
-from predictions.queries.reading import count_done, question_rows, records_of
+from predictions.queries.reading import build_hotpot_rows, count_done, read_probe_records
 from predictions.tasks import SLICE, enqueue_records, read_slice
 
 NO_METHOD = "none"
@@ -46,7 +46,7 @@ class Command(JobCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_dataset(parser, "the questions to start from")
         parser.add_argument(
-            "--system", nargs="+", action="extend", required=True, type=system_name, metavar="NAME",
+            "--system", nargs="+", action="extend", required=True, type=parse_system_name, metavar="NAME",
             help="systems of the model server",
         )  # fmt: skip
         parser.add_argument(
@@ -92,19 +92,19 @@ class Command(JobCommand):
             help="take these, say as people have checked them, instead of drafts by rule",
         )  # fmt: skip
         parser.add_argument(
-            "--slice", type=count, default=SLICE, metavar="N",
+            "--slice", type=parse_count, default=SLICE, metavar="N",
             help="instances per task at most (default: %(default)s); long ones are fewer",
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_folder(options["out"])
-        dataset, by = dataset_of(options)
+        dataset, by = read_dataset_option(options)
         keys = store_instances(dataset=dataset, instances=self._instances(dataset, options))
         probes: list[ReadingProbe] = []
         try:
             for name, method in product(dict.fromkeys(options["system"]), dict.fromkeys(options["method"])):
-                saliency = _saliency(method, options)
-                probes.append(_probed(dataset, name, saliency, keys, options["slice"], by))
+                saliency = _parse_saliency(method, options)
+                probes.append(_complete_probe(dataset, name, saliency, keys, options["slice"], by))
         except KeyboardInterrupt:
             self.stderr.write("Stopped. The records so far are stored; run probe_reading again to go on.")
             sys.exit(130)
@@ -118,7 +118,7 @@ class Command(JobCommand):
         """
         if options["instances"] is None:
             drafts = draft(
-                question_rows(dataset),
+                build_hotpot_rows(dataset),
                 steps=options["reasoning"],
                 distributions=options["distribution"],
                 extents=["" if one == WHOLE else one for one in options["context"]],
@@ -144,7 +144,7 @@ class Command(JobCommand):
     def _write(self, probes: Sequence[ReadingProbe], keys: Sequence[int], out: Path) -> None:
         lines = []
         for probe in probes:
-            records = list(records_of(probe, keys))
+            records = list(read_probe_records(probe, keys))
             results = [record.result for record in records if record.result is not None]
             self._warn(probe, [record.error for record in records if record.error], results)
             lines += [json.dumps(result, ensure_ascii=False) + "\n" for result in results]
@@ -178,7 +178,7 @@ def _read(read: Callable[[Path], Read], path: Path | None) -> Read | None:
         raise BadFile(error.path, str(error).partition(f"{error.path}")[2].lstrip(":, ")) from error
 
 
-def _saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:
+def _parse_saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:
     if method == NO_METHOD:
         return None
     values = {"method": method, "baseline": options["baseline"]}
@@ -192,7 +192,7 @@ def _saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:
         raise CommandError(f"--integration-steps: {find_first_problem(error)[1]}", returncode=2) from error
 
 
-def _probed(
+def _complete_probe(
     dataset: Dataset,
     name: str,
     saliency: SaliencyOptions | None,
@@ -205,7 +205,7 @@ def _probed(
     Raises:
         RunFailed: Its slices get lost again and again.
     """
-    served = served_system(name)
+    served = find_served_system(name)
     probe = start_probe(
         dataset=dataset, system=name, revision=served.revision, options=saliency, instances=keys, by=by
     )

@@ -11,17 +11,22 @@ from accounts.models import User
 from analysis.io.whole_files import replace_file
 from foundation.errors import NotFound, RunFailed
 from foundation.imports.whole_files import require_folder
-from jobs.base_command import JobCommand, count, system_name
+from jobs.base_command import JobCommand, parse_count, parse_system_name
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
 from jobs.queue import Slice
 from predictions import scoring
-from predictions.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
-from predictions.management.dataset_option import add_dataset, dataset_of
+from predictions.actions.scores import (
+    find_farm_obstacle,
+    find_server_obstacle,
+    retry_failed_reductions,
+    score_run,
+)
+from predictions.management.dataset_option import add_dataset, read_dataset_option
 from predictions.models import Dataset, PredictionRun, Score
 from predictions.queries.predictions import find_latest_run, list_latest_runs
-from predictions.queries.reductions import PendingReductions, count_answered_inputs, pending_reductions
-from predictions.score_document import scores_document
+from predictions.queries.reductions import PendingReductions, count_answered_inputs, find_pending_reductions
+from predictions.score_document import build_scores_document
 from predictions.tasks import SLICE, SLICE_TOKENS, enqueue_reductions, reduce_slice
 
 
@@ -34,11 +39,11 @@ class Command(JobCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_dataset(parser, "the questions that were answered")
         parser.add_argument(
-            "--system", nargs="+", action="extend", type=system_name, metavar="NAME", default=[],
+            "--system", nargs="+", action="extend", type=parse_system_name, metavar="NAME", default=[],
             help="the systems (default: all with finished predictions)",
         )  # fmt: skip
         parser.add_argument(
-            "--slice", type=count, default=SLICE, metavar="N",
+            "--slice", type=parse_count, default=SLICE, metavar="N",
             help="predictions per task at most (default: %(default)s); long ones are fewer",
         )  # fmt: skip
         parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the scores as JSON too")
@@ -46,23 +51,23 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         out: Path | None = options["out"]
         require_folder(out)
-        dataset, by = dataset_of(options)
-        runs = _runs(dataset, list(dict.fromkeys(options["system"])))
+        dataset, by = read_dataset_option(options)
+        runs = _find_runs(dataset, list(dict.fromkeys(options["system"])))
         try:
             scores = [_compute_scores(run, options["slice"], by) for run in runs]
         except KeyboardInterrupt:
             self.stderr.write("Stopped. Answers that are there already are kept; run score again to go on.")
             sys.exit(130)
-        self.stdout.write(_table(scores))
+        self.stdout.write(_format_table(scores))
         for score in scores:
-            for line in _reasons(score):
+            for line in _format_reasons(score):
                 self.stderr.write(line)
         if out is not None:
-            document = scores_document(score.run for score in scores)
+            document = build_scores_document(score.run for score in scores)
             replace_file(out, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
-def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
+def _find_runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
     """Return the runs to score.
 
     Raises:
@@ -85,7 +90,7 @@ def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
 
 def _compute_scores(run: PredictionRun, size: int, by: User | None) -> Score:
     """Compute what FaRM needs, then all scores, and return them."""
-    obstacle = farm_obstacle(run)
+    obstacle = find_farm_obstacle(run)
     if obstacle is None:
         retry_failed_reductions(run=run)
         try:
@@ -101,12 +106,12 @@ def _answer_reductions(run: PredictionRun, size: int) -> None:
     Raises:
         RunFailed: The server cannot answer them.
     """
-    pending = _pending(run, size)
+    pending = _find_pending(run, size)
     if not pending.slices:
         return
 
     def enqueue(parts: Sequence[Slice]) -> int:
-        obstacle = server_obstacle(run)
+        obstacle = find_server_obstacle(run)
         if obstacle:
             raise RunFailed(obstacle)
         return enqueue_reductions(run, parts)
@@ -116,18 +121,18 @@ def _answer_reductions(run: PredictionRun, size: int) -> None:
         task=reduce_slice,
         count_done=lambda: count_answered_inputs(run),
         is_finished=lambda done: done >= pending.total,
-        enqueue=lambda: enqueue(_pending(run, size).slices),
+        enqueue=lambda: enqueue(_find_pending(run, size).slices),
     )
     with Bar(f"{run.system.name}: reduced contexts", pending.total) as bar:
         enqueue(pending.slices)
         wait(job, bar)
 
 
-def _pending(run: PredictionRun, size: int) -> PendingReductions:
-    return pending_reductions(run, tokens=SLICE_TOKENS, most=size)
+def _find_pending(run: PredictionRun, size: int) -> PendingReductions:
+    return find_pending_reductions(run, tokens=SLICE_TOKENS, most=size)
 
 
-def _table(scores: Sequence[Score]) -> str:
+def _format_table(scores: Sequence[Score]) -> str:
     """Return a line per score and a column per system, in per cent."""
     names = [score.run.system.name for score in scores]
     widths = [max(len(name), 7) for name in names]
@@ -144,7 +149,7 @@ def _table(scores: Sequence[Score]) -> str:
     return "\n".join(lines)
 
 
-def _reasons(score: Score) -> list[str]:
+def _format_reasons(score: Score) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for key, reason in score.reasons.items():
         by_reason.setdefault(reason, []).append(key)

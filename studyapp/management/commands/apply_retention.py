@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from jobs.base_command import JobCommand, actor_of
+from jobs.base_command import JobCommand, read_actor_option
 from studyapp.actions.privacy import apply_retention
 from studyapp.queries.privacy import find_overdue_versions
 
@@ -20,7 +20,7 @@ class Command(JobCommand):
         parser.add_argument("--dry-run", action="store_true", help="count only; change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if actor_of(options) is not None:
+        if read_actor_option(options) is not None:
             raise CommandError("--as: retention ends in every study of the site; run this without --as")
         today = timezone.now().date()
         if options["dry_run"]:

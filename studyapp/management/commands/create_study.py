@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from accounts.policy import Act
-from jobs.base_command import JobCommand, add_workspace, workspace_of
+from jobs.base_command import JobCommand, add_workspace, read_workspace_option
 from studyapp.actions.studies import create_study
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.definition.yaml_document import definition_error
 from studyapp.errors import StudyRefused
-from studyapp.queries.designs import Design, design
+from studyapp.queries.designs import Design, build_design
 from studyapp.queries.item_pools import PlannedCondition
 
 
@@ -24,12 +24,12 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["path"]
         definition = load_definition(path)
-        workspace, by = workspace_of(options, Act.STUDY_EDIT)
+        workspace, by = read_workspace_option(options, Act.STUDY_EDIT)
         try:
             create_study(definition=definition, workspace=workspace, by=by)
         except StudyRefused as refusal:
             raise definition_error(path, [(refusal.location, str(refusal))]) from refusal
-        self._report(definition, design(definition, workspace))
+        self._report(definition, build_design(definition, workspace))
 
     def _report(self, definition: StudyDefinition, plan: Design) -> None:
         self.stdout.write(f"{definition.study}: {definition.title}")

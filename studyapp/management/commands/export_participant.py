@@ -8,21 +8,21 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, slug
-from studyapp.queries.privacy import participant_named, read_stored_data
-from studyapp.queries.studies import study_named
+from jobs.base_command import JobCommand, check_right, parse_slug
+from studyapp.queries.privacy import find_participant, read_stored_data
+from studyapp.queries.studies import find_study
 
 
 class Command(JobCommand):
     help = "Print all that is stored about a participant as JSON, for a person who asks what is."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", type=slug, help="the study")
+        parser.add_argument("slug", type=parse_slug, help="the study")
         parser.add_argument("person", help="participant id, or external id of the recruitment platform")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["slug"])
+        study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_PERSONAL, study)
-        participant = participant_named(study, options["person"])
+        participant = find_participant(study, options["person"])
         record_reading(by=by, subject=study, page="participant_file")
         self.stdout.write(json.dumps(read_stored_data(participant), cls=DjangoJSONEncoder, indent=2))

@@ -8,18 +8,18 @@ from django.core.management.base import CommandError
 
 from accounts.actions.audit import record_export
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, slug
+from jobs.base_command import JobCommand, check_right, parse_slug
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.models import Mode
-from studyapp.queries.studies import study_named
+from studyapp.queries.studies import find_study
 
 
 class Command(JobCommand):
     help = "Export the results of a study as a bundle: a folder of tables and JSON with a codebook."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", type=slug, help="the study")
+        parser.add_argument("slug", type=parse_slug, help="the study")
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="folder; an earlier bundle is replaced"
         )
@@ -45,7 +45,7 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["psych_ds"] and options["format"] != "csv":
             raise CommandError("--psych-ds needs tables in CSV: leave --format out")
-        study = study_named(options["slug"])
+        study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_RESULTS, study)
         kind = "public" if options["public"] else "internal"
         record_export(by=by, subject=study, kind=kind)

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from accounts.policy import Act
 from analysis.io.errors import InputError
 from analysis.io.schuff2020_release import read_release
-from jobs.base_command import JobCommand, add_workspace, slug, workspace_of
+from jobs.base_command import JobCommand, add_workspace, parse_slug, read_workspace_option
 from studyapp.actions.released import import_released_study
 
 FORMATS = ("f1-is-not-enough",)
@@ -24,7 +24,11 @@ class Command(JobCommand):
         )
         parser.add_argument("path", type=Path, metavar="PATH", help="the released file")
         parser.add_argument(
-            "--name", type=slug, default="f1-is-not-enough", metavar="SLUG", help="name of the study here"
+            "--name",
+            type=parse_slug,
+            default="f1-is-not-enough",
+            metavar="SLUG",
+            help="name of the study here",
         )
         add_workspace(parser)
 
@@ -33,7 +37,7 @@ class Command(JobCommand):
             released = read_release(options["path"])
         except InputError as error:
             raise CommandError(str(error)) from error
-        workspace, by = workspace_of(options, Act.STUDY_EDIT)
+        workspace, by = read_workspace_option(options, Act.STUDY_EDIT)
         study, is_new = import_released_study(
             released=released, slug=options["name"], workspace=workspace, by=by
         )

@@ -6,25 +6,25 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, slug
+from jobs.base_command import JobCommand, check_right, parse_slug
 from studyapp.actions.studies import launch_study
 from studyapp.queries.launches import CHECK, NeedsDecision
-from studyapp.queries.studies import study_named
+from studyapp.queries.studies import find_study
 
 
 class Command(JobCommand):
     help = "Freeze the draft of a study into a version, and open the study to participants."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", type=slug, help="the study")
+        parser.add_argument("slug", type=parse_slug, help="the study")
         parser.add_argument(
-            "--accept", type=_decision, action="append", default=[], metavar="CHECK=REASON",
+            "--accept", type=_parse_decision, action="append", default=[], metavar="CHECK=REASON",
             help="launch although this check is open, and record why; checks that take a decision: "
             + ", ".join(CHECK.values),
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["slug"])
+        study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_EDIT, study)
         try:
             version = launch_study(study=study, by=by, accept=dict(options["accept"]))
@@ -36,7 +36,7 @@ class Command(JobCommand):
         self.stdout.write(f"next: .venv/bin/python manage.py study_link {version.study}")
 
 
-def _decision(text: str) -> tuple[str, str]:
+def _parse_decision(text: str) -> tuple[str, str]:
     check, equals, reason = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not CHECK=REASON")

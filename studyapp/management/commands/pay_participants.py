@@ -10,13 +10,13 @@ from pydantic import ValidationError
 
 from accounts.policy import Act
 from foundation.errors import BadFile
-from jobs.base_command import JobCommand, check_right, slug
+from jobs.base_command import JobCommand, check_right, parse_slug
 from studyapp.actions.payments import store_order
 from studyapp.definition.payments import SENT_AWAY, PaymentOrder, read_amounts
 from studyapp.models import Study
 from studyapp.payments import settle_payments
-from studyapp.queries.payments import Plan, plan_payments, state_counts
-from studyapp.queries.studies import study_named
+from studyapp.queries.payments import Plan, count_payment_states, plan_payments
+from studyapp.queries.studies import find_study
 
 
 class Command(JobCommand):
@@ -26,7 +26,7 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", type=slug, help="the study")
+        parser.add_argument("slug", type=parse_slug, help="the study")
         parser.add_argument("--approve", action="store_true", help="approve those who completed")
         parser.add_argument(
             "--ask-return",
@@ -41,15 +41,15 @@ class Command(JobCommand):
             "--bonus-name", default="bonus", metavar="NAME", help="each name is paid once (bonus)"
         )
         parser.add_argument(
-            "--screen-out", type=_amount, metavar="AMOUNT", help="pay those who were screened out"
+            "--screen-out", type=_parse_amount, metavar="AMOUNT", help="pay those who were screened out"
         )
         parser.add_argument("--currency", default="GBP", help="of the study on Prolific (GBP)")
         parser.add_argument("--dry-run", action="store_true", help="show who would get what, and stop")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["slug"])
+        study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_PERSONAL, study)
-        order = _order(options)
+        order = _build_order(options)
         if options["dry_run"]:
             self._show(plan_payments(study, order))
             return
@@ -67,7 +67,7 @@ class Command(JobCommand):
         self.stdout.write(f"{len(plan.due)} to do, {plan.total:.2f} {plan.currency} without fees")
 
     def _count(self, study: Study) -> None:
-        counts = state_counts(study)
+        counts = count_payment_states(study)
         self.stdout.write(", ".join(f"{number} {state}" for state, number in sorted(counts.items())))
         if counts.get("failed") or counts.get("unknown"):
             raise CommandError(
@@ -75,7 +75,7 @@ class Command(JobCommand):
             )
 
 
-def _order(options: dict[str, Any]) -> PaymentOrder:
+def _build_order(options: dict[str, Any]) -> PaymentOrder:
     path: Path | None = options["bonus"]
     amounts = {}
     if path is not None:
@@ -102,7 +102,7 @@ def _has_acts(order: PaymentOrder) -> bool:
     return bool(order.approve or order.returns or order.bonus_amounts or order.screen_out)
 
 
-def _amount(text: str) -> Decimal:
+def _parse_amount(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation as error:

@@ -5,9 +5,9 @@ from typing import Any
 
 from accounts.policy import Act
 from analysis.planning.registration_forms import FORMS
-from jobs.base_command import JobCommand, check_right, slug
-from studyapp.exports.registration import draft_preregistration, preregistration_text
-from studyapp.queries.studies import study_named
+from jobs.base_command import JobCommand, check_right, parse_slug
+from studyapp.exports.registration import build_draft_preregistration, build_preregistration
+from studyapp.queries.studies import find_study
 
 
 class Command(JobCommand):
@@ -17,12 +17,12 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", type=slug, help="the study")
+        parser.add_argument("slug", type=parse_slug, help="the study")
         parser.add_argument("--form", choices=FORMS, default="touchstone", help="whose headings it has")
         parser.add_argument("--launched", action="store_true", help="of the newest version, not of the draft")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["slug"])
+        study = find_study(options["slug"])
         check_right(options, Act.STUDY_EDIT, study)
-        text = preregistration_text if options["launched"] else draft_preregistration
+        text = build_preregistration if options["launched"] else build_draft_preregistration
         self.stdout.write(text(study, options["form"]), ending="")

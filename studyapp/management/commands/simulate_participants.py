@@ -16,7 +16,7 @@ from django.urls import reverse
 from accounts.models import User
 from accounts.policy import Act
 from analysis.participants.exclusion_rules import MinTime
-from jobs.base_command import check_right, slug
+from jobs.base_command import check_right, parse_slug
 from jobs.progress_bar import Bar
 from jobs.simulation_command import SimulationCommand, get_status
 from modelserver.wire.errors import UnusableSystem
@@ -25,13 +25,13 @@ from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import NotAdmitted, check_admission
-from studyapp.queries.bots import conditions_of, count_stored_rows, plan_of, public_id_of
-from studyapp.queries.studies import find_latest_version, load_frozen_study, study_named
+from studyapp.queries.bots import build_study_plan, count_stored_rows, find_public_id, list_shown_conditions
+from studyapp.queries.studies import find_latest_version, find_study, load_frozen_study
 from studyapp.simulation import walk
 from studyapp.simulation.language_model import LLM, Respondent, open_respondent, run_respondents
 from studyapp.simulation.planted_effects import check_effects, parse_effect
 from studyapp.simulation.walk import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
-from studyapp.simulations import crowd_of, estimate_usage
+from studyapp.simulations import estimate_usage, make_crowd
 
 
 class Command(SimulationCommand):
@@ -41,7 +41,9 @@ class Command(SimulationCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", type=slug, help="the study; it must be open, unless with --rehearse")
+        parser.add_argument(
+            "slug", type=parse_slug, help="the study; it must be open, unless with --rehearse"
+        )
         parser.add_argument(
             "--rehearse", action="store_true",
             help="walk the draft, frozen provisionally; opens nothing, and no bot counts for the study",
@@ -67,18 +69,18 @@ class Command(SimulationCommand):
             help="say where the pages go and what the language model costs at most; send nothing",
         )  # fmt: skip
         parser.add_argument(
-            "--effect", type=_effect, action="append", default=[], metavar="CONDITION:NAME=NUMBER,...",
+            "--effect", type=_parse_effect, action="append", default=[], metavar="CONDITION:NAME=NUMBER,...",
             help="what bots of a condition do otherwise: the role or key of a question and what is added to "
             "the probability of a yes, or to the mean agreement from 0 to 1; time and a factor",
         )  # fmt: skip
         parser.add_argument(
-            "--spread", type=_spread, default=(0.0, 0.0), metavar="PEOPLE,ITEMS",
+            "--spread", type=_parse_spread, default=(0.0, 0.0), metavar="PEOPLE,ITEMS",
             help="how much people, and items, differ in all answers: standard deviations in the unit of "
             "--effect (0,0)",
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["slug"])
+        study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_EDIT, study)
         _check_options(options)
         if options["rehearse"]:
@@ -92,11 +94,11 @@ class Command(SimulationCommand):
 
     def _simulate(self, study: Study, by: User | None, options: Mapping[str, Any]) -> None:
         """Have bots of one or several behaviours take part."""
-        plan = dataclasses.replace(plan_of(study), item_spread=options["spread"][1])
+        plan = dataclasses.replace(build_study_plan(study), item_spread=options["spread"][1])
         planted = _build_planted_effects(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
         mix = ",".join(f"{name}={share:g}" for name, share in options["behaviour"].items())
-        link, address = _link(study, options["url"], by, mix.removesuffix("=1"))
+        link, address = _create_bot_link(study, options["url"], by, mix.removesuffix("=1"))
         crowd = walk.make_bots(
             options["n"], options["behaviour"], seed=options["seed"], spread=options["spread"][0]
         )
@@ -130,14 +132,14 @@ class Command(SimulationCommand):
             came = Participant.objects.filter(
                 version__study=study, link__behaviour=model.behaviour, link__label=label
             )
-            crowd = crowd_of(options["n"], LLM, seed=options["seed"], came=came, url=options["url"])
+            crowd = make_crowd(options["n"], LLM, seed=options["seed"], came=came, url=options["url"])
             spent = model.paid.store.read_usage()
             self._write_expected(study, len(crowd), model)
             if options["dry_run"] or not crowd:
                 return
             self._warn(study, options["think"])
-            _known, address = _link(study, options["url"], by, model.behaviour, label)
-            identify = sync_to_async(public_id_of)
+            _known, address = _create_bot_link(study, options["url"], by, model.behaviour, label)
+            identify = sync_to_async(find_public_id)
             self._run(crowd, partial(run_respondents, crowd, address, model, identify=identify), options)
             self._write_cost(model, spent)
         finally:
@@ -158,7 +160,7 @@ class Command(SimulationCommand):
             f"pages go to: {asked.recipient} ({asked.model})\n"
             f"participants to simulate: {n}\nrequests, about: {requests}\n"
             f"input tokens, about: {usage.input_tokens}\noutput tokens, at most: {usage.output_tokens}\n"
-            f"cost, at most about: {_money(model, usage)}\n"
+            f"cost, at most about: {_format_money(model, usage)}\n"
             f"budget: {', '.join(budgets) or 'none'}; spent so far: {asked.spent_tokens} tokens"
         )
 
@@ -166,7 +168,8 @@ class Command(SimulationCommand):
         after = model.paid.store.read_usage()
         usage = Usage(**{name: getattr(after, name) - getattr(before, name) for name in Usage.model_fields})
         self.stdout.write(
-            f"{usage.input_tokens} tokens sent, {usage.output_tokens} received, cost {_money(model, usage)}"
+            f"{usage.input_tokens} tokens sent, {usage.output_tokens} received, "
+            f"cost {_format_money(model, usage)}"
         )
 
     def _warn(self, study: Study, think: float) -> None:
@@ -229,7 +232,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
         raise CommandError(f"--dry-run and --remember are for --behaviour {LLM}")
 
 
-def _money(model: Respondent, usage: Usage) -> str:
+def _format_money(model: Respondent, usage: Usage) -> str:
     prices = model.paid.file.prices
     return f"{prices.of(usage):.4f} {prices.currency}" if prices else "unknown: the file declares no prices"
 
@@ -253,10 +256,10 @@ def _build_planted_effects(
         check_effects(effects, mix, plan, [condition.name for condition in content.conditions])
     except ValueError as error:
         raise CommandError(f"--effect: {error}") from error
-    return Planted(effects, sync_to_async(conditions_of), varies=content.design != "between")
+    return Planted(effects, sync_to_async(list_shown_conditions), varies=content.design != "between")
 
 
-def _link(
+def _create_bot_link(
     study: Study, url: str, by: User | None, behaviour: str, label: str = "bots"
 ) -> tuple[EntryLink, str]:
     """Create a link for bots and check that the site knows it.
@@ -276,14 +279,14 @@ def _link(
     return link, address
 
 
-def _effect(text: str) -> tuple[str, dict[str, float]]:
+def _parse_effect(text: str) -> tuple[str, dict[str, float]]:
     try:
         return parse_effect(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _spread(text: str) -> tuple[float, float]:
+def _parse_spread(text: str) -> tuple[float, float]:
     try:
         people, items = (float(part) for part in text.split(","))
     except ValueError:

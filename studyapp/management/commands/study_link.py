@@ -10,19 +10,21 @@ from django.urls import reverse
 from pydantic import ValidationError
 
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, count, slug
+from jobs.base_command import JobCommand, check_right, parse_count, parse_slug
 from studyapp.actions.links import create_link
 from studyapp.definition.recruitment import OUTCOMES, PLATFORMS, Recruitment
 from studyapp.models import Mode
-from studyapp.queries.studies import study_named
+from studyapp.queries.studies import find_study
 
 
 class Command(JobCommand):
     help = "Create entry links of a study and print them once: only their hashes are stored."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", type=slug, help="the study")
-        parser.add_argument("--label", type=_label, default="", help="label of the link, which is exported")
+        parser.add_argument("slug", type=parse_slug, help="the study")
+        parser.add_argument(
+            "--label", type=_parse_label, default="", help="label of the link, which is exported"
+        )
         parser.add_argument("--single-use", action="store_true", help="admit one participant only")
         parser.add_argument(
             "--mode",
@@ -30,7 +32,7 @@ class Command(JobCommand):
             default=Mode.LIVE,
             help="pilot and bot are kept apart from live participants",
         )
-        parser.add_argument("--quota", type=count, metavar="N", help="maximum number of participants")
+        parser.add_argument("--quota", type=parse_count, metavar="N", help="maximum number of participants")
         parser.add_argument(
             "--platform",
             choices=PLATFORMS,
@@ -38,7 +40,7 @@ class Command(JobCommand):
         )
         parser.add_argument(
             "--code",
-            type=_pair,
+            type=_parse_pair,
             action="append",
             default=[],
             metavar="OUTCOME=CODE",
@@ -46,19 +48,19 @@ class Command(JobCommand):
         )
         parser.add_argument(
             "--back",
-            type=_pair,
+            type=_parse_pair,
             action="append",
             default=[],
             metavar="OUTCOME=URL",
             help="with --platform: return address, with {code} and {participant} in it",
         )
         parser.add_argument("--signed-urls", action="store_true", help="with --platform prolific")
-        parser.add_argument("--count", type=count, default=1, metavar="N", help="number of links (1)")
+        parser.add_argument("--count", type=parse_count, default=1, metavar="N", help="number of links (1)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["slug"])
+        study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_EDIT, study)
-        recruitment = _recruitment(options)
+        recruitment = _build_recruitment(options)
         with transaction.atomic():
             tokens = [
                 create_link(
@@ -78,7 +80,7 @@ class Command(JobCommand):
             self.stderr.write(f"{study} is {study.status}: the link admits participants once it is open")
 
 
-def _recruitment(options: dict[str, Any]) -> Recruitment | None:
+def _build_recruitment(options: dict[str, Any]) -> Recruitment | None:
     """Return the platform of the link; None if it is the study's."""
     if options["platform"] is None:
         if options["code"] or options["back"] or options["signed_urls"]:
@@ -97,14 +99,14 @@ def _recruitment(options: dict[str, Any]) -> Recruitment | None:
         raise CommandError(f"{field}: {problem['msg']}".removeprefix(": ")) from error
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_pair(text: str) -> tuple[str, str]:
     outcome, equals, value = text.partition("=")
     if outcome not in OUTCOMES or not equals or not value:
         raise argparse.ArgumentTypeError(f"must be OUTCOME=…, with one of {', '.join(OUTCOMES)}")
     return outcome, value
 
 
-def _label(text: str) -> str:
+def _parse_label(text: str) -> str:
     if len(text) > 100:
         raise argparse.ArgumentTypeError("a label has at most 100 characters")
     return text

@@ -87,7 +87,7 @@ def test_five_characters_of_a_hash_leave_the_site(settings):
 
 
 def test_nothing_is_sent_unless_a_service_is_named(settings, monkeypatch):
-    monkeypatch.setattr(leaked_passwords, "_service", lambda url: pytest.fail(f"asked {url}"))
+    monkeypatch.setattr(leaked_passwords, "_build_client", lambda url: pytest.fail(f"asked {url}"))
     assert settings.LEAKED_PASSWORDS_URL == ""
     assert refusals(LEAKED) == []
 

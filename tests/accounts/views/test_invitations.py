@@ -16,7 +16,7 @@ from accounts.actions.invitations import accept_invitation, create_invitation, r
 from accounts.actions.workspaces import end_role
 from accounts.errors import InvitationEnded
 from accounts.models import AuditEntry, Invitation, Membership, Role, User, Workspace
-from accounts.queries.workspaces import roles_in
+from accounts.queries.workspaces import find_workspace_roles
 from accounts.random_secrets import hash_of
 from tests.studyapp import factories
 from tests.workspaces import give, main
@@ -84,10 +84,10 @@ def test_it_works(page, owner):
     for part in ("Main", "Analyst", "Ada Lovelace", "You are logged in as bob.", "Accept invitation"):
         assert part in text(shown)
     assert "no-store" in shown["Cache-Control"]
-    assert not roles_in(bob, main().pk)
+    assert not find_workspace_roles(bob, main().pk)
     response = guest.post(link, follow=True)
     assert "You have the role Analyst in Main now." in text(response)
-    assert roles_in(bob, main().pk) == {Role.ANALYST}
+    assert find_workspace_roles(bob, main().pk) == {Role.ANALYST}
     assert "No invitations are pending" in text(page.get("/people/main/"))
     invitation = Invitation.objects.get()
     assert invitation.accepted_by == bob
@@ -125,7 +125,7 @@ def test_an_invitation_to_a_study_gives_a_role_there_alone(page):
     assert f"Invitation: Study “{study.title}”" in text(guest.get(link))
     assert guest.post(link).status_code == 302
     assert study.shared_roles(bob) == {Role.VIEWER}
-    assert not roles_in(bob, main().pk)
+    assert not find_workspace_roles(bob, main().pk)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from accounts.actions.users import activate, deactivate
 from accounts.actions.workspaces import create_workspace, end_role, give_role, leave_workspace
 from accounts.errors import LastOwner
 from accounts.models import AuditEntry, Membership, Role, User, Workspace
-from accounts.queries.workspaces import roles_in
+from accounts.queries.workspaces import find_workspace_roles
 from foundation.errors import Conflict
 from tests.studyapp import factories
 from tests.workspaces import give, main
@@ -58,9 +58,9 @@ def test_it_works(page, owner):
     assert f'href="{end}"' in shown
     asked = page.get(end)
     assert "End the role Analyst of bob" in text(asked)
-    assert roles_in(bob, main().pk) == {Role.ANALYST}
+    assert find_workspace_roles(bob, main().pk) == {Role.ANALYST}
     assert page.post(end).url == "/people/main/"
-    assert not roles_in(bob, main().pk)
+    assert not find_workspace_roles(bob, main().pk)
     assert kinds() == [("role_given", "ada", "bob", "analyst"), ("role_ended", "ada", "bob", "analyst")]
 
 
@@ -146,7 +146,7 @@ def test_superusers_manage_the_people_of_every_workspace_but_read_no_audit_log(c
     assert "/people/main/audit/" not in shown
     assert client.get("/people/main/audit/").status_code == 404
     assert client.post("/people/main/roles/give/", {"person": "ada", "role": "viewer"}).status_code == 302
-    assert roles_in(owner, main().pk) == {Role.OWNER, Role.VIEWER}
+    assert find_workspace_roles(owner, main().pk) == {Role.OWNER, Role.VIEWER}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_the_last_owner_stays(page, owner):
         response = page.post(address)
         assert response.status_code == 409
         assert "ada is the last owner of Main. Make another person an owner first." in text(response)
-    assert roles_in(owner, main().pk) == {Role.OWNER}
+    assert find_workspace_roles(owner, main().pk) == {Role.OWNER}
 
 
 def test_leaving_ends_every_role_and_share(client, owner):
@@ -205,7 +205,7 @@ def test_leaving_ends_every_role_and_share(client, owner):
     client.force_login(bob)
     assert "Leave the workspace Main" in text(client.get("/people/main/leave/"))
     assert client.post("/people/main/leave/").url == "/people/"
-    assert not roles_in(bob, main().pk)
+    assert not find_workspace_roles(bob, main().pk)
     assert not study.shares.exists()
     assert client.get("/people/main/leave/").status_code == 404
     assert sorted(kinds()) == [
@@ -274,10 +274,10 @@ def test_a_superuser_creates_a_workspace(client, owner):
     form = {"name": "Second lab", "slug": "second", "owner": "ada"}
     assert client.post("/people/site/create/", form).url == "/people/second/"
     second = Workspace.objects.get(slug="second")
-    assert roles_in(owner, second.pk) == {Role.OWNER}
-    assert not roles_in(root, second.pk)
+    assert find_workspace_roles(owner, second.pk) == {Role.OWNER}
+    assert not find_workspace_roles(root, second.pk)
     client.post("/people/site/create/", {"name": "Mine", "slug": "mine", "owner": ""})
-    assert roles_in(root, Workspace.objects.get(slug="mine").pk) == {Role.OWNER}
+    assert find_workspace_roles(root, Workspace.objects.get(slug="mine").pk) == {Role.OWNER}
 
 
 @pytest.mark.parametrize(
@@ -390,4 +390,4 @@ def test_a_superuser_administers_every_account_but_a_last_owner(client, owner):
 
 def test_a_workspace_without_an_owner_has_the_person_who_creates_it(owner):
     workspace = create_workspace(slug="new", name="New", by=owner)
-    assert roles_in(owner, workspace.pk) == {Role.OWNER}
+    assert find_workspace_roles(owner, workspace.pk) == {Role.OWNER}

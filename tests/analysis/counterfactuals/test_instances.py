@@ -10,9 +10,9 @@ from analysis.commands.counterfactuals import read_questions
 from analysis.counterfactuals.drafts import NEAR_SYNONYM, draft
 from analysis.counterfactuals.instances import (
     Instance,
-    context_text,
     find_sentence_starts,
     instances_text,
+    join_context,
     read_instances,
 )
 from analysis.counterfactuals.records import select_usable
@@ -91,7 +91,7 @@ def test_without_known_facts_the_whole_context_is_read():
 
 def test_tokens_of_the_context_are_found_by_article_and_sentence():
     context = OLDER["context"]
-    text, places = context_text(context), find_sentence_starts(context)
+    text, places = join_context(context), find_sentence_starts(context)
     for (article, index), start in places.items():
         sentence = context[article][1][index]
         assert text[start : start + len(sentence)] == sentence

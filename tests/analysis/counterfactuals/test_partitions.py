@@ -14,8 +14,8 @@ from analysis.counterfactuals.partitions import (
     cluster_of,
     comparison_partition,
     coreference_partition,
+    find_words,
     random_partition,
-    words,
 )
 from analysis.scores.hotpotqa import exact_match
 from tests.analysis.data import real_data
@@ -110,12 +110,12 @@ def obeys(question, context):
     years = {name: int(year) for name, year in YEARS.findall(context)}
     word = next(word for word in question.replace(",", "").split() if word in ("earlier", "later", "first"))
     answer = (min if word in FIRST else max)(years, key=years.get)
-    return answer, [(*span, 1.0 if question[slice(*span)] == word else 0.1) for span in words(question)]
+    return answer, [(*span, 1.0 if question[slice(*span)] == word else 0.1) for span in find_words(question)]
 
 
 def takes_the_first(question, context):
     """Answers with what the context names first, and looks at the start of the question."""
-    return YEARS.findall(context)[0][0], [(*span, 1 / (1 + span[0])) for span in words(question)]
+    return YEARS.findall(context)[0][0], [(*span, 1 / (1 + span[0])) for span in find_words(question)]
 
 
 @pytest.mark.parametrize("reader, low, high", [(obeys, 0.95, 1.0), (takes_the_first, 0.0, 0.05)])

@@ -9,7 +9,7 @@ from analysis.__main__ import main
 from analysis.gold_agreement.files import FINISHED, read_annotations
 from analysis.io.errors import InputError
 from analysis.programs import parse
-from annotation.comparison import agreement_item
+from annotation.comparison import build_agreement_item
 from annotation.schemas import ItemRecord
 from tests.paths import ROOT
 
@@ -51,7 +51,7 @@ def test_items_are_those_that_the_site_compares(source: Path, tmp_path: Path):
             if each.status in FINISHED and not each.document.problem
         }
         program = parse(record.program, kind=kind)
-        assert item == agreement_item(item.id, program, documents, tokens=record.tokens)
+        assert item == build_agreement_item(item.id, program, documents, tokens=record.tokens)
 
 
 def test_the_command_prints_measures_as_a_table_and_as_json(tmp_path: Path, capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.gold_agreement import box_clusters, ellipse_outline
-from analysis.gold_agreement.outlines import REACH, Outline, likeness
+from analysis.gold_agreement.outlines import REACH, Outline, compute_likeness
 
 
 def inside(outline: Outline, points: np.ndarray) -> np.ndarray:
@@ -28,21 +28,23 @@ def test_it_is_the_share_of_points_in_both(seed: int) -> None:
     )
     points = rng.random((200_000, 2))
     one, other = inside(first, points), inside(second, points)
-    assert likeness(first, second) == pytest.approx((one & other).sum() / (one | other).sum(), abs=0.01)
-    assert likeness(second, first) == pytest.approx(likeness(first, second))
-    assert likeness(first, first) == pytest.approx(1)
+    assert compute_likeness(first, second) == pytest.approx(
+        (one & other).sum() / (one | other).sum(), abs=0.01
+    )
+    assert compute_likeness(second, first) == pytest.approx(compute_likeness(first, second))
+    assert compute_likeness(first, first) == pytest.approx(1)
 
 
 def test_an_ellipse_covers_pi_quarters_of_its_box() -> None:
     box = [(0.2, 0.1), (0.8, 0.1), (0.8, 0.5), (0.2, 0.5)]
-    assert likeness(ellipse_outline((0.2, 0.1, 0.8, 0.5)), box) == pytest.approx(np.pi / 4, rel=0.005)
+    assert compute_likeness(ellipse_outline((0.2, 0.1, 0.8, 0.5)), box) == pytest.approx(np.pi / 4, rel=0.005)
 
 
 def test_points_are_alike_by_their_distance() -> None:
-    assert likeness([(0.5, 0.5)], [(0.5, 0.5 + REACH / 4)]) == pytest.approx(0.75)
-    assert likeness([(0.1, 0.1)], [(0.9, 0.1)]) == 0
-    assert likeness([(0.1, 0.1)], [(0, 0), (1, 0), (0, 1)]) == 0
-    assert likeness([(0.1, 0.1)] * 3, [(0.1, 0.1)] * 3) == 0  # without an area
+    assert compute_likeness([(0.5, 0.5)], [(0.5, 0.5 + REACH / 4)]) == pytest.approx(0.75)
+    assert compute_likeness([(0.1, 0.1)], [(0.9, 0.1)]) == 0
+    assert compute_likeness([(0.1, 0.1)], [(0, 0), (1, 0), (0, 1)]) == 0
+    assert compute_likeness([(0.1, 0.1)] * 3, [(0.1, 0.1)] * 3) == 0  # without an area
 
 
 def test_polygons_with_like_boxes_are_apart_and_points_meet_at_their_median() -> None:

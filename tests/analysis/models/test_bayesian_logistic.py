@@ -15,7 +15,7 @@ from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
 
 from analysis.models import bayesian_logistic
 from analysis.models.bayesian_logistic import _diagnose, _Target, bayes_logistic
-from analysis.models.trial_model import design, read_trials
+from analysis.models.trial_model import build_design_matrix, read_trials
 from scripts.processes import ROOT
 from tests.analysis.trials import NAMES, crossed_trials, released_trials
 
@@ -106,7 +106,7 @@ def test_the_released_study_beside_nuts(released, item_by_condition):
 
 def test_why_statsmodels_fits_are_not_used(released):
     """Its variational errors are about half of lme4's; its maximum has no variance of participants left."""
-    exog = design(released, intercept=True, position=False)
+    exog = build_design_matrix(released, intercept=True, position=False)
     blocks = [np.eye(code.max() + 1)[code] for code in (released.participant, released.item)]
     kinds = np.repeat([0, 1], [block.shape[1] for block in blocks])
     model = BinomialBayesMixedGLM(released.outcome, exog, sparse.csr_matrix(np.hstack(blocks)), kinds)

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from analysis.models.logit_mixed import Likelihood, mixed_logit
-from analysis.models.trial_model import design, read_trials
-from benchmarks.mixed_models import MOST, Size, rejections
+from analysis.models.trial_model import build_design_matrix, read_trials
+from benchmarks.mixed_models import MOST, Size, count_rejections
 from tests.analysis.trials import NAMES, crossed_trials, released_trials
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "mixed.json").read_text("utf-8"))
@@ -65,7 +65,7 @@ def test_the_gradient_is_that_of_the_value(outcome, within):
     rng = np.random.default_rng(2)
     trials = read_trials(crossed_trials(rng, people=(4, 5), items=6), outcome, conditions=["a", "b"])
     ratings = np.unique(trials.outcome, return_inverse=True)[1]
-    exog = design(trials, intercept=False, position=True)
+    exog = build_design_matrix(trials, intercept=False, position=True)
     others = [trials.item, np.unique(trials.item * 2 + trials.condition, return_inverse=True)[1]]
     halves = np.arange(len(ratings)) % 2 if within else None
     likelihood = Likelihood(ratings, exog, trials.participant, others, halves)
@@ -80,7 +80,7 @@ def test_the_gradient_is_that_of_the_value(outcome, within):
 
 def test_the_level_is_kept():
     """`python -m benchmarks.mixed_models` repeats it at all sizes."""
-    for rate in rejections(Size(8, 10), 12):
+    for rate in count_rejections(Size(8, 10), 12):
         assert rate.studies >= 6
         assert rate.hits <= stats.binom.ppf(0.999, rate.studies, MOST)
 

@@ -11,7 +11,13 @@ from analysis.models.gee_logistic import gee_logistic
 from analysis.models.linear_mixed import mixed_log_time
 from analysis.models.logit_mixed import mixed_logit
 from analysis.models.ordinal_logit import ordinal_logit
-from analysis.models.trial_model import Trials, build_model, design, explain_unsupported, read_trials
+from analysis.models.trial_model import (
+    Trials,
+    build_design_matrix,
+    build_model,
+    explain_unsupported,
+    read_trials,
+)
 from tests.analysis.trials import crossed_trials
 
 
@@ -25,7 +31,7 @@ def test_it_works():
     assert trials.conditions == ("b", "a")
     assert (trials.condition == (frame()["condition"] == "a")).all()
     assert trials.outcome == pytest.approx(1000 * frame()["seconds"])
-    columns = design(trials, intercept=True, position=True)
+    columns = build_design_matrix(trials, intercept=True, position=True)
     assert columns.shape == (35, 3)
     assert columns[:, 2].sum() == pytest.approx(0)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.participants.condition_looks import COLOURS, GREY, MARKERS, look_numbers
+from analysis.participants.condition_looks import COLOURS, GREY, MARKERS, number_conditions
 
 ROOT = Path(__file__).resolve().parents[3]
 # Linear RGB as seen without one kind of cones. Machado, Oliveira and Fernandes 2009, table 1, severity 1.
@@ -47,7 +47,7 @@ def lab(colour: str, vision: str) -> np.ndarray:
 
 def test_conditions_are_numbered_in_order_and_ground_truth_has_no_number():
     rows = [("a", False), ("gold", True), ("b", False), ("a", False), *((f"c{n}", False) for n in range(6))]
-    numbers = look_numbers(rows)
+    numbers = number_conditions(rows)
     assert (numbers["a"], numbers["gold"], numbers["b"]) == (0, None, 1)
     assert numbers["c5"] == 0  # the eighth system has the first colour again
     assert len(set(MARKERS)) == len(COLOURS)

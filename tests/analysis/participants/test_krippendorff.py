@@ -11,8 +11,8 @@ from analysis.participants.krippendorff import (
     NO_PAIRS,
     NO_VARIATION,
     agreements,
+    choose_metric,
     krippendorff_alpha,
-    metric_of,
     pair_agreement,
 )
 from analysis.participants.study_version import Points, Question
@@ -150,8 +150,8 @@ def test_pair_agreement_by_hand():
 
 
 def test_metric_of_a_question():
-    assert metric_of(Question(key="k", text="t", scale="yes_no")) == "nominal"
-    assert metric_of(Question(key="k", text="t", scale=Points(points=5))) == "ordinal"
+    assert choose_metric(Question(key="k", text="t", scale="yes_no")) == "nominal"
+    assert choose_metric(Question(key="k", text="t", scale=Points(points=5))) == "ordinal"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from analysis.participants.bundle import load_bundle
-from analysis.participants.learning_curves import learning, positions_of
+from analysis.participants.learning_curves import arrange_positions, learning
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import released_study
 from tests.analysis.grids import make_grid, random_orders
@@ -116,7 +116,7 @@ def test_positions_come_from_the_trials():
         [("a0001", "q0000", 2), ("a0001", "q0001", 1), ("a0000", "q0001", NO), ("b0000", "q0001", 4)],
         columns=["participant_id", "item_id", "position"],
     )
-    assert positions_of(grid, trials) == pytest.approx(np.array([[NO, NO], [2, 1]]), nan_ok=True)
+    assert arrange_positions(grid, trials) == pytest.approx(np.array([[NO, NO], [2, 1]]), nan_ok=True)
 
 
 def test_no_positions_no_learning():
@@ -136,7 +136,7 @@ def test_the_released_study(tmp_path):
     """The first five items take 81 s on average, the last five 59 s (retained trials)."""
     study = analyse(load_bundle(released_study(tmp_path / "study")), Options(resamples=2))
     grids = study.retained.grids
-    positions = [positions_of(grid, study.retained.trials) for grid in grids]
+    positions = [arrange_positions(grid, study.retained.trials) for grid in grids]
     found = learning(grids, positions, rng=np.random.default_rng(1), resamples=400)
     times = entry(found, "seconds")
     assert [round(b.mean.value) for b in (times.blocks[0], times.blocks[-1])] == [81, 59]

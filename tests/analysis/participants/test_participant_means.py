@@ -7,9 +7,9 @@ from analysis.participants.participant_means import (
     EVERYBODY,
     NO_VALUE,
     Part,
-    mean_of,
+    build_mean_statistic,
+    build_slope_statistic,
     participant_means,
-    slope_of,
 )
 
 NO = np.nan
@@ -18,7 +18,9 @@ ALL = slice(None)
 
 def part(condition, values):
     people, items = values.shape
-    return Part(condition, people, items, lambda weights, rows: {"mean": mean_of(values)(weights, rows)})
+    return Part(
+        condition, people, items, lambda weights, rows: {"mean": build_mean_statistic(values)(weights, rows)}
+    )
 
 
 def test_it_works():
@@ -38,7 +40,10 @@ def test_whole_weights_are_repeated_items():
     x, y = rng.integers(1, 6, (5, 7)).astype(float), rng.normal(0, 1, (5, 7))
     y[0, 3] = x[1, 2] = NO
     weights = np.array([3, 0, 1, 2, 0, 1, 4])
-    slopes, means = slope_of(x, y)(weights[:, None], ALL)[:, 0], mean_of(y)(weights[:, None], ALL)[:, 0]
+    slopes, means = (
+        build_slope_statistic(x, y)(weights[:, None], ALL)[:, 0],
+        build_mean_statistic(y)(weights[:, None], ALL)[:, 0],
+    )
     for row in range(5):
         u, v = np.repeat(x[row], weights), np.repeat(y[row], weights)
         both = ~np.isnan(u) & ~np.isnan(v)
@@ -48,7 +53,9 @@ def test_whole_weights_are_repeated_items():
 
 def test_a_slope_without_spread_is_undefined():
     x = np.array([[1e6 + 0.1] * 4, [1, NO, NO, NO], [NO] * 4, [1, 2, 1, 2]])
-    assert np.isnan(slope_of(x, np.ones((4, 4)))(np.ones((4, 1)), ALL)[:, 0]).tolist() == [True] * 3 + [False]
+    assert np.isnan(build_slope_statistic(x, np.ones((4, 4)))(np.ones((4, 1)), ALL)[:, 0]).tolist() == [
+        True
+    ] * 3 + [False]
 
 
 def test_blocks_of_participants_change_nothing(monkeypatch):

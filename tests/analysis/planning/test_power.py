@@ -14,8 +14,8 @@ from analysis.planning.power import (
     compute_smallest_effect,
     fit_normal_population,
     pilot,
-    power,
     power_curve,
+    simulate_power,
     smallest_design,
 )
 from analysis.study.analysis import Options, analyse
@@ -39,7 +39,7 @@ def within(rate, truth):
 
 def simulate(population, seed=1, **more) -> Any:
     design = {"effects": [0, 0.1], "participants": 10, "items": 25, "simulations": 3000} | more
-    return power(population, rng=np.random.default_rng(seed), **design)
+    return simulate_power(population, rng=np.random.default_rng(seed), **design)
 
 
 def released(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from analysis.io.errors import AnalysisError, InputError
 from analysis.planning.declared_plan import Plan, load_plan
 from analysis.planning.frozen_version import load_frozen
-from analysis.planning.power import Assumed, power
+from analysis.planning.power import Assumed, simulate_power
 from analysis.planning.preregistration import preregistration
 from analysis.stats.sequential import boundaries
 from tests.analysis.bundles import planted_study, rules
@@ -48,7 +48,7 @@ def full_plan(**more):
         "margins": {"agreement": (-0.05, 0.05)},
         "scores": ("loca", "joint_f1"),
         "participants": 40,
-        "power": power(
+        "power": simulate_power(
             Assumed(0.1, residual_sd=0.3),
             effects=[0, 0.1],
             participants=40,

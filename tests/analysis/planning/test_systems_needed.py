@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from analysis.planning.systems_needed import (
+    choose_correlations,
     critical_value,
-    noise_of,
+    estimate_noise,
+    find_fewest_systems,
     plan_systems,
-    power_over_systems,
-    scenarios,
-    systems_needed,
+    simulate_power_over_systems,
 )
 
 
@@ -23,7 +23,7 @@ def rng(seed=1):
 @pytest.mark.parametrize("true", [0.3, 0.5, 0.7])
 def test_sizes_are_those_of_fishers_z(true):
     by_formula = ((stats.norm.isf(0.025) + stats.norm.isf(0.2)) / np.arctanh(true)) ** 2 + 3
-    found = systems_needed(true, rng=rng())
+    found = find_fewest_systems(true, rng=rng())
     assert found.systems == pytest.approx(by_formula, rel=0.08, abs=1)
     assert found.power.value >= 0.8
 
@@ -40,7 +40,7 @@ def test_critical_values_are_those_of_published_tables(coefficient, n, published
 
 def test_too_few_systems_for_a_level_claim_nothing():
     assert critical_value("spearman", 6, 0.002) == np.inf
-    rate = power_over_systems(
+    rate = simulate_power_over_systems(
         1.0, 6, noise=0.0, coefficient="kendall", alpha=0.002, simulations=50, rng=rng()
     )
     assert rate.value == 0
@@ -49,16 +49,16 @@ def test_too_few_systems_for_a_level_claim_nothing():
 @pytest.mark.parametrize("coefficient", ["pearson", "spearman", "kendall"])
 def test_without_a_relation_it_claims_one_in_forty_of_each_sign(coefficient):
     arguments = {"noise": 0.0, "coefficient": coefficient, "alpha": 0.05, "simulations": 4000}
-    rate = power_over_systems(1e-9, 12, rng=rng(), **arguments)
+    rate = simulate_power_over_systems(1e-9, 12, rng=rng(), **arguments)
     assert rate.value <= stats.binom.ppf(0.999, 4000, 0.028) / 4000
     assert rate.value >= 0.015
 
 
 def test_noise_is_a_weaker_correlation():
-    noisy = power_over_systems(
+    noisy = simulate_power_over_systems(
         0.8, 15, noise=0.75, coefficient="pearson", alpha=0.05, simulations=4000, rng=rng()
     )
-    weaker = power_over_systems(
+    weaker = simulate_power_over_systems(
         0.8 / 1.25, 15, noise=0.0, coefficient="pearson", alpha=0.05, simulations=4000, rng=rng(2)
     )
     assert noisy.value == pytest.approx(weaker.value, abs=4 * np.hypot(noisy.error, weaker.error))
@@ -72,21 +72,26 @@ def test_scenarios_have_streams_of_their_own():
 
 
 def test_very_weak_relations_need_more_than_any_study_has():
-    assert str(systems_needed(0.05, rng=rng())) == "more than 200"
+    assert str(find_fewest_systems(0.05, rng=rng())) == "more than 200"
 
 
 def test_the_observed_correlation_is_a_scenario_unless_it_says_nothing():
-    assert list(scenarios(-0.62)) == [0.5, 0.62, 0.7, 0.9]
-    assert list(scenarios(0.01)) == list(scenarios(None)) == list(scenarios(1.0)) == [0.5, 0.7, 0.9]
+    assert list(choose_correlations(-0.62)) == [0.5, 0.62, 0.7, 0.9]
+    assert (
+        list(choose_correlations(0.01))
+        == list(choose_correlations(None))
+        == list(choose_correlations(1.0))
+        == [0.5, 0.7, 0.9]
+    )
 
 
 def test_noise_is_read_from_replicates():
     draw = rng(3)
     truth = draw.normal(0, 1.0, 400)
     means = truth + draw.normal(0, 0.5, 400)
-    found = noise_of(means, means + draw.normal(0, 0.5, (200, 400)) + draw.normal(0, 3, (200, 1)))
+    found = estimate_noise(means, means + draw.normal(0, 0.5, (200, 400)) + draw.normal(0, 3, (200, 1)))
     assert found == pytest.approx(0.5, abs=0.06)  # what shifts all systems alike is no noise
-    assert noise_of(np.array([1.0, 1.1]), np.array([[1.0, 2.0], [2.0, 1.0]])) is None
+    assert estimate_noise(np.array([1.0, 1.1]), np.array([[1.0, 2.0], [2.0, 1.0]])) is None
 
 
 @pytest.mark.parametrize(
@@ -94,4 +99,4 @@ def test_noise_is_read_from_replicates():
 )
 def test_numbers_that_make_no_design(true, more):
     with pytest.raises(ValueError, match="a correlation must lie between"):
-        systems_needed(true, rng=rng(), **more)
+        find_fewest_systems(true, rng=rng(), **more)

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.programs import date_of, number_of
-from analysis.programs.values import order, years_between
+from analysis.programs.values import compare_dates, count_years_between
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_dates(text, date):
     ],
 )
 def test_order(first, second, sign):
-    assert order(first, second) == sign
+    assert compare_dates(first, second) == sign
 
 
 def test_years_between():
-    assert years_between("1905-12-31", "1906-01-01") == 1
-    assert years_between("-0304", "-0179") == 125
-    assert years_between("0000", "0001") == 1  # there is no year 0: 1 BCE comes before 1 CE
+    assert count_years_between("1905-12-31", "1906-01-01") == 1
+    assert count_years_between("-0304", "-0179") == 125
+    assert count_years_between("0000", "0001") == 1  # there is no year 0: 1 BCE comes before 1 CE

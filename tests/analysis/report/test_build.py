@@ -12,8 +12,8 @@ from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import Plan
 from analysis.report.build import build_report
 from analysis.report.page import SORTING, Page, render, write_page
-from analysis.report.section_exclusions import exclusions_section
-from analysis.report.section_systems import ranks_section
+from analysis.report.section_exclusions import build_exclusions_section
+from analysis.report.section_systems import build_ranks_section
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study, rules
@@ -183,7 +183,7 @@ def test_tables_hold_the_same_numbers_as_the_study(study, page, tmp_path):
 def test_only_cells_whose_sign_recurs_are_coloured(study, least):
     pairs = study.retained.relations.pairs.values()
     shown = [pair for pair in pairs if pair.measure.headline and pair.score.headline]
-    section = ranks_section(study.retained.relations, plan=Plan(sign_share=least))
+    section = build_ranks_section(study.retained.relations, plan=Plan(sign_share=least))
     html = render(Page("", "", {}, [section]))
     coloured = 0
     for kind in ("desirable", "undesirable"):
@@ -247,7 +247,7 @@ def test_a_missing_score_says_why(tmp_path):
 
 def test_without_rules_nothing_is_excluded(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path, rules=[])), OPTIONS)
-    assert "The study has no exclusion rules" in str(exclusions_section(study))
+    assert "The study has no exclusion rules" in str(build_exclusions_section(study))
     assert study.exclusions.excluded == 0
 
 
@@ -302,7 +302,7 @@ def test_marks_of_the_export_that_disagree_are_reported(tmp_path):
     (folder / "trials.csv").write_text("\n".join(lines), "utf-8")
     study = analyse(load_bundle(folder), OPTIONS)
     wrong = 1 + study.exclusions.excluded
-    assert f"In {wrong} trials the column excluded_by" in str(exclusions_section(study))
+    assert f"In {wrong} trials the column excluded_by" in str(build_exclusions_section(study))
 
 
 def test_trials_excluded_by_hand_are_not_said_of_rules(tmp_path):

@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from analysis.participants.bundle import load_bundle
-from analysis.report.figures import CHI, COLUMN, PNG_DPI, condition_figure, flow_prints
-from analysis.report.section_participants import participant_counts
+from analysis.report.figures import CHI, COLUMN, PNG_DPI, draw_condition_figure, prepare_flow_prints
+from analysis.report.section_participants import count_participant_flow
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study
 
@@ -21,7 +21,7 @@ def study(tmp_path_factory):
 
 
 def files_of(study):
-    figure = condition_figure(study, "agreement", "")
+    figure = draw_condition_figure(study, "agreement", "")
     assert figure is not None
     return dict(figure.files())
 
@@ -41,7 +41,7 @@ def test_figures_have_the_widths_of_paper_columns(study):
 
 
 def test_fonts_are_embedded_as_truetype(study):
-    for files in (files_of(study), flow_prints(participant_counts(study))("flow")):
+    for files in (files_of(study), prepare_flow_prints(count_participant_flow(study))("flow")):
         for name, data in files.items():
             if name.endswith(".pdf"):
                 assert b"/FontFile2" in data, name
@@ -61,6 +61,6 @@ def test_dollars_in_titles_are_dollars(tmp_path, title):
 
 
 def test_n_is_on_the_figure(study):
-    figure = condition_figure(study, "agreement", "")
+    figure = draw_condition_figure(study, "agreement", "")
     assert figure is not None
     assert "6 participants" in figure.alternative

@@ -5,14 +5,14 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.participants.attrition import ParticipantFlow
-from analysis.report.flow_diagram import BOX, describe_flow, flow_svg
+from analysis.report.flow_diagram import BOX, describe_flow, draw_flow_svg
 from tests.analysis.participants.test_attrition import flow_of, part
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def parsed(flow, **more):
-    return ElementTree.fromstring(flow_svg(flow, **more))  # noqa: S314 - our own text
+    return ElementTree.fromstring(draw_flow_svg(flow, **more))  # noqa: S314 - our own text
 
 
 def words(root):
@@ -80,15 +80,15 @@ def test_what_is_unknown_or_zero_has_no_box():
 
 
 def test_several_on_one_page_have_their_own_ids():
-    one, two = (flow_svg(flow_of(part()), prefix=prefix) for prefix in ("live", "pilot"))
+    one, two = (draw_flow_svg(flow_of(part()), prefix=prefix) for prefix in ("live", "pilot"))
     assert 'id="live-title"' in one
     assert "live" not in two
 
 
 def test_the_same_flow_gives_the_same_text():
-    assert flow_svg(flow_of(part())) == flow_svg(flow_of(part()))
+    assert draw_flow_svg(flow_of(part())) == draw_flow_svg(flow_of(part()))
 
 
 def test_no_conditions():
     with pytest.raises(ValueError, match="no conditions"):
-        flow_svg(ParticipantFlow(3, ()))
+        draw_flow_svg(ParticipantFlow(3, ()))

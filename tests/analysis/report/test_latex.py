@@ -8,7 +8,7 @@ import pytest
 
 from analysis.participants.bundle import load_bundle
 from analysis.report.build import build_report
-from analysis.report.latex import latex_text
+from analysis.report.latex import escape_latex
 from analysis.report.page import Table
 from analysis.report.tables import Column
 from analysis.study.analysis import Options, analyse
@@ -29,8 +29,8 @@ STRANGE = r"""5 % of $x_1 & #2 {a} \b ~ ^ <0.1 > | "q" [0.1, −2] *é Ü ø ł 
     ],
 )
 def test_text_is_ascii_that_latex_sets(text, latex):
-    assert latex_text(text) == latex
-    assert latex_text(STRANGE).isascii()
+    assert escape_latex(text) == latex
+    assert escape_latex(STRANGE).isascii()
 
 
 def test_a_table_has_caption_and_label():

@@ -13,7 +13,7 @@ from analysis.models.trial_model import read_trials
 from analysis.participants.bundle import load_bundle
 from analysis.participants.exclusion_rules import parse_rules
 from analysis.participants.study_version import Version
-from analysis.report.r_script import quote_text, r_script
+from analysis.report.r_script import quote_text, render_r_script
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study
 
@@ -38,7 +38,7 @@ def rscript():
 
 
 def script_of(study):
-    return r_script(study.version, study.bundle.rules, mode=study.mode, clock=study.clock)
+    return render_r_script(study.version, study.bundle.rules, mode=study.mode, clock=study.clock)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,9 @@ def test_every_kind_of_rule():
         {"name": "lines", "kind": "flagged", "flag": "straight_lining"},
     ])  # fmt: skip
     version = load_version()
-    text = r_script(version, rules, mode="pilot", clock=None, people={"p1": ("lines",), "p2": ("other",)})
+    text = render_r_script(
+        version, rules, mode="pilot", clock=None, people={"p1": ("lines",), "p2": ("other",)}
+    )
     fast = 'excluded <- excluded | holds(as.numeric(trials[["server_ms"]]) < 15000.0)'
     assert f'# "fast"\n{fast}\n# "slow"\n' in text
     client, server = ('as.numeric(trials[["client_total_ms"]])', 'as.numeric(trials[["server_ms"]])')

@@ -10,11 +10,11 @@ from analysis.participants.measures import MEASURES
 from analysis.planning.declared_plan import Plan
 from analysis.planning.power import compute_smallest_effect
 from analysis.report.page import Data, Text
-from analysis.report.section_against_scores import verdict
-from analysis.report.section_correlations import OVER_PARTICIPANTS, correlations_section
+from analysis.report.section_against_scores import describe_relation
+from analysis.report.section_correlations import OVER_PARTICIPANTS, build_correlations_section
+from analysis.report.section_not_found import explain_comparison as verdict_on
 from analysis.report.section_not_found import read_comparison
-from analysis.report.section_not_found import verdict as verdict_on
-from analysis.report.section_systems import describe_recurrence, percent, ranks_section
+from analysis.report.section_systems import build_ranks_section, describe_recurrence, format_percent
 from analysis.report.tables import Table
 from analysis.stats.equivalence import equivalence
 from analysis.stats.results import TARGETS, Finding
@@ -48,7 +48,7 @@ def text_of(section):
 def test_p_is_corrected_over_the_declared_scores():
     related = relations()
     declared = Plan(scores=("score1", "score2", "score3"), coefficient="spearman")
-    section = correlations_section(related, intervals=OVER_PARTICIPANTS, plan=declared)
+    section = build_correlations_section(related, intervals=OVER_PARTICIPANTS, plan=declared)
     (data,) = of_kind(section, Data)
     rows = [dict(zip(data.header, row, strict=True)) for row in data.rows]
     for coefficient in ("pearson", "spearman", "kendall"):
@@ -58,47 +58,53 @@ def test_p_is_corrected_over_the_declared_scores():
         expected = multipletests(p_values, method="holm")[1]
         assert [own[key]["p_holm"] for key in declared.scores] == pytest.approx(list(expected))
     assert "its correlations with the 3 declared scores" in text_of(section)
-    everything = correlations_section(related, intervals=OVER_PARTICIPANTS)
+    everything = build_correlations_section(related, intervals=OVER_PARTICIPANTS)
     assert "with the 4 headline scores, because the plan declares none" in text_of(everything)
 
 
 def test_one_table_shows_the_declared_coefficient():
-    tables = of_kind(correlations_section(relations(), intervals="", plan=Plan(coefficient="kendall")), Table)
+    tables = of_kind(
+        build_correlations_section(relations(), intervals="", plan=Plan(coefficient="kendall")), Table
+    )
     assert [table.name for table in tables] == ["correlations_kendall", "systems_needed"]
     assert [row[0].text for row in tables[0].rows] == ["Score 0", "Score 1", "Score 2", "Score 3"]
 
 
 def test_an_interval_that_rules_nothing_out_is_open():
-    wide = of_kind(correlations_section(relations(20, 4), intervals=""), Table)[0]
+    wide = of_kind(build_correlations_section(relations(20, 4), intervals=""), Table)[0]
     assert all(row[1].detail.startswith("open, ") for row in wide.rows)
-    narrow = of_kind(correlations_section(relations(0.01, 4), intervals=""), Table)[0]
+    narrow = of_kind(build_correlations_section(relations(0.01, 4), intervals=""), Table)[0]
     assert narrow.rows[0][1].detail == "[1.00, 1.00], 100\u00a0%"
 
 
 def test_how_many_systems_are_needed_is_said():
-    said = text_of(correlations_section(relations(), intervals=""))
+    said = text_of(build_correlations_section(relations(), intervals=""))
     assert "13 systems if the true correlation is 0.7 and people’s means have no noise, and 14 with" in said
-    alike = text_of(correlations_section(relations(20, 4), intervals=""))
+    alike = text_of(build_correlations_section(relations(20, 4), intervals=""))
     assert "differ in False positives by no more than the noise" in alike
     known = relate(
         SYSTEMS[:3], [Quantity("x", "X", None, np.array([1.0, 2, 4]))],
         [Quantity("y", "Y", None, np.array([1.0, 2, 3]))], rng=np.random.default_rng(1),
     )  # fmt: skip
-    assert "noise, which is unknown here" in text_of(correlations_section(known, intervals=""))
+    assert "noise, which is unknown here" in text_of(build_correlations_section(known, intervals=""))
 
 
 @pytest.mark.parametrize(
     ("spread", "cell", "kind"), [(0.01, "+ ✗ 100\u00a0%", "sign undesirable"), (1.0, "+ 2\u00a0%", "sign")]
 )
 def test_a_cell_of_the_rank_table(spread, cell, kind):
-    (table,) = of_kind(ranks_section(relations(spread)), Table)
+    (table,) = of_kind(build_ranks_section(relations(spread)), Table)
     shown = table.rows[0][1]
     assert (shown.plain, shown.kind) == (cell, kind)
     assert table.csv().splitlines()[1].startswith("fp,+,")  # the file keeps the plain sign
 
 
 def test_shares_are_rounded_down():
-    assert (percent(0.8999), percent(0.9), percent(0.29)) == ("89\u00a0%", "90\u00a0%", "29\u00a0%")
+    assert (format_percent(0.8999), format_percent(0.9), format_percent(0.29)) == (
+        "89\u00a0%",
+        "90\u00a0%",
+        "29\u00a0%",
+    )
 
 
 def test_how_sure_the_table_is():
@@ -111,9 +117,11 @@ def test_how_sure_the_table_is():
 
 def test_do_people_follow_the_score():
     sure, open_ = (relations(spread).get("fp", "score0") for spread in (0.01, 1.0))
-    assert "in the same order as False positives in this study, and in 100\u00a0%" in verdict(sure, Plan())
-    assert "at least the 90\u00a0% that count as sure" in verdict(sure, Plan())
-    assert "the question stays open" in verdict(open_, Plan())
+    assert "in the same order as False positives in this study, and in 100\u00a0%" in describe_relation(
+        sure, Plan()
+    )
+    assert "at least the 90\u00a0% that count as sure" in describe_relation(sure, Plan())
+    assert "the question stays open" in describe_relation(open_, Plan())
 
 
 def comparison(first, second, margin=None):

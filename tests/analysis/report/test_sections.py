@@ -13,12 +13,12 @@ import pytest
 from analysis.io.errors import AnalysisError, InputError
 from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import Plan, load_plan
-from analysis.report.build import build_report, methods_paragraph
+from analysis.report.build import build_report, write_methods_paragraph
 from analysis.report.page import Data, Figure, Script, Table, write_page
 from analysis.report.provenance import SOURCES, source_of
-from analysis.report.r_script import ESTIMATES, study_script
-from analysis.report.section_models import models_section
-from analysis.report.section_participants import measures_section
+from analysis.report.r_script import ESTIMATES, render_study_script
+from analysis.report.section_models import build_models_section
+from analysis.report.section_participants import build_measures_section
 from analysis.study.analysis import Options, analyse
 from analysis.study.contrasts import EXPLORED
 from analysis.study.inference import infer
@@ -77,7 +77,7 @@ def plan_file(folder, **fields):
 
 def test_every_participant_stands_in_a_table(study):
     """The mean of the column over a condition's participants is the measure."""
-    [block] = [b for b in measures_section(study).blocks if isinstance(b, Data)]
+    [block] = [b for b in build_measures_section(study).blocks if isinstance(b, Data)]
     columns = {name: place for place, name in enumerate(block.header)}
     assert len(block.rows) == len(study.people)
     for key in ("over_estimation", "time_mean", "d_prime", "trust"):
@@ -149,7 +149,7 @@ def test_a_plan_declares_family_and_margins(study, tmp_path):
     assert [row["measure"] for row in rows_of(table(declared, "differences"))] == ["agreement", "certainty"]
     verdict = table(declared, "equivalence").rows[0][-1].text
     assert verdict == "equivalent"  # a margin as wide as the scale
-    assert "2 pre-registered comparisons" in methods_paragraph(study, infer(study, plan))
+    assert "2 pre-registered comparisons" in write_methods_paragraph(study, infer(study, plan))
 
 
 def test_a_plan_that_does_not_fit_the_study_is_told(study, tmp_path):
@@ -202,7 +202,7 @@ def test_models_are_not_fitted_to_more_trials_than_they_can_take(study, monkeypa
 def test_estimates_of_r_stand_beside_ours(study, inferred):
     """What refit.R wrote is read, from this script and these data only."""
     path = study.bundle.path / ESTIMATES
-    script = study_script(study)
+    script = render_study_script(study)
     [fingerprint] = re.findall(r'script <- "(\w+)"', script)
     header = "model,outcome,term,estimate,standard_error,trials,log_likelihood,message,script\n"
     lines = [
@@ -213,13 +213,13 @@ def test_estimates_of_r_stand_beside_ours(study, inferred):
     mixed = inferred.mixed["Certainty"]
     try:
         path.write_text(header + "\n".join(lines).format(*[fingerprint] * 3) + "\n", "utf-8")
-        shown = models_section(study, inferred)
+        shown = build_models_section(study, inferred)
         rows = rows_of(next(block for block in shown.blocks if isinstance(block, Table)))
         path.write_text(header + lines[0].format("0" * 16) + "\n", "utf-8")
-        old = models_section(study, inferred)
+        old = build_models_section(study, inferred)
         path.write_text(header + lines[0].replace("0.25", "x").format(fingerprint) + "\n", "utf-8")
         with pytest.raises(InputError, match=r"line 2.*estimate"):
-            models_section(study, inferred)
+            build_models_section(study, inferred)
     finally:
         path.unlink()
     [row] = [row for row in rows if row["r_estimate"] and row["outcome"] == "Certainty"]

@@ -3,9 +3,9 @@
 import pytest
 
 from analysis.report.page import Points, Text, render
-from analysis.reproductions.claims import Claim, as_json, cells, check, count
+from analysis.reproductions.claims import Claim, as_json, build_cell_claims, check, count_verdicts
 from analysis.reproductions.published import Grid, Paper, load_paper
-from analysis.reproductions.reproduction_page import build_page, slug, summary_sentence
+from analysis.reproductions.reproduction_page import build_page, make_slug, summarise_verdicts
 
 GRID = Grid(place="Table 1", columns=("a", "b"), rows={"x": (0.71, 0.5), "y": (None, "3 × +")})
 PAPER = Paper(title="T", citation="C", release="R", licence="L")
@@ -54,7 +54,7 @@ def test_a_reason_belongs_to_values_that_differ_or_are_missing():
 
 
 def test_each_filled_cell_of_a_table_is_a_claim():
-    declared: list[Claim[None]] = cells(
+    declared: list[Claim[None]] = build_cell_claims(
         GRID, lambda row, column: None, labels={"a": "first"}, reason=lambda row, column: column
     )
     assert [(each.row, each.column, each.published, each.reason) for each in declared] == [
@@ -65,7 +65,9 @@ def test_each_filled_cell_of_a_table_is_a_claim():
 
 
 def test_the_page_has_both_values_side_by_side():
-    results = check([*cells(GRID, lambda row, column: lambda data: 0.7), claim(1, None, reason="why")], None)
+    results = check(
+        [*build_cell_claims(GRID, lambda row, column: lambda data: 0.7), claim(1, None, reason="why")], None
+    )
     page = build_page(PAPER, results, ["A finding."], {"Figure 1": [Points(["drawn"])]}, {"file": "0" * 64})
     assert [section.title for section in page.sections] == [
         "In short", "Section 2", "Table 1", "Figure 1", "To reproduce this",
@@ -87,9 +89,9 @@ def test_json_has_every_result_and_their_counts():
         "same": 1, "differs": 0, "not reproducible": 1, "not in the paper": 1,
     }  # fmt: skip
     assert len(as_json(results)["results"]) == 3
-    assert summary_sentence(results) == "3 values: 1 same, 1 not reproducible, 1 not in the paper."
-    assert sum(count(results).values()) == 3
-    assert slug("Appendix H, proposed scores") == "appendix_h_proposed_scores"
+    assert summarise_verdicts(results) == "3 values: 1 same, 1 not reproducible, 1 not in the paper."
+    assert sum(count_verdicts(results).values()) == 3
+    assert make_slug("Appendix H, proposed scores") == "appendix_h_proposed_scores"
 
 
 @pytest.mark.parametrize("name", ["schuff2020", "subramanian2020", "suhr2019"])

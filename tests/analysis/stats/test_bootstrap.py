@@ -10,7 +10,7 @@ from analysis.stats.bootstrap import (
     leave_one_out_means,
     percentile_interval,
     resample,
-    row_blocks,
+    split_into_blocks,
     widen_level,
 )
 
@@ -35,10 +35,10 @@ def test_memory_is_bounded_by_chunks(monkeypatch):
     assert sizes == [10, 10, 5]
     sizes = [c.replicates for c in resample(np.random.default_rng(1), [900], items=5, replicates=10)]
     assert sizes == [4, 4, 2]
-    assert [(rows.start, rows.stop) for rows in row_blocks(900, 4)] == [
+    assert [(rows.start, rows.stop) for rows in split_into_blocks(900, 4)] == [
         (0, 250), (250, 500), (500, 750), (750, 900),
     ]  # fmt: skip
-    assert list(row_blocks(0, 4)) == [slice(0, 0)]
+    assert list(split_into_blocks(0, 4)) == [slice(0, 0)]
 
 
 def test_percentiles_make_up_for_few_units():

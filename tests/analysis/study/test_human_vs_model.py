@@ -5,7 +5,7 @@ import pytest
 
 from analysis.io.errors import AnalysisError
 from analysis.planning.declared_plan import Plan
-from analysis.study.human_vs_model import Quantity, main_relation, relate, select_declared_scores
+from analysis.study.human_vs_model import Quantity, choose_main_relation, relate, select_declared_scores
 
 RNG = np.random.default_rng(1)
 HUMAN = np.array([[1.0, 2, 3], [1, 2, 3], [1, 2, 3], [2, 1, 3]])
@@ -55,10 +55,10 @@ def test_declared_scores_and_what_the_report_shows_first():
         for key in ("em", "joint_f1", "loca", "farm_2")
     ]
     relations = relate(["a", "b", "c"], measures, scores, rng=RNG)
-    first = main_relation(relations, Plan())
+    first = choose_main_relation(relations, Plan())
     assert (first.measure.key, first.score.key) == ("fp", "joint_f1")
     declared = Plan(family=(("certainty", "x", "y"),), scores=("farm_2", "em"))
-    first = main_relation(relations, declared)
+    first = choose_main_relation(relations, declared)
     assert (first.measure.key, first.score.key) == ("certainty", "farm_2")
     assert [score.key for score in select_declared_scores(relations, declared)] == ["farm_2", "em"]
     assert [score.key for score in select_declared_scores(relations, Plan())] == ["em", "joint_f1", "loca"]

@@ -8,28 +8,37 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks._crossed_studies import Size, is_bar_missed, rows
-from benchmarks._levels import DISAGREE, MOST_MIXED, levels
+from benchmarks._crossed_studies import Size, format_rows, is_bar_missed
+from benchmarks._levels import DISAGREE, MOST_MIXED, estimate_levels
 from benchmarks._levels import STUDIES as KINDS
 from benchmarks.coverage import (
-    calibrations,
-    correlations,
-    cover,
-    differences,
-    measures,
-    positions,
+    estimate_calibrations,
+    estimate_correlations,
+    estimate_coverage,
+    estimate_differences,
+    estimate_learning_curves,
+    estimate_measures,
+    estimate_truths,
     reject,
-    truths,
 )
 
 SIZE = Size(10, 12)
 STUDIES = 60
 
 
-@pytest.mark.parametrize("study", [measures, differences, calibrations, positions, correlations])
+@pytest.mark.parametrize(
+    "study",
+    [
+        estimate_measures,
+        estimate_differences,
+        estimate_calibrations,
+        estimate_learning_curves,
+        estimate_correlations,
+    ],
+)
 def test_intervals_hold_the_truth(study):
-    truth = truths(study, SIZE, 60)
-    for rate in cover(study, SIZE, STUDIES, truth=truth, resamples=300):
+    truth = estimate_truths(study, SIZE, 60)
+    for rate in estimate_coverage(study, SIZE, STUDIES, truth=truth, resamples=300):
         assert rate.undefined <= STUDIES / 4, rate
         assert rate.hits >= stats.binom.ppf(0.001, rate.studies, 0.91), rate
 
@@ -44,22 +53,22 @@ def test_tests_reject_no_more_often_than_they_say():
 def test_tests_of_conditions_keep_their_level_for_both_targets(kind, tmp_path):
     """At the size of Schuff et al. (2020); intervals and p agree in every row. Finished batches are kept."""
     store, studies = tmp_path / "batches.jsonl", 6 if kind == "mixed" else 20
-    found = levels(kind, [Size(8, 10)], studies, store=store)
+    found = estimate_levels(kind, [Size(8, 10)], studies, store=store)
     for rate in found:
         highest = 0.0 if rate.label == DISAGREE else MOST_MIXED
         assert rate.undefined <= studies / 4, rate
         assert rate.hits <= stats.binom.ppf(0.9995, studies, highest), rate
     stored = store.read_text()
-    assert levels(kind, [Size(8, 10)], studies, store=store) == found
+    assert estimate_levels(kind, [Size(8, 10)], studies, store=store) == found
     assert store.read_text() == stored
 
 
 def test_the_simulation_can_fail():
     """Intervals around another truth do not pass, and what is bold in the table is below its bar."""
     wrong = {"measure: agreement": 0.95}
-    [rate] = cover(measures, SIZE, STUDIES, truth=wrong, resamples=100)
+    [rate] = estimate_coverage(estimate_measures, SIZE, STUDIES, truth=wrong, resamples=100)
     assert rate.hits < stats.binom.ppf(0.001, rate.studies, 0.93)
-    assert any("**" in line for line in rows([rate], interval=True))
+    assert any("**" in line for line in format_rows([rate], interval=True))
     assert is_bar_missed(rate, interval=True)
     low, high = rate.bounds
     assert 0 <= low <= rate.share <= high <= 1

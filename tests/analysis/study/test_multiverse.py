@@ -13,7 +13,7 @@ from analysis.stats.correlations import correlate
 from analysis.stats.rank_agreement import rank_relation
 from analysis.study.analysis import Options, analyse
 from analysis.study.human_vs_model import Quantity
-from analysis.study.multiverse import AGGREGATIONS, MOST_SUBSETS, multiverse, rule_hits, rule_subsets
+from analysis.study.multiverse import AGGREGATIONS, MOST_SUBSETS, list_rule_subsets, multiverse, rule_hits
 from tests.analysis.bundles import planted_study, released_study
 from tests.analysis.data import real_data
 from tests.analysis.grids import make_grid
@@ -126,13 +126,13 @@ def test_a_measure_that_a_system_cannot_give_is_named():
 
 
 def test_many_rules_are_bounded():
-    subsets, complete = rule_subsets(6)
+    subsets, complete = list_rule_subsets(6)
     assert (len(subsets), complete) == (MOST_SUBSETS, True)
-    subsets, complete = rule_subsets(12)
+    subsets, complete = list_rule_subsets(12)
     assert (len(subsets), complete) == (26, False)
     assert len(set(subsets)) == 26
     assert {0, 1, 2**12 - 1, 2**12 - 2} <= set(subsets)
-    assert rule_subsets(0) == ([0], True)
+    assert list_rule_subsets(0) == ([0], True)
 
 
 def test_malformed_input_is_named(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from analysis.participants.bundle import load_bundle
 from analysis.participants.study_version import Condition
 from analysis.study.analysis import Options, analyse
-from analysis.study.systems import representatives, style_pairs
+from analysis.study.systems import choose_representatives, pair_styles
 from tests.analysis.bundles import planted_study
 from tests.analysis.quick_reports import build_words
 from tests.analysis.within import within_study
@@ -41,12 +41,12 @@ def conditions(*rows):
     ],
 )
 def test_one_condition_stands_for_a_system(rows, chosen):
-    assert [condition.name for condition in representatives(conditions(*rows))] == chosen
+    assert [condition.name for condition in choose_representatives(conditions(*rows))] == chosen
 
 
 def test_styles_are_conditions_of_the_same_system():
     rows = [{"name": name, "system": system} for name, system in zip("abcd", "stst", strict=True)]
-    assert style_pairs(conditions(*rows, {"name": "gold", "ground_truth": True})) == [("a", "c"), ("b", "d")]
+    assert pair_styles(conditions(*rows, {"name": "gold", "ground_truth": True})) == [("a", "c"), ("b", "d")]
 
 
 @pytest.fixture(scope="module")

@@ -21,20 +21,20 @@ from analysis.models.trial_model import read_trials
 from analysis.participants.allocation import allocate
 from analysis.participants.bundle import load_bundle
 from analysis.participants.estimates import ONE_SURVEY
-from analysis.participants.trial_grid import merge_shared, participant_groups
+from analysis.participants.trial_grid import group_grids, merge_shared
 from analysis.planning.declared_plan import load_plan
 from analysis.planning.frozen_version import load_frozen
 from analysis.planning.preregistration import preregistration
-from analysis.report.build import build_report, methods_paragraph
-from analysis.report.r_script import r_script
+from analysis.report.build import build_report, write_methods_paragraph
+from analysis.report.r_script import render_r_script
 from analysis.report.section_behaviour import describe_behaviour
-from analysis.report.section_participants import participants_section
+from analysis.report.section_participants import build_participants_section
 from analysis.stats.results import TARGETS
 from analysis.study.analysis import Options, analyse
 from analysis.study.comparisons import compare
 from analysis.study.inference import infer
 from benchmarks._crossed_studies import Size
-from benchmarks.within import rates, simulate_rotated_trials
+from benchmarks.within import estimate_rates, simulate_rotated_trials
 from tests.analysis.bundles import planted_study
 from tests.analysis.within import within_study
 
@@ -155,7 +155,7 @@ class TestResampling:
     def test_overlapping_groups_are_refused(self, tmp_path):
         one, two, _ = study_of(tmp_path / "bundle", resamples=0).retained.grids
         with pytest.raises(ValueError, match="'two' and 'one' must have the same participants, or none"):
-            participant_groups([one, replace(two, participants=(*two.participants[:-1], "x"))])
+            group_grids([one, replace(two, participants=(*two.participants[:-1], "x"))])
         with pytest.raises(ValueError, match="in two conditions"):
             merge_shared([one, one], "both")
 
@@ -172,7 +172,7 @@ def test_learning_is_over_the_whole_way(tmp_path):
 
 def test_levels():
     """24 studies of 10 people; `benchmarks.within` does it at length."""
-    held, rejected = rates(Size(10, 12), 24)
+    held, rejected = estimate_rates(Size(10, 12), 24)
     for rate in held:
         assert rate.hits >= stats.binom.ppf(0.001, rate.studies, 0.93), rate
     for rate in rejected:
@@ -226,7 +226,7 @@ def test_r_refits_with_participants_within_conditions(tmp_path):
     folder = within_study(tmp_path / "bundle", people=10, items=18, rules=[])
     study = analyse(load_bundle(folder), Options(resamples=0))
     script, out = tmp_path / "refit.R", tmp_path / "estimates.csv"
-    script.write_text(r_script(study.version, study.bundle.rules, mode="live", clock="server"))
+    script.write_text(render_r_script(study.version, study.bundle.rules, mode="live", clock="server"))
     ran = subprocess.run(
         ["Rscript", str(script), str(folder), str(out)], capture_output=True, check=False, timeout=240
     )
@@ -253,7 +253,7 @@ class TestReport:
 
     def test_the_methods_paragraph(self, tmp_path):
         study = study_of(tmp_path / "bundle")
-        text = methods_paragraph(study, infer(study))
+        text = write_methods_paragraph(study, infer(study))
         assert "8 participants in 3 within-subject conditions" in text
         assert "by swapping conditions within participants" in text
         assert "between conditions" not in text
@@ -262,7 +262,7 @@ class TestReport:
     def test_the_flow_is_by_group(self, tmp_path):
         one = {"assigned": 8, "started": 8, "completed": 8, "dropped_at": {}}
         flow = {"modes": {"live": {"consented": 8, "conditions": {"all conditions": one}}}}
-        text = repr(participants_section(study_of(tmp_path / "bundle", flow=flow)))
+        text = repr(build_participants_section(study_of(tmp_path / "bundle", flow=flow)))
         assert "one and two and three: 8 assigned" in text
         assert "random swaps of conditions within participants" in text
 

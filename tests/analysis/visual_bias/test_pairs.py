@@ -15,7 +15,7 @@ from analysis.__main__ import main
 from analysis.io.errors import AnalysisError, InputError
 from analysis.visual_bias import analyse, score_system
 from analysis.visual_bias.examples import read_examples, read_predictions
-from analysis.visual_bias.pairs import group
+from analysis.visual_bias.pairs import group_by_pair
 from analysis.visual_bias.systems import permutation_p
 from tests.analysis.data import real_data
 from tests.paths import ROOT
@@ -126,7 +126,7 @@ def test_the_published_training_table_comes_back_from_pairs_of_its_make_up():
 
 
 def test_the_development_examples_give_the_published_figures():
-    found = group(read_examples(real_data("nlvr2/dev.json")))
+    found = group_by_pair(read_examples(real_data("nlvr2/dev.json")))
     published = json.loads(real_data("paper_tables/nlvr2_bias_results.json").read_text("utf-8"))["dev"]
     assert published == {
         "labelled": len(found.ids),
@@ -142,7 +142,7 @@ def test_the_development_examples_give_the_published_figures():
 def test_the_development_examples_with_a_system_take_less_than_two_seconds():
     path = real_data("nlvr2/dev.json")
     start = time.process_time()
-    bias = group(read_examples(path))
+    bias = group_by_pair(read_examples(path))
     score_system(bias, predictions(bias, rng().random(len(bias.ids)) < 0.7), rng=rng())
     assert time.process_time() - start < 2
 
@@ -408,7 +408,7 @@ def test_the_command_prints_tables_and_json(dev, capsys):
 
 @pytest.mark.paper_figures
 def test_the_command_writes_a_page_figures_and_ids(dev, tmp_path, capsys):
-    bias = group(read_examples(dev))
+    bias = group_by_pair(read_examples(dev))
     system, out = tmp_path / "mine.csv", tmp_path / "out"
     own = predictions(bias, [1] * 12 + [1, 0] * 6)
     system.write_text("".join(f"{name},{value}\n" for name, value in [*own.items(), ("other", True)]))

@@ -14,7 +14,12 @@ from annotation.actions.batches import BatchPlan, assign_batch, change_due_date,
 from annotation.actions.review import return_annotation
 from annotation.errors import AssignmentLost, Conflict, NothingLeft
 from annotation.models import Annotation, Batch, Item, Membership, Project
-from annotation.queries.batches import batches, count_overdue_batches, list_unfinished_batches, progress_of
+from annotation.queries.batches import (
+    build_batch_progress,
+    count_overdue_batches,
+    list_unfinished_batches,
+    select_batches,
+)
 from tests.annotation.factories import finished, make_items, make_member, make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -58,7 +63,7 @@ def test_the_next_items_wait_for_the_person_and_do_not_expire() -> None:
         assert (annotation.item.external_id, annotation.reserved_until) == (name, None)
         finished(annotation)
     assert next_of(member) == "i4"
-    (progress,) = progress_of(batches(member.project))
+    (progress,) = build_batch_progress(select_batches(member.project))
     assert (progress.items, progress.finished) == (2, 2)
     assert list_unfinished_batches(member) == []
 

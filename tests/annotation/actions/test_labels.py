@@ -22,8 +22,8 @@ from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from annotation.labels import read_label_task
 from annotation.models import Annotation, Gold, Membership, Project, Role, SystemOutput
-from annotation.parsed_items import task_of
-from annotation.queries.annotations import history
+from annotation.parsed_items import parse_task
+from annotation.queries.annotations import list_recent_operations
 from annotation.queries.export import write_items
 from annotation.schemas import ItemRecord
 from tests import workspaces
@@ -91,7 +91,7 @@ def test_it_works(annotation: Annotation) -> None:
     uses = rename_label(project=annotation.project, layer="Entities", label="Town", new_name=" City ", by=by)
     assert uses == Uses(annotations=1, gold=1, suggestions=1)
     project = Project.objects.get()
-    task = task_of(project)
+    task = parse_task(project)
     assert task is not None
     assert task.layers[0].names == ("Person", "Place", "City")
     assert project.items.get().program == task.text
@@ -115,7 +115,7 @@ def test_a_merge_keeps_each_answer_and_relation_once(annotation: Annotation) -> 
     assert [(each["label"], each["ends"]) for each in objects(annotation, 2)] == [("knows", ["a", "b"])]
     assert [each["label"] for each in objects(annotation, 1)] == ["Place", "Place"]
     assert objects(annotation, 1)[0]["answers"] == {"Roles": ["author"]}
-    task = task_of(Project.objects.get())
+    task = parse_task(Project.objects.get())
     assert task is not None
     condition = task.layers[3].show_if
     assert condition is not None
@@ -133,7 +133,10 @@ def test_edits_and_undo_with_the_old_name_get_the_new_one(annotation: Annotation
     save(annotation, (1, [span("c", 4, 5, label="Town")]))
     assert [each["label"] for each in objects(annotation, 1)] == ["Place", "Stadt", "Stadt"]
     fresh = Annotation.objects.select_related("project").get(pk=annotation.pk)
-    assert [each["label"] for each in history(fresh)[0]["operation"]["put"]] == ["Place", "Stadt"]
+    assert [each["label"] for each in list_recent_operations(fresh)[0]["operation"]["put"]] == [
+        "Place",
+        "Stadt",
+    ]
 
 
 def test_an_old_name_that_is_a_label_again_means_itself(annotation: Annotation) -> None:

@@ -12,12 +12,12 @@ from annotation.actions.data import import_items
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, compute_slice, finish_run, start_run
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
-from annotation.queries.runs import progress
+from annotation.queries.runs import count_progress
 from annotation.schemas import SystemRecord
 from annotation.tasks import enqueue_missing, sweep_output_runs
 from foundation.errors import RunFailed
 from jobs import model_gateway, sliced_runs
-from jobs.model_gateway import served_system
+from jobs.model_gateway import find_served_system
 from jobs.queue import LOST_LIMIT
 from modelserver.serving.fake_modular_system import FAILS
 from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, FakeSystem
@@ -134,7 +134,7 @@ def test_a_slice_run_twice_stores_nothing_twice(server) -> None:
     assert compute_slice(run_id=run.pk, first=first.pk, last=second.pk) == 2
     assert compute_slice(run_id=run.pk, first=first.pk, last=second.pk) == 0
     run.refresh_from_db()
-    assert (run.status, progress(run).outputs) == ("running", 2)
+    assert (run.status, count_progress(run).outputs) == ("running", 2)
     assert compute_slice(run_id=run.pk, first=third.pk, last=third.pk) == 1
     run.refresh_from_db()
     assert run.status == "done"
@@ -224,13 +224,13 @@ def test_a_server_that_is_away_is_tried_again(no_model_server, monkeypatch) -> N
 
 
 def test_each_kind_of_system_has_its_command(server) -> None:
-    assert served_system("fake-modular", "modular").kind == "modular"
+    assert find_served_system("fake-modular", "modular").kind == "modular"
     with pytest.raises(RunFailed, match="fake is a reader"):
-        served_system("fake", "modular")
+        find_served_system("fake", "modular")
     with pytest.raises(RunFailed, match="executes programs"):
-        served_system("fake-modular")
+        find_served_system("fake-modular")
     with pytest.raises(UnknownSystem, match="it serves: fake, fake-modular"):
-        served_system("other", "modular")
+        find_served_system("other", "modular")
 
 
 def test_large_images_go_in_several_requests(server, monkeypatch) -> None:
@@ -258,7 +258,7 @@ def test_a_cancelled_run_keeps_what_it_has(server) -> None:
     assert cancel_run(run_id=run.pk)
     assert not cancel_run(run_id=run.pk)
     assert compute_slice(run_id=run.pk, first=second.pk, last=second.pk) == 0
-    assert progress(run).outputs == 1
+    assert count_progress(run).outputs == 1
     assert begun(project).status == "running"
     assert not finish_run(run_id=run.pk)
 
@@ -267,7 +267,7 @@ class TestSweep:
     @pytest.fixture(autouse=True)
     def idle(self, monkeypatch, settings) -> None:
         settings.RUN_SWEEP_SECONDS = 0
-        monkeypatch.setattr(sliced_runs, "workers", lambda: ["worker"])
+        monkeypatch.setattr(sliced_runs, "list_workers", lambda: ["worker"])
         monkeypatch.setattr(sliced_runs, "has_pending_slices", lambda *_: False)
 
     def test_a_run_that_stands_still_is_taken_up(self, server, eager) -> None:

@@ -12,11 +12,11 @@ from annotation.actions.projects import create_project, set_member
 from annotation.errors import NotReady
 from annotation.labels import read_label_task
 from annotation.models import Annotation, AuditEvent, Comment, Gold, Item, Membership, Project, Role
-from annotation.parsed_items import document_of
-from annotation.queries.export import item_records
+from annotation.parsed_items import parse_document
+from annotation.queries.export import read_item_records
 from annotation.queries.progress import list_people_progress
-from annotation.queries.qualification import scores
-from annotation.queries.review import items_to_settle, review_counts
+from annotation.queries.qualification import compute_scores
+from annotation.queries.review import count_reviews, list_items_to_settle
 from annotation.schemas import Document, ItemRecord
 from tests import workspaces
 from tests.annotation.factories import (
@@ -65,8 +65,8 @@ def test_it_works() -> None:
     assert answer.status_code == 200, answer.json()
     gold = Gold.objects.get(current=True)
     assert gold.method == Gold.Method.ADJUDICATED
-    assert len(document_of(gold.document).layers[3].objects) == 2
-    assert not items_to_settle(project).exists()
+    assert len(parse_document(gold.document).layers[3].objects) == 2
+    assert not list_items_to_settle(project).exists()
     assert {one.status for one in annotation.item.annotations.all()} == {"accepted"}
 
 
@@ -74,7 +74,7 @@ def test_an_adjudication_can_be_opened_again_and_makes_another_version() -> None
     annotation, _other = two_annotations()
     first, second = (make_member(annotation.project, Role.ADJUDICATOR).user for _ in range(2))
     made = review.start_adjudication(
-        item=annotation.item, document=document_of(annotation.document), by=first
+        item=annotation.item, document=parse_document(annotation.document), by=first
     )
     review.settle(annotation=made, revision=0, by=first)
     again = review.start_adjudication(item=annotation.item, document=Document(), by=second)
@@ -261,7 +261,7 @@ def test_the_last_qualification_item_decides(dogs: int, expected: bool) -> None:
     member = make_member(project)
     annotation = assignments.assign_next_annotation(member=member)
     gold = finished(make_annotation())
-    review.set_gold(item=item, document=document_of(gold.document), method=Gold.Method.IMPORTED, by=None)
+    review.set_gold(item=item, document=parse_document(gold.document), method=Gold.Method.IMPORTED, by=None)
     if dogs == 2:
         finished(annotation)
     else:
@@ -269,7 +269,7 @@ def test_the_last_qualification_item_decides(dogs: int, expected: bool) -> None:
         saved = save_operations(annotation=annotation.pk, operations=edits, by=member.user)
         submit(annotation=annotation.pk, revision=saved.annotation.revision, by=member.user)
     assert qualified(member) is expected
-    assert scores(project)[member.user.username].items == 1
+    assert compute_scores(project)[member.user.username].items == 1
 
 
 def test_gold_that_came_later_decides_before_the_next_item_and_once() -> None:
@@ -280,7 +280,7 @@ def test_gold_that_came_later_decides_before_the_next_item_and_once() -> None:
     annotation = finished(assignments.assign_next_annotation(member=member))
     assert qualified(member) is None
     review.set_gold(
-        item=item, document=document_of(annotation.document), method=Gold.Method.IMPORTED, by=None
+        item=item, document=parse_document(annotation.document), method=Gold.Method.IMPORTED, by=None
     )
     assert assignments.assign_next_annotation(member=member).item == ordinary
     submit(annotation=annotation.pk, revision=annotation.revision, by=member.user)  # sent again
@@ -303,7 +303,7 @@ def failed(project: Project) -> tuple[Membership, Annotation]:
     (item,) = make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
     member = make_member(project)
     annotation = assignments.assign_next_annotation(member=member)
-    gold = document_of(finished(make_annotation()).document)
+    gold = parse_document(finished(make_annotation()).document)
     review.set_gold(item=item, document=gold, method=Gold.Method.IMPORTED, by=None)
     edits = [operation(0, 3, put=[box("a")], state="done"), operation(0, 2, state="nothing")]
     saved = save_operations(annotation=annotation.pk, operations=edits, by=member.user)
@@ -334,7 +334,7 @@ def test_hidden_gold_reaches_the_score_of_its_annotator() -> None:
     project = make_project(hidden_gold_every=2)
     make_items(project, 1)
     (hidden,) = make_items(project, 1, purpose=Item.Purpose.HIDDEN_GOLD)
-    gold = document_of(finished(make_annotation()).document)
+    gold = parse_document(finished(make_annotation()).document)
     review.set_gold(item=hidden, document=gold, method=Gold.Method.IMPORTED, by=None)
     member = make_member(project)
     finished(assignments.assign_next_annotation(member=member))
@@ -355,17 +355,17 @@ def test_hidden_gold_reaches_the_score_of_its_annotator() -> None:
 def test_returned_work_leaves_the_queue_until_it_is_back() -> None:
     one, _other = two_annotations()
     project = one.project
-    assert list(items_to_settle(project)) == [one.item]
+    assert list(list_items_to_settle(project)) == [one.item]
     judge = make_member(project, Role.ADJUDICATOR)
     review.return_annotation(annotation=one, revision=one.revision, text="Too wide.", by=judge.user)
-    assert list(items_to_settle(project)) == []
-    assert review_counts(project)["items"] == 0
+    assert list(list_items_to_settle(project)) == []
+    assert count_reviews(project)["items"] == 0
     page = client_of(one.annotator).get(f"/annotate/work/{one.pk}/").content.decode()
     assert "This annotation was returned to you." in page
     assert "Too wide." in page
     submit(annotation=one.pk, revision=one.revision, by=one.annotator)
-    assert list(items_to_settle(project)) == [one.item]
-    assert review_counts(project)["items"] == 1
+    assert list(list_items_to_settle(project)) == [one.item]
+    assert count_reviews(project)["items"] == 1
 
 
 def test_gold_and_exports_leave_out_answers_that_are_hidden_now() -> None:
@@ -383,11 +383,15 @@ def test_gold_and_exports_leave_out_answers_that_are_hidden_now() -> None:
         for node, layer in document.layers.items()
     ]
     annotation = handed_in(annotation, *edits[:2], edits[2] | {"also": [{"node": 1, "state": "done"}]})
-    [exported] = item_records(project)
+    [exported] = read_item_records(project)
     assert set(exported.annotations[0].document.layers) == {SENTIMENT}
-    assert set(document_of(annotation.document).layers) == {1, 2, 3}  # for the case that they change it back
+    assert set(parse_document(annotation.document).layers) == {
+        1,
+        2,
+        3,
+    }  # for the case that they change it back
     gold = review.accept(annotation=annotation, revision=3, by=make_member(project, Role.ADJUDICATOR).user)
-    assert set(document_of(gold.document).layers) == {SENTIMENT}
+    assert set(parse_document(gold.document).layers) == {SENTIMENT}
 
 
 def test_a_step_that_nobody_was_asked_for_is_no_disagreement() -> None:

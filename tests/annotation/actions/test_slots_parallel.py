@@ -20,9 +20,9 @@ from annotation.actions.editing import save_operations, submit, take_back
 from annotation.actions.projects import set_annotators_per_item, write_guideline
 from annotation.errors import AssignmentLost, NothingLeft
 from annotation.models import Annotation, Item, Membership, Project, Role
-from annotation.parsed_items import document_of
+from annotation.parsed_items import parse_document
 from annotation.policies import NotAllowed
-from annotation.queries.members import membership
+from annotation.queries.members import find_membership
 from annotation.schemas import Document
 from annotation.states import ForbiddenTransition
 from tests.annotation.factories import (
@@ -182,7 +182,9 @@ def test_tabs_of_one_person_of_the_workspace_make_one_row_and_take_one_item() ->
 
     def claim(_tab: int) -> int:
         start.wait()
-        return closing(lambda: assignments.assign_next_annotation(member=membership(user, project.slug)).pk)
+        return closing(
+            lambda: assignments.assign_next_annotation(member=find_membership(user, project.slug)).pk
+        )
 
     with ThreadPoolExecutor(tabs) as threads:
         handed = list(threads.map(claim, range(tabs)))
@@ -226,7 +228,7 @@ def test_settling_while_annotators_take_their_work_back() -> None:
     annotations = at_once(project, hand_in)
     settled = [
         review.start_adjudication(
-            item=annotation.item, document=document_of(annotation.document), by=adjudicator
+            item=annotation.item, document=parse_document(annotation.document), by=adjudicator
         )
         for annotation in annotations[:5]
     ]

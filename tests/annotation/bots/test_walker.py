@@ -13,11 +13,11 @@ from annotation.actions import assignments, editing
 from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.actions.data import import_items
 from annotation.bots import BEHAVIOURS, Answer, Ask, Behaviour, Bot, BotError, Plan, make_bots, walk
-from annotation.bots.drawing import Sheet, draw, edits
+from annotation.bots.drawing import Sheet, build_edits, draw
 from annotation.completeness import open_nodes
 from annotation.models import Annotation, Item, Operation, Project
 from annotation.operations import Edit, apply
-from annotation.queries.annotations import program_tree
+from annotation.queries.annotations import build_program_tree
 from annotation.queries.bots import count_stored_operations, find_submitted_annotations, read_current_gold
 from annotation.schemas import Document, Kind
 from foundation.behaviour_mix import parse_mix
@@ -54,7 +54,7 @@ def sheet_of(kind: Kind) -> Sheet:
     state = {
         "item": {"kind": kind, "images": [{}, {}] if kind == "boxes" else [], "passage": PASSAGE,
                  "tokens": [list(token) for token in SPANS.tokens]},
-        "program": program_tree(parse(PROGRAMS[kind], kind=kind)),
+        "program": build_program_tree(parse(PROGRAMS[kind], kind=kind)),
     }  # fmt: skip
     return Sheet.of(state)
 
@@ -67,7 +67,7 @@ def drawn(kind: Kind, behaviour: Behaviour, seed: int, *, gold: bool = True) -> 
 def applied(kind: Kind, layers: dict[int, Any]) -> Document:
     """The document that a bot's edits add up to, by the site's own rules."""
     document, program = Document(), parse(PROGRAMS[kind], kind=kind)
-    for one in edits(layers):
+    for one in build_edits(layers):
         document, _inverse = apply(document, Edit.model_validate(one), program, SUBJECTS[kind])
     assert open_nodes(document, program) == []
     return document

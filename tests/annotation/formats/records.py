@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from annotation.formats.checks import check_record
-from annotation.formats.texts import span_of, tokenize, trim_stretch
+from annotation.formats.texts import build_span, tokenize, trim_stretch
 from annotation.schemas import ItemRecord, Span
 
 # Files are slow on a busy machine: how long an example takes says nothing here.
@@ -77,7 +77,7 @@ def span_item(external_id: str = "game-1", passage: str = PASSAGE, **fields: Any
     tokens = tokenize(passage)
 
     def span(name: str, start: int, end: int, **more: Any) -> Span:
-        return span_of(name, start, end, passage, tokens).model_copy(update=more)
+        return build_span(name, start, end, passage, tokens).model_copy(update=more)
 
     middle = max(1, len(passage) // 2)
     first, second = (

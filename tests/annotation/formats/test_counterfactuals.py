@@ -10,15 +10,15 @@ from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance, instances_text, read_instances
 from annotation.formats.counterfactuals import (
     DRAFT,
-    instance_of,
-    item_of,
-    nodes,
+    build_item,
+    derive_verdict,
+    list_step_nodes,
     read_reasons,
-    verdict,
+    restore_instance,
     write_reasons,
 )
 from annotation.formats.source import Source
-from annotation.formats.texts import tokens_of
+from annotation.formats.texts import find_touched_tokens
 from annotation.schemas import AnnotationRecord, Document, ItemRecord, Problem, Span
 from foundation.errors import BadFile
 from tests.analysis.data import real_data
@@ -32,7 +32,7 @@ SANG = {
     "_id": "b", "question": "Who sang in Rome?", "answer": "Ann Lee", "context": OLDER["context"],
     "supporting_facts": [["Ann Lee", 0], ["Bob Ray", 0]],
 }  # fmt: skip
-A, B, C, D = nodes()
+A, B, C, D = list_step_nodes()
 
 
 def instance(row, step: str) -> Instance:
@@ -66,7 +66,7 @@ def marked(record: ItemRecord, node: int, *texts: str, note: str = "", nth: int 
         for _ in range(nth + 1):
             at = record.passage.index(text, at + 1)
         place = at, at + len(text)
-        tokens = tokens_of(*place, record.tokens)
+        tokens = find_touched_tokens(*place, record.tokens)
         spans.append(Span(id=f"x{node}.{number}", span=place, tokens=tokens, quote=text))
     found = document(record)
     layer = found.layers[node].model_copy(update={"objects": tuple(spans), "note": note})
@@ -74,11 +74,11 @@ def marked(record: ItemRecord, node: int, *texts: str, note: str = "", nth: int 
 
 
 def settled(record: ItemRecord, gold: Document) -> Instance:
-    return instance_of(record.model_copy(update={"gold": gold}))
+    return restore_instance(record.model_copy(update={"gold": gold}))
 
 
 def test_it_works(swapped: Instance):
-    record = item_of(swapped)
+    record = build_item(swapped)
     assert record.passage == (
         "Question: Who is older, Ann Lee or Bob Ray?\n"
         "Changed question: Who is younger, Ann Lee or Bob Ray?\n\n"
@@ -92,7 +92,7 @@ def test_it_works(swapped: Instance):
 
 
 def test_an_insertion_stands_in_its_article(inserted: Instance):
-    record = item_of(inserted)
+    record = build_item(inserted)
     new = inserted.counterfactual.context[0][1][-1]
     assert f"Ann Lee\nAnn is old. So.{new}\n\nBob Ray" in record.passage
     found = document(record)
@@ -104,22 +104,22 @@ def test_an_insertion_stands_in_its_article(inserted: Instance):
 
 
 def test_parts_are_mended(swapped: Instance, inserted: Instance):
-    record = item_of(swapped)
+    record = build_item(swapped)
     found = settled(record, marked(record, B, "Who", "is"))
     assert found.verdict == "repaired"
     assert [found.text[a:b] for a, b in found.negative] == ["Who", "is"]
     assert found.positive == swapped.positive
-    record = item_of(inserted)
+    record = build_item(inserted)
     found = settled(record, marked(record, B, "old", "Bob is not"))
     assert [found.text[a:b] for a, b in found.negative] == ["old", "Bob", "is", "not"]
 
 
 def test_the_change_is_worded_anew(swapped: Instance, inserted: Instance):
-    record = item_of(swapped)
+    record = build_item(swapped)
     found = settled(record, marked(record, C, "is younger", note="was born later"))
     assert found.counterfactual.question == "Who was born later, Ann Lee or Bob Ray?"
     assert found.original == swapped.original
-    record = item_of(inserted)
+    record = build_item(inserted)
     name = inserted.counterfactual.answer
     found = settled(
         record, marked(record, C, inserted.counterfactual.context[0][1][-1], note=f" {name} did.")
@@ -128,7 +128,7 @@ def test_the_change_is_worded_anew(swapped: Instance, inserted: Instance):
 
 
 def test_the_answer_is_mended(swapped: Instance):
-    record = item_of(swapped)
+    record = build_item(swapped)
     assert settled(record, marked(record, D, "Ann")).counterfactual.answer == "Ann"
     assert settled(record, marked(record, D, note="Bob")).counterfactual.answer == "Bob"
     assert settled(record, marked(record, D)).counterfactual.answer is None
@@ -138,13 +138,13 @@ def test_an_answer_that_nobody_knew_is_marked(swapped: Instance):
     unknown = swapped.model_copy(
         update={"counterfactual": swapped.counterfactual.model_copy(update={"answer": None})}
     )
-    record = item_of(unknown)
+    record = build_item(unknown)
     assert quotes(document(record), D) == []
     assert settled(record, marked(record, D, "Bob Ray")).counterfactual.answer == "Bob Ray"
 
 
 def test_what_nothing_helps_is_rejected(swapped: Instance):
-    record = item_of(swapped)
+    record = build_item(swapped)
     gold = document(record).model_copy(update={"problem": Problem(kind="other", note="both are one")})
     found = settled(record, gold)
     assert (found.verdict, found.note) == ("rejected", "both are one")
@@ -162,13 +162,13 @@ def test_what_nothing_helps_is_rejected(swapped: Instance):
     ],
 )
 def test_gold_that_says_nothing_clear_is_told(swapped: Instance, node, texts, note, said):
-    record = item_of(swapped)
+    record = build_item(swapped)
     with pytest.raises(ValueError, match=rf"a:comparison:paragraphs:0: .*{said}"):
         settled(record, marked(record, node, *texts, note=note))
 
 
 def test_every_verdict_is_kept(swapped: Instance):
-    record = item_of(swapped)
+    record = build_item(swapped)
     bad = document(record).model_copy(update={"problem": Problem(kind="other")})
     people = [document(record), bad, marked(record, A, "Who"), document(record)]
     at = "2026-01-01T00:00:00Z"
@@ -176,10 +176,10 @@ def test_every_verdict_is_kept(swapped: Instance):
         AnnotationRecord(annotator=str(n), document=one, submitted=None if n == 3 else at)
         for n, one in enumerate(people)
     ]
-    found = instance_of(record.model_copy(update={"annotations": tuple(annotations)}))
+    found = restore_instance(record.model_copy(update={"annotations": tuple(annotations)}))
     assert found.reviews == ["valid", "rejected", "repaired"]
     assert found.verdict == ""
-    assert verdict(people[0], document(record)) == "valid"
+    assert derive_verdict(people[0], document(record)) == "valid"
 
 
 def test_files_go_in_and_out(tmp_path: Path):
@@ -200,7 +200,7 @@ def test_what_cannot_be_shown_or_written_is_told(tmp_path: Path, swapped: Instan
     with pytest.raises(BadFile, match=r"in\.jsonl:1: id: is missing"):
         list(read_reasons(Source(tmp_path / "in.jsonl")))
     with pytest.raises(ValueError, match="has another format"):
-        instance_of(ItemRecord(external_id="x", kind="spans", program="", text="", passage="a"))
+        restore_instance(ItemRecord(external_id="x", kind="spans", program="", text="", passage="a"))
 
 
 @pytest.mark.parametrize(
@@ -209,6 +209,6 @@ def test_what_cannot_be_shown_or_written_is_told(tmp_path: Path, swapped: Instan
 def test_real_instances_come_back_as_they_went(tmp_path: Path, name: str):
     found = draft(read_questions(real_data(name)), extents=["paragraphs"]).instances
     for one in found:
-        record = item_of(one)
+        record = build_item(one)
         assert json.loads(record.model_dump_json())["extra"][DRAFT]["layers"]
         assert settled(record, document(record)) == one.model_copy(update={"verdict": "valid"})

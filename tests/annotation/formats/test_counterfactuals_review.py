@@ -12,7 +12,7 @@ from annotation.actions import assignments
 from annotation.actions.editing import save_operations, submit
 from annotation.actions.projects import set_member
 from annotation.actions.review import accept
-from annotation.formats.counterfactuals import nodes
+from annotation.formats.counterfactuals import list_step_nodes
 from annotation.models import Annotation, Item, Project, Role
 from annotation.schemas import Document
 from tests.annotation.factories import make_user, operation
@@ -38,10 +38,10 @@ def project(tmp_path: Path) -> Project:
 
 def checked(annotation: Annotation, *, rejects: bool = False) -> Annotation:
     """Every step confirmed as drafted, or the whole rejected."""
-    edits = [operation(annotation.revision, node, state="done") for node in nodes()]
+    edits = [operation(annotation.revision, node, state="done") for node in list_step_nodes()]
     if rejects:
         problem = {"kind": "cannot be answered", "note": "nonsense"}
-        edits = [operation(annotation.revision, nodes()[0], problem=problem)]
+        edits = [operation(annotation.revision, list_step_nodes()[0], problem=problem)]
     saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
     return submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)
 
@@ -67,7 +67,7 @@ def test_it_works(project: Project, tmp_path: Path):
 def test_undo_goes_back_to_the_draft_and_no_further(project: Project):
     member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
     annotation = assignments.assign_next_annotation(member=member)
-    node = nodes()[0]
+    node = list_step_nodes()[0]
     (name,) = (one.id for one in Document.model_validate(annotation.document).layers[node].objects)
     gone = save_operations(
         annotation=annotation.pk, operations=[operation(0, node, remove=[name])], by=member.user

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.formats.images import ImageFolder, image_size
+from annotation.formats.images import ImageFolder, read_image_size
 from foundation.errors import BadFile
 from tests.annotation.formats.records import picture
 
@@ -15,12 +15,12 @@ from tests.annotation.formats.records import picture
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_the_size_is_that_after_exif(tmp_path: Path, suffix: str, orientation: int):
     path = picture(tmp_path / f"a.{suffix}", (64, 48), orientation=orientation)
-    assert image_size(path) == ((48, 64) if orientation > 4 else (64, 48))
+    assert read_image_size(path) == ((48, 64) if orientation > 4 else (64, 48))
 
 
 @pytest.mark.parametrize("suffix", ["gif", "bmp"])
 def test_formats_without_exif_have_their_size(tmp_path: Path, suffix: str):
-    assert image_size(picture(tmp_path / f"a.{suffix}", (30, 20))) == (30, 20)
+    assert read_image_size(picture(tmp_path / f"a.{suffix}", (30, 20))) == (30, 20)
 
 
 def claimed_png(path: Path, width: int, height: int) -> Path:
@@ -35,13 +35,13 @@ def claimed_png(path: Path, width: int, height: int) -> Path:
 
 
 def test_no_pixel_is_decoded(tmp_path: Path):
-    assert image_size(claimed_png(tmp_path / "a.png", 5000, 4000)) == (5000, 4000)
+    assert read_image_size(claimed_png(tmp_path / "a.png", 5000, 4000)) == (5000, 4000)
 
 
 @pytest.mark.parametrize("side", [9_000, 10_000, 60_000])
 def test_a_decompression_bomb_is_refused(tmp_path: Path, side: int):
     with pytest.raises(BadFile, match=r"a\.png: has .*80,000,000"):
-        image_size(claimed_png(tmp_path / "a.png", side, side))
+        read_image_size(claimed_png(tmp_path / "a.png", side, side))
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_what_is_no_image_is_refused(tmp_path: Path, content: bytes, message: st
     path = tmp_path / "a.png"
     path.write_bytes(content)
     with pytest.raises(BadFile, match=rf"a\.png: .*({message})"):
-        image_size(path)
+        read_image_size(path)
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path):
     with pytest.raises(BadFile, match="No such file"):
-        image_size(tmp_path / "a.png")
+        read_image_size(tmp_path / "a.png")
     with pytest.raises(BadFile, match="directory"):
-        image_size(tmp_path)
+        read_image_size(tmp_path)
 
 
 def test_images_are_found_by_path_by_url_and_by_name(tmp_path: Path):

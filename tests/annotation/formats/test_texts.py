@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats.texts import code_point, span_of, tokenize, tokens_of, trim_stretch
+from annotation.formats.texts import build_span, find_code_point, find_touched_tokens, tokenize, trim_stretch
 from tests.annotation.formats.records import passages, texts, unhurried
 
 
@@ -42,7 +42,7 @@ def test_a_span_of_tokens_names_those_tokens(text: str, data: st.DataObject):
     tokens = tokenize(text)
     first = data.draw(st.integers(0, len(tokens) - 1))
     last = data.draw(st.integers(first, len(tokens) - 1))
-    span = span_of("s", tokens[first][0], tokens[last][1], text, tokens)
+    span = build_span("s", tokens[first][0], tokens[last][1], text, tokens)
     assert span.tokens == (first, last + 1)
     assert span.quote == text[span.span[0] : span.span[1]]
 
@@ -55,10 +55,10 @@ def test_tokens_of_a_stretch_are_those_that_share_a_character_with_it(text: str,
     end = data.draw(st.integers(start + 1, len(text)))
     touched = [number for number, (left, right) in enumerate(tokens) if left < end and right > start]
     if touched:
-        assert tokens_of(start, end, tokens) == (touched[0], touched[-1] + 1)
+        assert find_touched_tokens(start, end, tokens) == (touched[0], touched[-1] + 1)
     else:
         with pytest.raises(ValueError, match="touch no token"):
-            tokens_of(start, end, tokens)
+            find_touched_tokens(start, end, tokens)
 
 
 @unhurried
@@ -66,24 +66,24 @@ def test_tokens_of_a_stretch_are_those_that_share_a_character_with_it(text: str,
 def test_utf_16_units_are_those_of_a_browser(text: str):
     unit = 0
     for place, character in enumerate(text):
-        assert code_point(text, unit) == place
+        assert find_code_point(text, unit) == place
         if ord(character) > 0xFFFF:
             with pytest.raises(ValueError, match="within a character"):
-                code_point(text, unit + 1)
+                find_code_point(text, unit + 1)
         unit += 2 if ord(character) > 0xFFFF else 1
-    assert code_point(text, unit) == len(text)
+    assert find_code_point(text, unit) == len(text)
     with pytest.raises(ValueError, match="has no UTF-16 unit"):
-        code_point(text, unit + 1)
+        find_code_point(text, unit + 1)
 
 
 def test_a_span_outside_the_passage_is_refused():
     with pytest.raises(ValueError, match="outside the passage of 3"):
-        span_of("s", 1, 4, "abc", tokenize("abc"))
+        build_span("s", 1, 4, "abc", tokenize("abc"))
 
 
 def test_a_span_between_tokens_is_refused_and_can_be_trimmed():
     passage = "a \u00a0b\r\n c"
     with pytest.raises(ValueError, match="between tokens"):
-        span_of("s", 1, 4, passage, tokenize(passage))
+        build_span("s", 1, 4, passage, tokenize(passage))
     assert trim_stretch(1, 6, passage) == (3, 4)
     assert trim_stretch(1, 3, passage) == (3, 3)

@@ -9,7 +9,7 @@ from annotation.actions.outputs import import_outputs, note_shown
 from annotation.actions.projects import change_settings
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Item, Project, Role
-from annotation.queries.outputs import compare, faithfulness, systems
+from annotation.queries.outputs import compare, list_systems_with_outputs, score_faithfulness
 from annotation.schemas import Document, SystemRecord
 from tests.annotation.factories import (
     box,
@@ -69,7 +69,7 @@ def test_it_works() -> None:
         ),  # find: 1 of 2 right, 1 of 2 found; filter: wrong
         boxes_out(_without, [0.9, 0.9, 0.2], [0.0, 0.9, 0.0]),
     )
-    found = faithfulness(project, "nmn", "1")
+    found = score_faithfulness(project, "nmn", "1")
     assert (found.items, found.without_gold) == (2, 1)
     find, chosen = found.figures["cumulative"]["find"], found.figures["cumulative"]["filter"]
     assert (find.precision, find.recall, find.n) == (3 / 4, 3 / 4, 2)
@@ -87,7 +87,7 @@ def test_intervals_come_from_items() -> None:
     for number, item in enumerate(items):
         two_dogs(item)
         put_out(project, "nmn", boxes_out(item, [0.9, 0.1, 0.45 * (number % 3)], [0.9, 0.0, 0.0]))
-    figure = faithfulness(project, "nmn", "1", resamples=200).figures["per_example"]["find"]
+    figure = score_faithfulness(project, "nmn", "1", resamples=200).figures["per_example"]["find"]
     assert figure.interval is not None
     assert figure.interval[0] < (figure.f1 or 0) < figure.interval[1]
 
@@ -97,7 +97,7 @@ def test_nothing_here_in_gold_counts() -> None:
     (item,) = make_items(project)
     gold(item, n3={"state": "nothing"}, n2={"state": "nothing"})
     put_out(project, "nmn", boxes_out(item, [0.9, 0.1, 0.1], [0.0, 0.0, 0.0]))
-    figures = faithfulness(project, "nmn", "1").figures["per_example"]
+    figures = score_faithfulness(project, "nmn", "1").figures["per_example"]
     assert (figures["find"].precision, figures["find"].recall, figures["find"].f1) == (0, 1, 0)
     assert figures["filter"].f1 == 1
 
@@ -123,8 +123,12 @@ def test_equal_subtrees_share_gold_and_outputs() -> None:
             ],
         },
     )
-    assert faithfulness(project, "one", "1").figures["per_occurrence"]["find"].n == 4  # two nodes, two images
-    assert faithfulness(project, "two", "1").figures["cumulative"]["find"].precision == pytest.approx(2 / 3)
+    assert (
+        score_faithfulness(project, "one", "1").figures["per_occurrence"]["find"].n == 4
+    )  # two nodes, two images
+    assert score_faithfulness(project, "two", "1").figures["cumulative"]["find"].precision == pytest.approx(
+        2 / 3
+    )
 
 
 def test_an_output_that_is_missing_is_no_silent_gap() -> None:
@@ -134,7 +138,7 @@ def test_an_output_that_is_missing_is_no_silent_gap() -> None:
     output = boxes_out(item, [0.9, 0.1, 0.9], [])
     put_out(project, "nmn", {**output, "modules": output["modules"][1:]})
     with pytest.raises(Conflict, match=f"{item.external_id}.*filter.*no output"):
-        faithfulness(project, "nmn", "1")
+        score_faithfulness(project, "nmn", "1")
 
 
 def test_spans_have_a_loss() -> None:
@@ -157,7 +161,7 @@ def test_spans_have_a_loss() -> None:
             ],
         },
     )
-    found = faithfulness(project, "nmn", "1")
+    found = score_faithfulness(project, "nmn", "1")
     assert found.figures["mean"]["find"].loss == pytest.approx(2 * 0.6931471806)
     assert found.figures["mean"]["filter"].loss == pytest.approx(46.0517, abs=1e-3)  # minus ln 1e-20
     assert (found.worst[0].node, found.worst[0].module) == (1, "filter")
@@ -187,9 +191,12 @@ def test_systems_are_listed_with_how_much_is_scored() -> None:
     two_dogs(first)
     put_out(project, "b", boxes_out(first, [0, 0, 0], [0, 0, 0]), boxes_out(second, [0, 0, 0], [0, 0, 0]))
     put_out(project, "a", boxes_out(second, [0, 0, 0], [0, 0, 0]))
-    assert [(one.system, one.items, one.with_gold) for one in systems(project)] == [("a", 1, 0), ("b", 2, 1)]
+    assert [(one.system, one.items, one.with_gold) for one in list_systems_with_outputs(project)] == [
+        ("a", 1, 0),
+        ("b", 2, 1),
+    ]
     with pytest.raises(NotFound, match="no item with gold"):
-        faithfulness(project, "a", "1")
+        score_faithfulness(project, "a", "1")
 
 
 def test_what_an_annotator_saw_is_stored(client: Any) -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation.actions import assignments
 from annotation.models import Annotation
-from annotation.queries.pace import ENDS, pace
+from annotation.queries.pace import ENDS, compute_pace
 from tests.annotation.factories import finished, make_items, make_member, make_project
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def test_it_works() -> None:
         for back, seconds in times:
             done = finished(assignments.assign_next_annotation(member=member))
             set_time(done, now - timedelta(days=back), seconds)
-    measured = pace(project, 30)
+    measured = compute_pace(project, 30)
     today = timezone.localdate()
     assert [(row.annotator, row.day, row.submitted, row.median_seconds) for row in measured.rows] == sorted(
         [
@@ -52,6 +52,6 @@ def test_work_that_is_not_submitted_does_not_count() -> None:
     member = make_member()
     make_items(member.project, 2)
     assignments.assign_next_annotation(member=member)
-    measured = pace(member.project, 7)
+    measured = compute_pace(member.project, 7)
     assert (measured.rows, measured.people, set(measured.classes)) == ([], [], {0})
     assert len(measured.days) == 7

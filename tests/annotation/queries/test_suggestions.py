@@ -15,9 +15,9 @@ from annotation.actions.runs import check_fit
 from annotation.errors import Conflict
 from annotation.labels import read_label_task
 from annotation.models import Annotation, Gold, Item, Membership, OutputRun, Project, Role, SystemOutput
-from annotation.queries.annotations import editor_state
-from annotation.queries.qualification import scores
-from annotation.queries.suggestions import acceptance
+from annotation.queries.annotations import build_editor_state
+from annotation.queries.qualification import compute_scores
+from annotation.queries.suggestions import measure_acceptance
 from annotation.schemas import Document, ItemRecord, SystemRecord
 from annotation.suggestions import Fit
 from tests import workspaces
@@ -99,7 +99,7 @@ def test_decisions_are_counted_apart_for_who_saw_them() -> None:
     key = f"s{suggest(project).pk}"
     decided(make_member(project), key)
     alone(make_member(project))
-    (counted,) = acceptance(project)
+    (counted,) = measure_acceptance(project)
     assert (counted.system, counted.shown, counted.blind) == ("reader", 1, 1)
     assert (counted.suggested, counted.accepted, counted.changed, counted.rejected) == (4, 1, 2, 1)
     assert (counted.left, counted.percent) == (0, 25)
@@ -118,7 +118,7 @@ def test_an_accepted_mark_that_was_deleted_counts_as_undecided() -> None:
     note_shown(annotation=annotation, outputs=["reader@1"], by=member.user)
     nothing = {"node": ENTITIES, "state": "nothing"}
     handed_in(annotation, nothing, {"node": TOPIC, "state": "unsure"}, QUALITY_ANSWER)
-    (counted,) = acceptance(project)
+    (counted,) = measure_acceptance(project)
     assert (counted.accepted, counted.left) == (0, 4)
 
 
@@ -128,13 +128,13 @@ def test_people_who_work_blind_get_no_outputs() -> None:
     output = suggest(project, score=0.5)
     member, other = make_member(project), make_member(project)
     annotation = assignments.assign_next_annotation(member=member)
-    (shown,) = editor_state(annotation)["predictions"]
+    (shown,) = build_editor_state(annotation)["predictions"]
     assert (shown["score"], [each["id"] for each in shown["suggestions"][ENTITIES]]) == (
         0.5, [f"s{output.pk}.1.{place}" for place in range(3)],
     )  # fmt: skip
     set_member(project=project, user=other.user, role=Role.ANNOTATOR, blind=True, by=None)
     other.refresh_from_db()
-    assert editor_state(assignments.assign_next_annotation(member=other))["predictions"] is None
+    assert build_editor_state(assignments.assign_next_annotation(member=other))["predictions"] is None
     set_member(project=project, user=other.user, role=Role.ANNOTATOR, by=None)
     assert Membership.objects.get(pk=other.pk).blind  # who does not say it leaves it as it is
     state = client_of(other.user).get(f"/api/v1/annotations/{annotation.pk + 1}/editor/").json()
@@ -160,7 +160,7 @@ def test_relations_are_suggested_and_counted() -> None:
     key = f"s{output.pk}"
     members = [make_member(project), make_member(project)]
     first, second = [assignments.assign_next_annotation(member=member) for member in members]
-    (shown,) = editor_state(first)["predictions"]
+    (shown,) = build_editor_state(first)["predictions"]
     assert [each["ends"] for each in shown["suggestions"][3]] == [
         [f"{key}.1.0", f"{key}.1.1"], [f"{key}.1.1", f"{key}.1.0"],
     ]  # fmt: skip
@@ -180,7 +180,7 @@ def test_relations_are_suggested_and_counted() -> None:
         {"node": 2, "put": [verb], "state": "done"},
         {"node": 3, "put": other, "state": "done"},
     )
-    (counted,) = acceptance(project)
+    (counted,) = measure_acceptance(project)
     assert (counted.suggested, counted.accepted, counted.rejected, counted.left) == (4, 3, 1, 0)
     # All marks are shared; the system has one relation that the person does not have.
     assert counted.with_shown == counted.with_blind == pytest.approx((1 + 2 / 3) / 2)
@@ -271,6 +271,6 @@ def test_hidden_gold_of_answers_reaches_the_score_of_its_annotator() -> None:
     assert second.item == hidden
     handed_in(second, {"node": ENTITIES, "state": "nothing"}, answer, QUALITY_ANSWER)
     # The topic is right, and the rating of 3 is two of four steps away from 1.
-    found = scores(project)[member.user.username]
+    found = compute_scores(project)[member.user.username]
     assert found.items == 1
     assert found.mean == pytest.approx(0.75)

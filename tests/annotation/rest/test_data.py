@@ -14,7 +14,7 @@ from annotation.actions import assignments
 from annotation.actions.editing import save_operations
 from annotation.actions.projects import set_member
 from annotation.models import AuditEvent, Gold, Item, Membership, Role, SystemOutput
-from annotation.queries.annotations import outcome
+from annotation.queries.annotations import compute_outcome
 from tests.annotation.factories import (
     box,
     finished,
@@ -395,7 +395,7 @@ def test_a_label_of_hundreds_of_digits_is_compared() -> None:
     annotation = assignments.assign_next_annotation(member=make_member(member.project))
     edit = operation(0, 1, put=[box("a")])
     saved = save_operations(annotation=annotation.pk, operations=[edit], by=annotation.annotator)
-    assert outcome(saved.annotation, saved.document)["values"][0] == 1
+    assert compute_outcome(saved.annotation, saved.document)["values"][0] == 1
 
 
 def test_items_are_ordered_and_moved_by_a_manager() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from jobs.webhooks.signatures import signature
+from jobs.webhooks.signatures import compute_signature
 from tests.annotation.factories import make_record
 from tests.site import Site, run_site
 
@@ -78,5 +78,5 @@ def test_every_line_of_a_long_body_arrives_and_the_webhook_is_told(
         time.sleep(0.2)
     ((header, sent),) = got
     moment, mac = (part.partition("=")[2] for part in header.split(","))
-    assert mac == signature(secret, int(moment), sent)
+    assert mac == compute_signature(secret, int(moment), sent)
     assert json.loads(sent)["data"] == {"added": ITEMS}

@@ -155,7 +155,7 @@ def theirs() -> Theirs:
             kind="project",
             shared=project,
         ).invitation.pk,
-        "comment": review.comment(annotation=annotation, text="Is this one?", by=manager.user).pk,
+        "comment": review.add_comment(annotation=annotation, text="Is this one?", by=manager.user).pk,
         "image": ImageFile.objects.filter(project=project).first().pk,
         "webhook": add_webhook(project=project, url="https://example.org/", kinds=[], by=manager.user).pk,
     }

@@ -18,7 +18,7 @@ from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from annotation.labels import label_yaml, read_label_task
 from annotation.models import Membership, Project, Role
-from annotation.parsed_items import task_of
+from annotation.parsed_items import parse_task
 from annotation.queries.export import write_items
 from tests.annotation.factories import make_member, make_project, operation
 from tests.annotation.queries.test_suggestions import add, labelled
@@ -40,7 +40,7 @@ def ask(member: Membership, method: str, body: Any = None, status: int = 200) ->
 
 
 def layers_of(project: Project) -> list[dict[str, Any]]:
-    task = task_of(Project.objects.get(pk=project.pk))
+    task = parse_task(Project.objects.get(pk=project.pk))
     assert task is not None
     return [layer.model_dump(mode="json") for layer in task.layers]
 
@@ -136,7 +136,7 @@ def test_a_manager_changes_labels_on_a_page() -> None:
     client.force_login(manager.user)
     page = f"/annotate/{manager.project.slug}/labels/"
     assert "Add labels" in client.get(page).content.decode()
-    task = task_of(manager.project)
+    task = parse_task(manager.project)
     assert task is not None
     assert read_label_task(label_yaml(task)) == task
     text = label_yaml(task).replace("  - name: sport\n", "  - name: sport\n  - name: chess\n", 1)

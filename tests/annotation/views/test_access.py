@@ -14,7 +14,7 @@ from annotation.errors import NothingLeft
 from annotation.models import Annotation, Gold, Membership, Project
 from annotation.models import Role as ProjectRole
 from annotation.policies import NotAllowed
-from annotation.queries.members import membership
+from annotation.queries.members import find_membership
 from annotation.schemas import Document
 from tests.annotation.factories import (
     box,
@@ -62,7 +62,7 @@ def test_an_annotator_of_the_workspace_annotates_without_a_share() -> None:
 
 def test_no_row_is_made_for_a_person_who_gets_no_item() -> None:
     project, user = make_project(), give(make_user(), Role.ANNOTATOR)
-    member = membership(user, project.slug)
+    member = find_membership(user, project.slug)
     assert member is not None
     with pytest.raises(NothingLeft):
         assignments.assign_next_annotation(member=member)

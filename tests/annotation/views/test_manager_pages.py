@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _folders(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.JOB_FOLDER = tmp_path / "jobs"
-    monkeypatch.setattr(image_storage, "image_folder", lambda: tmp_path / "images")
+    monkeypatch.setattr(image_storage, "get_image_folder", lambda: tmp_path / "images")
 
 
 @pytest.fixture

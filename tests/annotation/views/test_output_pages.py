@@ -8,7 +8,7 @@ import pytest
 from annotation.actions.data import bring_gold
 from annotation.actions.outputs import import_outputs
 from annotation.models import OutputRun, Project, Role, SystemOutput
-from annotation.queries.node_outputs import steps, strength_of
+from annotation.queries.node_outputs import compute_strength, describe_steps
 from annotation.schemas import Document, SystemRecord
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from modelserver.serving.fake_server import FakeModelServer
@@ -145,7 +145,7 @@ def test_items_of_other_projects_are_not_there(manager) -> None:
 
 def test_boxes_stand_beside_gold_node_by_node() -> None:
     project, output = boxes_with_gold()
-    equal, count, kept, found, number = steps(output, output.item, project)
+    equal, count, kept, found, number = describe_steps(output, output.item, project)
     assert (equal.value, count.value, count.gold_value) == (False, 2, 1)
     left, right = kept.pictures
     assert [one.label for one in left.proposed] == ["1 · 90%"]
@@ -167,7 +167,7 @@ def test_attention_stands_beside_gold(client) -> None:
     attention[1], attention[2], attention[4] = 0.5, 0.25, 0.25
     modules = [{"index": 2, "module": "find", "attention": attention}]
     output = stored(project, {"id": "i1", "modules": modules, "answer": 1})
-    find = steps(output, item, project)[2]
+    find = describe_steps(output, item, project)[2]
     assert "".join(one.text for one in find.words) == item.passage
     assert [(one.text, one.strength) for one in find.words if one.is_gold] == [
         ("kicked", 3), (" ", 0), ("a", 2),
@@ -179,8 +179,8 @@ def test_attention_stands_beside_gold(client) -> None:
 
 
 def test_strengths_are_relative_to_the_largest() -> None:
-    assert [strength_of(weight, 0.2) for weight in (0.2, 0.1, 0.03, 0.01)] == [3, 2, 1, 0]
-    assert strength_of(0.0, 0.0) == 0
+    assert [compute_strength(weight, 0.2) for weight in (0.2, 0.1, 0.03, 0.01)] == [3, 2, 1, 0]
+    assert compute_strength(0.0, 0.0) == 0
 
 
 def test_a_system_may_have_a_slash_in_its_name(manager) -> None:

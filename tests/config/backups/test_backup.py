@@ -17,9 +17,9 @@ import pytest
 
 from scripts import servers
 from scripts.commands import Commands
-from scripts.example import load_example, new_link
+from scripts.example import load_example, make_link
 from scripts.site import prepare_postgres, prepare_sqlite
-from scripts.walkers import Tally, crowd
+from scripts.walkers import Tally, run_crowd
 from tests.site import Site, postgres_or_sqlite, run_site
 from tests.waiting import eventually
 
@@ -61,7 +61,7 @@ def worked_on(postgres_or_sqlite: str | None) -> Iterator[Site]:
     """A site with a study that some people finished."""
     with run_site(postgres=postgres_or_sqlite, worker=False, extra={"LOG_LEVEL": "WARNING"}) as site:
         load_example(site, items=ITEMS)
-        asyncio.run(crowd(new_link(site), Tally(), users=4, think=0.0, patience=60.0))
+        asyncio.run(run_crowd(make_link(site), Tally(), users=4, think=0.0, patience=60.0))
         for name, content in (
             (f"images/{IMAGE}", b"image"), ("jobs/1/out.csv", b"rows"), ("reports/3/report.html", b"<p>"),
         ):  # fmt: skip
@@ -94,7 +94,7 @@ def made(folder: Folder, server: str | None, *, migrated: bool) -> Iterator[Fold
         if server:
             name = folder.env["DATABASE_URL"].rpartition("/")[2]
             template = prepare_postgres(server) if migrated else "template1"
-            stack.enter_context(servers.postgres_database(server, template=template, name=name))
+            stack.enter_context(servers.copy_postgres_database(server, template=template, name=name))
         elif migrated:
             prepare_sqlite(folder.var)
         yield folder
@@ -121,7 +121,7 @@ def test_it_works_while_people_work(worked_on: Site, empty: Folder, tmp_path: Pa
     key = tmp_path / "key"
     key.write_text(os.urandom(32).hex())
     tally = Tally()
-    walking = crowd(new_link(worked_on, mode="pilot"), tally, users=16, think=0.6, patience=60.0)
+    walking = run_crowd(make_link(worked_on, mode="pilot"), tally, users=16, think=0.6, patience=60.0)
     working = threading.Thread(target=asyncio.run, args=(walking,))
     working.start()
     eventually(lambda: tally.items > 3)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "config.observability.health.server_states", lambda: [ServerState("h:1", (), answers=True)]
+        "config.observability.health.read_server_states", lambda: [ServerState("h:1", (), answers=True)]
     )
     monkeypatch.setattr("config.observability.health.cache", SimpleNamespace(get=lambda _name: None))
 
@@ -57,7 +57,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, part: str, settings, tmp_path) -> N
         monkeypatch.setattr("config.observability.health.cache", SimpleNamespace(get=raising(NoRedis())))
     else:
         states = [ServerState("h:1", (), answers=True), ServerState("h:2", (), answers=False)]
-        monkeypatch.setattr("config.observability.health.server_states", lambda: states)
+        monkeypatch.setattr("config.observability.health.read_server_states", lambda: states)
 
 
 @pytest.mark.parametrize(

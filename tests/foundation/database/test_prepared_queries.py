@@ -22,37 +22,37 @@ from foundation.database.prepared_queries import (
     PreparedUpdate,
     _convert_for_driver,
     insert,
-    slot,
+    make_slot,
 )
 from tests.annotation.factories import make_annotation, make_items, make_member, make_project, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
-BY_NAME = Prepared(lambda: User.objects.filter(username=slot("name", User, "username")))
+BY_NAME = Prepared(lambda: User.objects.filter(username=make_slot("name", User, "username")))
 WITH_ITEM = Prepared(
     lambda: (
         Annotation.objects.select_related("item", "project")
         .only("document", "reserved_until", "item__tokens", "project__slug")
         .annotate(name=F("annotator__username"))
         .filter(
-            item__project__slug=slot("slug", Project, "slug"),
-            reserved_until__gt=slot("now", Annotation, "reserved_until"),
+            item__project__slug=make_slot("slug", Project, "slug"),
+            reserved_until__gt=make_slot("now", Annotation, "reserved_until"),
         )
         .order_by("pk")
     )
 )
 RENAME = PreparedUpdate(
     lambda: (
-        User.objects.filter(username=slot("old", User, "username")),
-        {"username": slot("new", User, "username")},
+        User.objects.filter(username=make_slot("old", User, "username")),
+        {"username": make_slot("new", User, "username")},
     )
 )
 STORE = PreparedUpdate(
     lambda: (
-        Annotation.objects.filter(pk=slot("annotation", Annotation)),
+        Annotation.objects.filter(pk=make_slot("annotation", Annotation)),
         {
-            "document": slot("document", Annotation, "document"),
-            "saved_at": slot("at", Annotation, "saved_at"),
+            "document": make_slot("document", Annotation, "document"),
+            "saved_at": make_slot("at", Annotation, "saved_at"),
             "revision": F("revision") + 1,
         },
     )
@@ -92,7 +92,7 @@ def test_a_query_is_built_once_and_then_only_run(django_assert_num_queries: Any)
 
     def build() -> Any:
         built.append(1)
-        return User.objects.filter(pk=slot("user", User))
+        return User.objects.filter(pk=make_slot("user", User))
 
     query, user = Prepared(build), make_user()
     with django_assert_num_queries(3):
@@ -179,7 +179,7 @@ def test_more_rows_than_one_statement_takes_are_inserted_in_order() -> None:
 
 
 def test_a_lock_is_taken_where_the_database_has_them() -> None:
-    query = Prepared(lambda: User.objects.select_for_update().filter(pk=slot("user", User)))
+    query = Prepared(lambda: User.objects.select_for_update().filter(pk=make_slot("user", User)))
     user = make_user()
     with transaction.atomic():
         assert query.first(user=user.pk) == user

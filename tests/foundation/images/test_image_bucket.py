@@ -15,8 +15,8 @@ from django.test import Client
 from moto.server import ThreadedMotoServer
 
 from foundation.images.image_bucket import BucketAway
-from foundation.images.image_files import has_image, image_response, read_image, store_image
-from foundation.images.image_storage import image_folder
+from foundation.images.image_files import build_image_response, has_image, read_image, store_image
+from foundation.images.image_storage import get_image_folder
 
 REGION = "eu-central-1"
 
@@ -55,11 +55,11 @@ def test_an_image_is_stored_once_and_read(bucket: Any, tmp_path: Path):
     assert has_image(path)
     with PIL.Image.open(io.BytesIO(read_image(path))) as image:
         assert image.size == (30, 20)
-    assert not image_folder().exists()
+    assert not get_image_folder().exists()
 
 
 def test_it_is_served_as_an_image(bucket: Any, tmp_path: Path):
-    response = image_response(store_image(png(tmp_path / "a.png")))
+    response = build_image_response(store_image(png(tmp_path / "a.png")))
     assert isinstance(response, FileResponse)
     assert response.headers["Content-Type"] == "image/png"
     assert b"".join(response).startswith(b"\x89PNG")  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def test_one_that_is_not_there(bucket: Any):
     with pytest.raises(FileNotFoundError):
         read_image("ab/none.png")
     with pytest.raises(Http404):
-        image_response("ab/none.png")
+        build_image_response("ab/none.png")
 
 
 @pytest.mark.django_db

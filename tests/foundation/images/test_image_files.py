@@ -15,8 +15,8 @@ from PIL import PngImagePlugin
 
 from foundation.errors import BadFile
 from foundation.images.image_cleaning import clean_image
-from foundation.images.image_files import image_response, serve_signed_image, store_image
-from foundation.images.image_storage import image_folder
+from foundation.images.image_files import build_image_response, serve_signed_image, store_image
+from foundation.images.image_storage import get_image_folder
 
 SECRETS = (b"Secret camera", b"GPS", b"secret comment", b"<x:xmpmeta", b"alert(1)")
 SIZE = (48, 32)
@@ -68,7 +68,7 @@ def test_a_stored_image_has_its_pixels_and_no_metadata(tmp_path: Path, kind: str
     source = photo(tmp_path / "p.html", kind)
     if kind != "BMP":
         assert any(secret in source.read_bytes() for secret in SECRETS)
-    content = (image_folder() / store_image(source)).read_bytes()
+    content = (get_image_folder() / store_image(source)).read_bytes()
     assert pixels(content) == pixels(source)
     assert not [secret for secret in SECRETS if secret in content]
     with PIL.Image.open(io.BytesIO(content)) as image:
@@ -109,7 +109,7 @@ def test_two_workers_store_the_same_image_at_once(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Path, "replace", replace_after_another)
     assert [store_image(source)] == names
-    assert [path.name for path in image_folder().rglob("*") if path.is_file()] == [Path(names[0]).name]
+    assert [path.name for path in get_image_folder().rglob("*") if path.is_file()] == [Path(names[0]).name]
 
 
 def test_an_animation_keeps_its_frames(tmp_path: Path):
@@ -135,7 +135,7 @@ def test_what_is_no_image_is_refused(tmp_path: Path, content: bytes):
 
 
 def serve(path: str) -> HttpResponseBase:
-    return closed(image_response(path))
+    return closed(build_image_response(path))
 
 
 def closed(response: HttpResponseBase) -> HttpResponseBase:
@@ -146,7 +146,7 @@ def closed(response: HttpResponseBase) -> HttpResponseBase:
 
 def test_a_file_stored_as_a_page_is_served_as_an_image():
     """Earlier versions named files by the suffix of their source, so a stored name may still say html."""
-    folder = image_folder() / "ab"
+    folder = get_image_folder() / "ab"
     folder.mkdir(parents=True)
     photo(folder / "abcd.html", "GIF")
     headers = serve("ab/abcd.html").headers
@@ -160,18 +160,18 @@ def test_a_file_stored_as_a_page_is_served_as_an_image():
     "content", [b"<script>alert(1)</script>", b"<svg xmlns='http://www.w3.org/2000/svg'/>"]
 )
 def test_a_file_that_is_no_image_is_not_served(content: bytes):
-    (image_folder() / "ab").mkdir(parents=True)
-    (image_folder() / "ab" / "abcd.html").write_bytes(content)
+    (get_image_folder() / "ab").mkdir(parents=True)
+    (get_image_folder() / "ab" / "abcd.html").write_bytes(content)
     with pytest.raises(Http404):
-        image_response("ab/abcd.html")
+        build_image_response("ab/abcd.html")
     with pytest.raises(Http404):
-        image_response("ab/missing.png")
+        build_image_response("ab/missing.png")
 
 
 def test_user_content_has_an_origin_of_its_own(settings: Any, tmp_path: Path):
     path = store_image(photo(tmp_path / "a.gif", "GIF"))
     settings.USER_CONTENT_URL = "https://content.example.org"
-    response = image_response(path)
+    response = build_image_response(path)
     address = response.headers["Location"]
     assert response.status_code == 302
     assert address.startswith("https://content.example.org/content/")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.io.spreadsheet import csv_text, escape_formula, unescape_formula
+from analysis.io.spreadsheet import escape_formula, format_csv, unescape_formula
 from analysis.io.tabular_files import Column as TextColumn
 from analysis.io.tabular_files import read_table
 from foundation.pages.spreadsheet import write_csv
@@ -89,4 +89,4 @@ def test_a_participants_formula_is_a_text_in_a_bundle(tmp_path: Path):
 
 
 def test_a_name_in_a_report_is_no_formula():
-    assert csv_text(["system"], [[FORMULA]]).startswith("system\n\"'=HYPERLINK")
+    assert format_csv(["system"], [[FORMULA]]).startswith("system\n\"'=HYPERLINK")

@@ -86,7 +86,7 @@ class Editor:
         for output in predictions or []:
             SystemOutput.objects.create(item=annotation.item, **output)
         for node, name, text in comments or []:
-            review.comment(annotation=annotation, node=node, object_id=name, text=text, by=member.user)
+            review.add_comment(annotation=annotation, node=node, object_id=name, text=text, by=member.user)
         annotation.document = Document.model_validate({"layers": layers or {}}).model_dump(mode="json")
         if submitted:
             annotation.status, annotation.submitted_at = Annotation.Status.SUBMITTED, timezone.now()

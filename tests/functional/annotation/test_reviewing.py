@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from annotation.actions import assignments, review
 from annotation.actions.editing import take_back
 from annotation.models import Annotation, Gold, Project, Role
-from annotation.parsed_items import document_of
+from annotation.parsed_items import parse_document
 from annotation.schemas import Chosen
 from tests.annotation import factories
 from tests.functional.annotation.conftest import DESKTOP, PHONE, Editor
@@ -50,7 +50,7 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
     saved(page)
     page.get_by_role("button", name="Set as gold").click()
     expect(page).to_have_url(f"{editor.server.url}/annotate/{project.slug}/review/")
-    gold = document_of(Gold.objects.get(current=True).document)
+    gold = parse_document(Gold.objects.get(current=True).document)
     assert [one.ref for one in gold.layers[2].objects if isinstance(one, Chosen)] == ["g3.0", "g3.1"]
     assert (
         Annotation.objects.filter(task=Annotation.Task.ANNOTATION, status=Annotation.Status.ACCEPTED).count()
@@ -76,7 +76,7 @@ def test_a_returned_item_is_redone_by_touch(editor: Editor, browser: Browser):
     page.context.close()
     annotation.refresh_from_db()
     assert annotation.status == Annotation.Status.SUBMITTED
-    assert document_of(annotation.document).layers[3].state == "unsure"
+    assert parse_document(annotation.document).layers[3].state == "unsure"
 
 
 def test_a_decision_from_a_page_that_is_out_of_date_changes_nothing_and_loses_nothing(

@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from accounts.models import Role
-from foundation.images.image_storage import image_folder
+from foundation.images.image_storage import get_image_folder
 from predictions.models import Dataset, Question
 from tests import workspaces
 from tests.functional.annotation.conftest import Editor
@@ -41,9 +41,9 @@ def polyglot() -> bytes:
 @pytest.fixture
 def stored(editor: Editor, settings: Any, tmp_path: Path) -> Question:
     settings.VAR_DIR = tmp_path
-    (image_folder() / "ab").mkdir(parents=True)
+    (get_image_folder() / "ab").mkdir(parents=True)
     for name in NAMES:
-        (image_folder() / name).write_bytes(polyglot())
+        (get_image_folder() / name).write_bytes(polyglot())
     dataset = Dataset.objects.create(name="photos", source_format="programs", workspace=workspaces.main())
     return Question.objects.create(
         dataset=dataset, external_id="one", text="?", answer="yes", context=[], supporting_facts=[],

@@ -75,7 +75,7 @@ def test_a_slice_has_a_lease_until_it_ends() -> None:
         (tasks.predict_slice.name, SLICE, 2)
     ]
     assert not SliceLease.objects.exists()
-    assert leases.age(held[0].lease) is None
+    assert leases.read_age(held[0].lease) is None
 
 
 def test_a_failed_slice_has_no_lease() -> None:

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.farm import nine_passes
 from modelserver.__main__ import main
 from modelserver.evaluation import predict_file
-from modelserver.evaluation.scores import farm_scores, predict_gold, scores
+from modelserver.evaluation.scores import compute_farm_scores, compute_scores, predict_gold
 from modelserver.inputs.hotpot import parse_gold, read_gold
 from modelserver.registry import load_system
 from modelserver.systems.recurrent import Config
@@ -83,7 +83,7 @@ class FirstWord:
 
 
 def test_it_works():
-    result = scores(GOLD, [_prediction(GOLD[0].item, "Elsk"), _prediction(GOLD[1].item, "far")])
+    result = compute_scores(GOLD, [_prediction(GOLD[0].item, "Elsk"), _prediction(GOLD[1].item, "far")])
     assert result["em"] == 0.5
     assert result["sp_em"] == 1.0
     assert result["joint_em"] == 0.5
@@ -93,14 +93,14 @@ def test_it_works():
 
 
 def test_an_answer_without_location_counts_in_a_alone():
-    result = scores(GOLD, [_prediction(gold.item, "") for gold in GOLD])
+    result = compute_scores(GOLD, [_prediction(gold.item, "") for gold in GOLD])
     assert (result["loca"], result["loca_inside"], result["loca_outside"]) == (0.0, 0.0, 0.0)
 
 
 def test_farm_by_hand():
     system = FirstWord()
     items = [gold.item for gold in GOLD]
-    result = farm_scores(system, items, predict_gold(system, GOLD))
+    result = compute_farm_scores(system, items, predict_gold(system, GOLD))
     # Without the relevant fact the first sentence left is " Elsk is far."; without the irrelevant ones
     # the answer stays.
     assert [result[f"c_rel_{k}"] for k in (1, 2, 3, 4)] == [1.0] * 4
@@ -112,7 +112,7 @@ def test_each_distinct_reduced_context_is_run_once():
     system = FirstWord()
     predictions = predict_gold(system, GOLD)
     system.asked.clear()
-    farm_scores(system, [gold.item for gold in GOLD], predictions)
+    compute_farm_scores(system, [gold.item for gold in GOLD], predictions)
     # One context without the only relevant fact; without one and without both irrelevant ones.
     assert len(system.asked) == len(set(system.asked)) == 2 * 3
 
@@ -133,12 +133,12 @@ def test_farm_is_what_nine_full_passes_give(trained):
     system = load_system("qi2019", weights=trained)
     items = [gold.item for gold in read_gold(trained / "test.json")]
     expected, full = nine_passes(system, items)
-    assert farm_scores(system, items, full) == expected
+    assert compute_farm_scores(system, items, full) == expected
     assert any(expected.values())
 
 
 def test_batches_on_several_threads_keep_order_and_leave_the_threads_as_they_were(trained, monkeypatch):
-    monkeypatch.setattr(predict_file, "batch_tokens", lambda device: 400)
+    monkeypatch.setattr(predict_file, "choose_batch_tokens", lambda device: 400)
     monkeypatch.setattr(predict_file.torch, "get_num_threads", lambda: 3)
     asked: list[int] = []
     monkeypatch.setattr(predict_file.torch, "set_num_threads", asked.append)

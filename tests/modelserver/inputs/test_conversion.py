@@ -31,7 +31,7 @@ def pickled(tmp_path_factory):
     """A folder of a small BERT with pytorch_model.bin alone, and its tensors."""
     folder = tmp_path_factory.mktemp("bert")
     torch.manual_seed(1)
-    model, tokenizer = encoders.new_encoder(
+    model, tokenizer = encoders.create_encoder(
         ["Elsk is far."], torch.device("cpu"), hidden=16, layers=1, heads=2, pieces=60
     )
     tokenizer.save_pretrained(folder)
@@ -59,7 +59,7 @@ def test_a_pickled_model_is_converted_and_opened(pickled, tmp_path, capsys):
 
 
 def test_an_lxmert_of_pickled_weights_is_opened(tmp_path):
-    encoder, tokenizer = visual_folder.new_encoder(["Two dogs."], hidden=16, features=2048)
+    encoder, tokenizer = visual_folder.create_encoder(["Two dogs."], hidden=16, features=2048)
     for each in (tokenizer, encoder.config):
         each.save_pretrained(tmp_path / "lxmert")
     torch.save(encoder.state_dict(), tmp_path / "lxmert" / "pytorch_model.bin")

@@ -16,17 +16,17 @@ from transformers import (
 
 from modelserver.inputs.encoders import (
     PART,
-    digest,
+    create_encoder,
     find_folder,
     find_longest_window,
-    new_encoder,
+    hash_files,
     open_encoder,
     open_model,
     save,
 )
 from modelserver.systems.extractive import load
 from modelserver.training import checkpoint
-from modelserver.training.recurrent import texts
+from modelserver.training.recurrent import list_example_texts
 from modelserver.wire.errors import UnreadableWeights
 
 CPU = torch.device("cpu")
@@ -39,7 +39,9 @@ def folder(bert_folder, tmp_path):
 
 def made(gold, seed=1, **changed):
     torch.manual_seed(seed)
-    return new_encoder(texts(gold), CPU, **{"hidden": 16, "layers": 1, "heads": 2, "pieces": 300} | changed)
+    return create_encoder(
+        list_example_texts(gold), CPU, **{"hidden": 16, "layers": 1, "heads": 2, "pieces": 300} | changed
+    )
 
 
 class TestFindFolder:
@@ -69,7 +71,7 @@ class TestNewEncoder:
 
     def test_signs_that_do_not_fit_are_unknown(self):
         signs = "".join(map(chr, range(0x4E00, 0x4E00 + 600)))
-        _, tokenizer = new_encoder([signs + "一"], CPU, hidden=16, layers=1, heads=2, pieces=400)
+        _, tokenizer = create_encoder([signs + "一"], CPU, hidden=16, layers=1, heads=2, pieces=400)
         assert len(tokenizer) <= 400
         assert tokenizer.tokenize("一") == ["一"]
         assert tokenizer.tokenize(signs[-1]) == ["[UNK]"]
@@ -86,7 +88,7 @@ class TestNewEncoder:
 
     def test_a_rotary_one_knows_the_numbers_of_the_texts(self, gold, tmp_path):
         model, tokenizer = made(gold, rotary=True)
-        years = re.findall(r"\b[12][0-9]{3}\b", " ".join(texts(gold)))
+        years = re.findall(r"\b[12][0-9]{3}\b", " ".join(list_example_texts(gold)))
         assert tokenizer.tokenize(" ".join(years)) == years
         assert len(tokenizer.tokenize(years[0])) < len(made(gold)[1].tokenize(years[0]))
         save(tmp_path, model, tokenizer, {})
@@ -205,10 +207,10 @@ def test_a_tokenizer_file_that_the_library_made_up_is_not_taken(folder):
 
 
 def test_the_digest_changes_with_content_and_names(folder):
-    before = digest(folder)
+    before = hash_files(folder)
     (folder / "notes.txt").write_text("nothing")
-    assert digest(folder) == before
+    assert hash_files(folder) == before
     (folder / "vocab.txt").write_text("x")
-    second = digest(folder)
+    second = hash_files(folder)
     (folder / "vocab.txt").rename(folder / "merges.txt")
-    assert len({before, second, digest(folder)}) == 3
+    assert len({before, second, hash_files(folder)}) == 3

@@ -11,11 +11,11 @@ from modelserver.inputs.features import (
     IN_TITLE,
     NO_FACT,
     Vocabulary,
+    compute_number_features,
     count_tokens,
+    extract_text,
     featurise,
     find_answer,
-    number_features,
-    text_between,
     tokenise,
 )
 from modelserver.wire.schema import QAItem
@@ -77,7 +77,7 @@ def test_features_point_back_to_the_context():
     assert 3 not in features.fact  # the empty sentence has no token
     assert features.forms.shape[1] == FORM_LENGTH
     assert (features.article[1:] >= features.article[:-1]).all()
-    assert text_between(item, features.place(0), features.place(1)) == "Ada Vorn"
+    assert extract_text(item, features.place(0), features.place(1)) == "Ada Vorn"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_features_point_back_to_the_context():
     ],
 )
 def test_numbers_are_told_apart_by_size(text, expected):
-    assert number_features(text) == expected
+    assert compute_number_features(text) == expected
 
 
 def test_equal_words_have_equal_keys_whatever_their_case():
@@ -140,4 +140,4 @@ def test_text_across_sentences_is_joined_as_the_article_is():
     item = _item()
     features = featurise(item, Vocabulary(()))
     tokens = [i for i in range(len(features.word)) if features.article[i] == 1 and features.fact[i] >= 0]
-    assert text_between(item, features.place(tokens[-6]), features.place(tokens[-1])) == "people. It is old."
+    assert extract_text(item, features.place(tokens[-6]), features.place(tokens[-1])) == "people. It is old."

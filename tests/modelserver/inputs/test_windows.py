@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer
 
-from modelserver.inputs.features import IN_TITLE, NO_FACT, text_between
+from modelserver.inputs.features import IN_TITLE, NO_FACT, extract_text
 from modelserver.inputs.windows import MAX_TOKENS, Window, WindowReader, WindowSettings
-from modelserver.systems.extractive import window_reader
+from modelserver.systems.extractive import make_window_reader
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import QAItem
 
@@ -47,7 +47,7 @@ def tokenizer(encoder_folder):
 
 @pytest.fixture
 def reader(tokenizer):
-    return window_reader(tokenizer, WindowSettings.of_at_most(96))
+    return make_window_reader(tokenizer, WindowSettings.of_at_most(96))
 
 
 def test_it_works():
@@ -121,7 +121,7 @@ class TestPlaces:
         places = [encoded.place(token) for token in range(len(encoded)) if encoded.fact[token] == 0]
         first = next(place for place in places if place.start == text.index("words"))
         last = next(place for place in places if place.end == text.index(" 😀 end"))
-        assert text_between(given, first, last) == "words"
+        assert extract_text(given, first, last) == "words"
 
     def test_a_special_token_in_a_text_is_text(self, reader, tokenizer):
         encoded = reader.encode(item(("T", ["".join(tokenizer.all_special_tokens)]), question="[SEP] </s>?"))

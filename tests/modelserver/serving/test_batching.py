@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modelserver.inputs.packing import BatchLimits, companions, plan
+from modelserver.inputs.packing import BatchLimits, find_companions, plan_batches
 from modelserver.serving import batching as batching_module
 from modelserver.serving.batching import Batcher, BatchReport, ModelThreads, QueuedRequest
 from modelserver.serving.fake_server import FAILS, FakeSystem
@@ -26,34 +26,34 @@ LIMITS = st.builds(
 
 class TestCompanions:
     def test_it_works(self):
-        assert companions([10, 100, 11, 9, 95], BatchLimits(fill=0.75)) == [0, 2, 3]
+        assert find_companions([10, 100, 11, 9, 95], BatchLimits(fill=0.75)) == [0, 2, 3]
 
     @given(COSTS, LIMITS)
     def test_the_first_is_always_taken_and_limits_hold(self, costs, limits):
-        chosen = companions(costs, limits)
+        chosen = find_companions(costs, limits)
         taken = [costs[position] for position in chosen]
         assert chosen[0] == 0
         assert len(set(chosen)) == len(chosen)
         assert len(chosen) == 1 or limits.allow(count=len(taken), longest=max(taken), total=sum(taken))
 
     def test_equal_costs_keep_their_order(self):
-        assert companions([7] * 5, BatchLimits(items=3)) == [0, 1, 2]
+        assert find_companions([7] * 5, BatchLimits(items=3)) == [0, 1, 2]
 
 
 class TestPlan:
     @given(COSTS, LIMITS)
     def test_every_position_runs_once_within_the_limits(self, costs, limits):
-        batches = plan(costs, limits)
+        batches = plan_batches(costs, limits)
         assert sorted(position for batch in batches for position in batch) == list(range(len(costs)))
         for batch in batches:
             taken = [costs[position] for position in batch]
             assert len(taken) == 1 or limits.allow(count=len(taken), longest=max(taken), total=sum(taken))
 
     def test_nothing_makes_no_batch(self):
-        assert plan([], BatchLimits()) == []
+        assert plan_batches([], BatchLimits()) == []
 
     def test_the_costliest_comes_first(self):
-        assert plan([1, 50, 2], BatchLimits(fill=0.9)) == [[1], [2], [0]]
+        assert plan_batches([1, 50, 2], BatchLimits(fill=0.9)) == [[1], [2], [0]]
 
 
 class TestPredictEach:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import modelserver
-from benchmarks.predictions import questions, run_server
+from benchmarks.predictions import make_questions, run_server
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.client import ModelClient
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
@@ -54,7 +54,7 @@ def test_systems_are_described(client):
 
 
 def test_predictions_are_consistent_with_their_items(client, system):
-    items = questions(6)
+    items = make_questions(6)
     for one, found in zip(items, predicted(client, system, items), strict=True):
         sentences = {(title, i): text for title, texts in one.context for i, text in enumerate(texts)}
         assert found.fact_probabilities is not None
@@ -71,7 +71,7 @@ def test_predictions_are_consistent_with_their_items(client, system):
 
 
 def test_a_prediction_does_not_depend_on_its_batch(client, system):
-    items = questions(9, seed=3)
+    items = make_questions(9, seed=3)
     together = predicted(client, system, items)
     backwards = predicted(client, system, items[::-1])[::-1]
     alone = [predicted(client, system, [one])[0] for one in items]
@@ -89,7 +89,7 @@ def test_a_prediction_does_not_depend_on_its_batch(client, system):
 
 
 def test_many_callers_at_once_each_get_their_own_answers(client, system):
-    items = questions(24, seed=5)
+    items = make_questions(24, seed=5)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda one: predicted(client, system, [one])[0], items))
     assert [one.id for one in found] == [one.id for one in items]
@@ -110,7 +110,7 @@ def test_many_callers_at_once_each_get_their_own_answers(client, system):
 )
 def test_an_odd_context_is_predicted_or_refused_and_costs_the_others_nothing(client, system, context):
     odd = QAItem(id="odd", question="Who is it?", context=context)
-    usual = questions(2, seed=7)
+    usual = make_questions(2, seed=7)
     outcomes = client.predict(system, [usual[0], odd, usual[1]]).predictions
     assert [one.id for one in outcomes] == [usual[0].id, "odd", usual[1].id]
     assert isinstance(outcomes[0], QAPrediction)
@@ -128,7 +128,7 @@ def test_an_odd_context_is_predicted_or_refused_and_costs_the_others_nothing(cli
     ],
 )
 def test_an_empty_or_huge_text_is_an_error_of_its_item(client, system, odd, message):
-    first, second = questions(2, seed=8)
+    first, second = make_questions(2, seed=8)
     outcomes = client.predict(
         system, [first, first.model_copy(update={"id": "odd"} | odd), second]
     ).predictions
@@ -138,10 +138,10 @@ def test_an_empty_or_huge_text_is_an_error_of_its_item(client, system, odd, mess
 
 def test_an_unknown_system_is_named_with_those_served(client):
     with pytest.raises(UnknownSystem, match="no system 'nobody' is served; served: "):
-        client.predict("nobody", questions(1))
+        client.predict("nobody", make_questions(1))
 
 
 def test_a_deadline_that_is_none_names_its_header(client, system):
     with pytest.raises(InvalidRequest) as caught:
-        client.predict(system, questions(1), timeout=-1)
+        client.predict(system, make_questions(1), timeout=-1)
     assert caught.value.field == "X-Timeout-Seconds"

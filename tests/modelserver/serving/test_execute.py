@@ -13,7 +13,7 @@ from modelserver.registry import SYSTEMS, SystemSpec, load_modular_system, load_
 from modelserver.serving.devices import Hardware
 from modelserver.serving.fake_modular_system import FAILS
 from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, FakeSystem
-from modelserver.serving.loading import ServedNetwork, sources
+from modelserver.serving.loading import ServedNetwork, list_sources
 from modelserver.serving.model_cache import AvailableSystem, Source
 from modelserver.serving.service import ServerLimits
 from modelserver.serving.system_spec import ShippedSpec
@@ -32,7 +32,7 @@ from modelserver.wire.schema import (
     ItemError,
     ModuleImage,
     ModuleItem,
-    text_problem,
+    find_text_problem,
 )
 from tests.modelserver.gates import item as question
 
@@ -180,7 +180,7 @@ class TestExecute:
 
     def test_a_passage_out_of_bounds_is_a_problem(self):
         item = passage("a").model_copy(update={"passage": "x" * 1_000_001})
-        assert text_problem(item) == "passage: 1000001 characters; at most 1000000 are read"
+        assert find_text_problem(item) == "passage: 1000001 characters; at most 1000000 are read"
 
     def test_each_kind_is_asked_for_its_own(self, asking):
         with pytest.raises(InvalidRequest, match="fake is a reader") as refused:
@@ -293,6 +293,6 @@ class TestLoading:
             load_system("toy")
         with pytest.raises(InvalidRequest, match="qi2019 is a reader"):
             load_modular_system("qi2019")
-        (source,) = sources([ShippedSpec("mine", "toy", tmp_path)], Hardware()).values()
+        (source,) = list_sources([ShippedSpec("mine", "toy", tmp_path)], Hardware()).values()
         assert source.about.kind == "modular"
         assert source.load().execute([pictures()])

@@ -10,9 +10,9 @@ from modelserver.registry import SYSTEMS, WEIGHTS
 from modelserver.serving import loading as module
 from modelserver.serving.devices import Hardware
 from modelserver.serving.fake_server import FakeSystem
-from modelserver.serving.loading import ServedReader, estimate_bytes, sources
+from modelserver.serving.loading import ServedReader, estimate_bytes, list_sources
 from modelserver.serving.system_spec import parse, select_local_specs
-from modelserver.systems.base import weight_bytes
+from modelserver.systems.base import count_weight_bytes
 from modelserver.wire.errors import LoadFailed, UnknownSystem, UnreadableWeights
 from modelserver.wire.schema import QAItem, QAPrediction
 from tests.modelserver.gates import item
@@ -31,31 +31,33 @@ class Multiplying(FakeSystem):
 
 
 def test_it_works():
-    found = sources(select_local_specs(parse("qi2019,again=qi2019:" + str(WEIGHTS / "qi2019"))), Hardware())
+    found = list_sources(
+        select_local_specs(parse("qi2019,again=qi2019:" + str(WEIGHTS / "qi2019"))), Hardware()
+    )
     first, again = (found[name].load() for name in ("qi2019", "again"))
     assert (first.name, again.name, first.revision) == ("qi2019", "again", again.revision)
     assert found["qi2019"].about.description == first.description
 
 
 def test_without_a_choice_all_with_shipped_weights_are_served():
-    assert set(sources(None, Hardware())) == {name for name in SYSTEMS if (WEIGHTS / name).is_dir()}
+    assert set(list_sources(None, Hardware())) == {name for name in SYSTEMS if (WEIGHTS / name).is_dir()}
 
 
 def test_what_cannot_be_served_is_said(monkeypatch, tmp_path):
     with pytest.raises(UnknownSystem, match=r"no system 'mine'; .* write mine=SYSTEM:runs/mine$"):
-        sources(select_local_specs(parse("mine=runs/mine")), Hardware())
+        list_sources(select_local_specs(parse("mine=runs/mine")), Hardware())
     with pytest.raises(UnknownSystem, match=r"extractive-qa"):
-        sources(select_local_specs(parse("mine=other:runs/mine")), Hardware())
+        list_sources(select_local_specs(parse("mine=other:runs/mine")), Hardware())
     with pytest.raises(LoadFailed, match="the device 'tpu' cannot be used"):
-        sources(select_local_specs(parse("qi2019")), Hardware("tpu"))
+        list_sources(select_local_specs(parse("qi2019")), Hardware("tpu"))
     monkeypatch.setattr(module, "WEIGHTS", tmp_path)
     with pytest.raises(UnreadableWeights, match="nothing to serve"):
-        sources(None, Hardware())
+        list_sources(None, Hardware())
 
 
 def test_what_weights_will_take_is_what_they_take():
-    loaded = sources(select_local_specs(parse("qi2019")), Hardware())["qi2019"].load()
-    assert estimate_bytes(WEIGHTS / "qi2019") == pytest.approx(weight_bytes(loaded), rel=0.05)
+    loaded = list_sources(select_local_specs(parse("qi2019")), Hardware())["qi2019"].load()
+    assert estimate_bytes(WEIGHTS / "qi2019") == pytest.approx(count_weight_bytes(loaded), rel=0.05)
 
 
 @pytest.mark.parametrize("content", [b"", b"12345678", b"\x02\0\0\0\0\0\0\0[]", b"\x02\0\0\0\0\0\0\0{]"])
@@ -77,14 +79,16 @@ def test_half_precision_is_computed_and_said_in_the_revision():
 class TestCompile:
     @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
     def test_an_encoder_is_translated(self, bert_folder):
-        found = sources(
+        found = list_sources(
             select_local_specs(parse(f"bert=extractive-qa:{bert_folder}")), Hardware(compiled=True)
         )["bert"].load()
         assert vars(vars(found)["_inner"])["model"]._compiled_call_impl is not None
 
     def test_a_recurrent_system_is_not_and_the_log_says_why(self, caplog):
         with caplog.at_level(logging.WARNING):
-            found = sources(select_local_specs(parse("qi2019")), Hardware(compiled=True))["qi2019"].load()
+            found = list_sources(select_local_specs(parse("qi2019")), Hardware(compiled=True))[
+                "qi2019"
+            ].load()
         model = vars(vars(found)["_inner"])["model"]
         assert all(one._compiled_call_impl is None for one in model.modules())
         (record,) = [one for one in caplog.records if one.getMessage() == "not compiled"]

@@ -17,7 +17,7 @@ from modelserver.serving import model_cache as module
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.serving.model_cache import AvailableSystem, Change, ModelCache, Source
 from modelserver.serving.service import ServerLimits, Service
-from modelserver.systems.base import weight_bytes
+from modelserver.systems.base import count_weight_bytes
 from modelserver.wire.errors import LoadFailed, Overloaded, Unavailable, UnreadableWeights
 from modelserver.wire.schema import PredictRequest, QAItem, QAPrediction
 from tests.modelserver.gates import GatedSystem, item
@@ -38,16 +38,16 @@ class TestWeightBytes:
     def test_it_works(self):
         model = torch.nn.Linear(3, 2)  # 6 weights and 2 biases of 4 bytes
         model.register_buffer("scale", torch.ones(5, dtype=torch.float64))
-        assert weight_bytes(SimpleNamespace(model=model, again=model, threshold=0.5)) == 8 * 4 + 5 * 8
+        assert count_weight_bytes(SimpleNamespace(model=model, again=model, threshold=0.5)) == 8 * 4 + 5 * 8
 
     def test_what_only_looks_like_a_module_weighs_nothing(self):
         signature = SimpleNamespace(parameters={}, buffers={})
-        assert weight_bytes(SimpleNamespace(kind=torch.nn.Linear, signature=signature)) == 0
-        assert weight_bytes(object()) == 0
+        assert count_weight_bytes(SimpleNamespace(kind=torch.nn.Linear, signature=signature)) == 0
+        assert count_weight_bytes(object()) == 0
 
     def test_a_number_of_its_own_wins_and_rules_weigh_nothing(self):
-        assert weight_bytes(Heavy("a", 7)) == 7
-        assert weight_bytes(FakeSystem()) == 0
+        assert count_weight_bytes(Heavy("a", 7)) == 7
+        assert count_weight_bytes(FakeSystem()) == 0
 
 
 def with_cache(

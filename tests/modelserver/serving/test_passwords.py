@@ -18,7 +18,7 @@ from modelserver.wire.errors import ModelServerError
 from modelserver.wire.load_balancing import Servers
 from modelserver.wire.redaction import redact_logins
 from modelserver.wire.schema import QAItem
-from scripts.processes import Part, Supervisor, answers, free_port
+from scripts.processes import Part, Supervisor, free_port, is_url_answering
 from studyapp.web.log_redaction import redact_log_text as redacted_line
 
 LOGIN = "user:s3cr:t@"
@@ -91,7 +91,14 @@ def test_a_running_server_logs_no_password(tmp_path: Path):
     command += ["--systems", f"far={address}", "--log-level", "info"]
     with Supervisor() as parts:
         parts.start(
-            Part("model server", command, log, lambda: answers(f"http://127.0.0.1:{port}/ready"), {}, 120.0)
+            Part(
+                "model server",
+                command,
+                log,
+                lambda: is_url_answering(f"http://127.0.0.1:{port}/ready"),
+                {},
+                120.0,
+            )
         )
         parts.wait_ready()
         with ModelClient(f"http://127.0.0.1:{port}") as client:

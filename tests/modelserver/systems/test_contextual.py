@@ -19,7 +19,7 @@ from modelserver.inputs.features import Vocabulary, featurise, tokenise
 from modelserver.inputs.packing import OF_WINDOWS
 from modelserver.registry import load_system
 from modelserver.serving.loading import estimate_bytes
-from modelserver.systems.base import WARM_UP, weight_bytes
+from modelserver.systems.base import WARM_UP, count_weight_bytes
 from modelserver.systems.batches import collate
 from modelserver.systems.contextual import NO_PIECE, Contextual, Encoder, find_first_pieces
 from modelserver.systems.reader import RecurrentSystem, save
@@ -440,8 +440,8 @@ def test_a_window_that_means_nothing_is_refused(folder):
 def test_the_memory_of_an_encoder_is_counted(folder):
     system: Any = load_system("select-and-forget", weights=folder)
     encoder = sum(4 * p.numel() for p in system.model.embed.encoder.parameters())
-    assert weight_bytes(system) > encoder
-    assert estimate_bytes(folder) == pytest.approx(weight_bytes(system), rel=0.05)
+    assert count_weight_bytes(system) > encoder
+    assert estimate_bytes(folder) == pytest.approx(count_weight_bytes(system), rel=0.05)
 
 
 def test_half_precision_answers_alike(folder, items):

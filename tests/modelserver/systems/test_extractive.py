@@ -18,13 +18,13 @@ from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
 from modelserver.inputs.encoders import READ
-from modelserver.inputs.packing import OF_WINDOWS, plan
+from modelserver.inputs.packing import OF_WINDOWS, plan_batches
 from modelserver.inputs.windows import WindowSettings
 from modelserver.registry import load_system
 from modelserver.serving.devices import Hardware
-from modelserver.serving.loading import sources
+from modelserver.serving.loading import list_sources
 from modelserver.serving.system_spec import parse, select_local_specs
-from modelserver.systems.extractive import ExtractiveSystem, answer, load, merge, relevance
+from modelserver.systems.extractive import ExtractiveSystem, answer_item, compute_relevance, load, merge
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.wire.schema import QAItem, QAPrediction
 from tests.modelserver.inputs.test_windows import WORDS, item, word_reader
@@ -155,7 +155,7 @@ class TestDecoding:
     def test_the_first_of_equals_is_the_answer(self):
         flat = [[0.0] * 3]
         encoded, scores = hand_made([("", ["a b c"])], [(0, 3)], flat, flat)
-        p = answer(item(("", ["a b c"])), encoded, scores, THRESHOLD)
+        p = answer_item(item(("", ["a b c"])), encoded, scores, THRESHOLD)
         assert p.answer == "a"
 
     def test_relevance_is_the_odds_of_the_best_span_that_touches_the_sentence(self):
@@ -163,23 +163,25 @@ class TestDecoding:
         encoded, scores = hand_made(
             [("", ["a b", "c", "d"])], [(0, 4)], starts=[[0, 2, 0, 0]], ends=[[0, 2, 1, 1]], longest=1
         )
-        assert relevance(scores - scores.max(), encoded) == pytest.approx([1, math.exp(-1), math.exp(-3)])
+        assert compute_relevance(scores - scores.max(), encoded) == pytest.approx(
+            [1, math.exp(-1), math.exp(-3)]
+        )
         given = item(("", ["a b", "c", "d"]))
-        p = answer(given, encoded, scores, THRESHOLD)
+        p = answer_item(given, encoded, scores, THRESHOLD)
         assert p.answer == "b"
         assert p.facts == [("", 0), ("", 1)]  # exp(-1) = 0.37 exceeds 0.33
         assert p.threshold == THRESHOLD
 
     def test_an_answer_in_a_title_needs_no_fact(self):
         encoded, scores = hand_made([("a", ["b"])], [(0, 2)], starts=[[5, 0]], ends=[[5, 0]])
-        p = answer(item(("a", ["b"])), encoded, scores, THRESHOLD)
+        p = answer_item(item(("a", ["b"])), encoded, scores, THRESHOLD)
         assert (p.answer, p.facts, p.location.first) == ("a", [], None)
         assert p.fact_probabilities[0].probability == pytest.approx(math.exp(-10))
 
     def test_an_answer_across_sentences_makes_both_facts(self):
         context = ("", ["a b", " c d"])
         encoded, scores = hand_made([context], [(0, 4)], [[0, 9, 0, 0]], [[0, 0, 9, 0]])
-        p = answer(item(context), encoded, scores, THRESHOLD)
+        p = answer_item(item(context), encoded, scores, THRESHOLD)
         assert p.answer == "b c"
         assert set(p.facts) == {("", 0), ("", 1)}
         assert (p.location.first, p.location.last, p.location.start) == (("", 0), ("", 1), None)
@@ -244,7 +246,7 @@ class TestWindows:
 
     def test_batches_hold_the_bound_and_everything_once(self):
         lengths = np.random.default_rng(1).integers(1, 50, 200).tolist()
-        found = plan([*lengths, 900], replace(OF_WINDOWS, tokens=400))
+        found = plan_batches([*lengths, 900], replace(OF_WINDOWS, tokens=400))
         assert sorted(i for batch in found for i in batch) == list(range(201))
         assert found[0] == [200]
         for batch in found[1:]:
@@ -296,7 +298,7 @@ class TestFolder:
                 alike(QAPrediction.model_validate(p), q)
 
     def test_under_a_name_of_one_s_own(self, bert_folder, items):
-        found = sources(select_local_specs(parse(f"bert=extractive-qa:{bert_folder}")), Hardware())
+        found = list_sources(select_local_specs(parse(f"bert=extractive-qa:{bert_folder}")), Hardware())
         served = found["bert"].load()
         assert served.name == "bert"
         assert served.predict(items[:1]) == opened(bert_folder).predict(items[:1])

@@ -11,13 +11,13 @@ import torch
 
 from modelserver.__main__ import main
 from modelserver.inputs.hotpot import parse_gold
-from modelserver.inputs.mentions import mentions, type_of
+from modelserver.inputs.mentions import find_mention_type, find_mentions
 from modelserver.registry import WEIGHTS, load_system
 from modelserver.systems import heuristic
 from modelserver.systems.base import complete_prediction
 from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice, measure_common_subsequence
 from modelserver.systems.predict_each import predict_each
-from modelserver.training.heuristic import Labelled, Recipe, Trainer, accuracy, label_questions
+from modelserver.training.heuristic import Labelled, Recipe, Trainer, compute_accuracy, label_questions
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
@@ -76,13 +76,13 @@ def load(folder, choice=None):
     ],
 )  # fmt: skip
 def test_mentions(text, expected):
-    assert [(text[one.start : one.end], one.type) for one in mentions(text)] == expected
+    assert [(text[one.start : one.end], one.type) for one in find_mentions(text)] == expected
 
 
 def test_type_of_an_answer():
-    assert type_of("Ann Lee was born in Oslo.", "Oslo") == "place"
-    assert type_of("Ann Lee was born in Oslo.", "was") is None
-    assert type_of("Ann Lee was born in Oslo.", "Rome") is None
+    assert find_mention_type("Ann Lee was born in Oslo.", "Oslo") == "place"
+    assert find_mention_type("Ann Lee was born in Oslo.", "was") is None
+    assert find_mention_type("Ann Lee was born in Oslo.", "Rome") is None
 
 
 def test_common_subsequence_against_its_definition():
@@ -163,11 +163,11 @@ def test_the_convolution_learns_what_is_in_the_words():
     examples = [Labelled(f"{word} is it {n} times?", kind) for n in range(20) for word, kind in
                 (("where", "place"), ("who", "person"), ("when", "date"))]  # fmt: skip
     trainer = Trainer(Choice(), Recipe(word_epochs=15, word_rate=5e-3), examples)
-    before = accuracy(trainer.words.eval(), examples)["accuracy"]
+    before = compute_accuracy(trainer.words.eval(), examples)["accuracy"]
     for _ in range(trainer.word_steps):
         trainer.step()
     assert before < 0.9
-    assert accuracy(trainer.words.eval(), examples) == {"accuracy": 1, "macro_f1": 1}
+    assert compute_accuracy(trainer.words.eval(), examples) == {"accuracy": 1, "macro_f1": 1}
 
 
 def test_labels_come_from_supporting_facts(questions):
@@ -207,8 +207,8 @@ def test_the_shipped_weights_are_usable_and_no_reader():
     system: Any = load_system("heuristic")
     gold = parse_gold(generate("test", 200, 1), "world")
     dev = list(label_questions(gold))
-    assert accuracy(system.words, dev)["accuracy"] > 0.9
-    assert accuracy(system.encoder, dev)["accuracy"] > 0.9
+    assert compute_accuracy(system.words, dev)["accuracy"] > 0.9
+    assert compute_accuracy(system.encoder, dev)["accuracy"] > 0.9
     right = sum(
         p.answer == g.answer for p, g in zip(system.predict([g.item for g in gold]), gold, strict=True)
     )

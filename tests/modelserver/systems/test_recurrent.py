@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from modelserver.inputs.decoding import LONGEST, find_best_span, prediction
+from modelserver.inputs.decoding import LONGEST, build_prediction, find_best_span
 from modelserver.inputs.features import Vocabulary, featurise
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import SYSTEMS, load_system
@@ -312,7 +312,7 @@ def test_nothing_seen_gives_no_span():
 
 def test_equal_probabilities_put_the_later_listed_fact_first():
     item = QAItem(id="q", question="Q?", context=[("A", ["b.", " c."]), ("B", ["d."])])
-    p = prediction(
+    p = build_prediction(
         item, featurise(item, Vocabulary(())), span=None, kind="no", relevance=[0.5, 0.9, 0.5], threshold=0.33
     )
     assert p.facts == [("A", 1), ("B", 0), ("A", 0)]
@@ -324,7 +324,7 @@ def test_an_answer_in_a_title_or_across_sentences_has_no_offsets():
     features = featurise(item, Vocabulary(()))
 
     def answer(span):
-        p = prediction(item, features, span=span, kind="span", relevance=[0.1, 0.2], threshold=0.33)
+        p = build_prediction(item, features, span=span, kind="span", relevance=[0.1, 0.2], threshold=0.33)
         return p.answer, p.location.first, p.location.last, p.location.start
 
     assert answer((0, 1)) == ("Ada Vorn", None, None, None)

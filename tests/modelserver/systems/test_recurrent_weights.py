@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from modelserver.evaluation.scores import predict_gold, scores
+from modelserver.evaluation.scores import compute_scores, predict_gold
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import WEIGHTS, load_system
 from modelserver.world import generate
@@ -26,7 +26,7 @@ def gold():
 def results(gold):
     torch.set_num_threads(1)
     predictions = {name: predict_gold(load_system(name), gold) for name in NAMES}
-    return {name: (predictions[name], scores(gold, predictions[name])) for name in NAMES}
+    return {name: (predictions[name], compute_scores(gold, predictions[name])) for name in NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)

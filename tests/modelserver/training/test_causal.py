@@ -21,9 +21,9 @@ from modelserver.training.causal import (
     STAGES,
     Batches,
     Recipe,
+    create_trainer,
     cut,
     encode,
-    new_trainer,
     write_example,
 )
 from modelserver.training.loop import STATE, train
@@ -77,7 +77,7 @@ def test_a_stage_keeps_what_the_answer_needs(stage: int, examples: list[GoldExam
 
 
 def test_a_batch_follows_from_seed_step_and_stage_and_keeps_its_bound(examples: list[GoldExample]):
-    trainer = new_trainer(examples, RECIPE, CPU)
+    trainer = create_trainer(examples, RECIPE, CPU)
     batches = Batches(trainer.tokenizer, examples, RECIPE, 1, range(3, 9))
     for index in range(len(batches)):
         batch, again = batches[index], batches[index]
@@ -88,7 +88,7 @@ def test_a_batch_follows_from_seed_step_and_stage_and_keeps_its_bound(examples: 
 
 
 def test_only_what_the_model_writes_counts(examples: list[GoldExample]):
-    tokenizer = new_trainer(examples, RECIPE, CPU).tokenizer
+    tokenizer = create_trainer(examples, RECIPE, CPU).tokenizer
     prompt, _ = write_example(examples[0], "explain-first")
     tokens, weights = encode(tokenizer, examples[0], "explain-first")
     length = len(tokenizer.encode(prompt, add_special_tokens=False))
@@ -103,13 +103,13 @@ def test_an_interrupted_training_ends_with_the_same_weights(
 ):
     monkeypatch.setattr(causal, "LEARNED", 100.0)  # so that each check goes to the next stage
     whole, halted = tmp_path / "whole", tmp_path / "halted"
-    row = train(new_trainer(examples, RECIPE, CPU), examples[:4], whole)
+    row = train(create_trainer(examples, RECIPE, CPU), examples[:4], whole)
     assert row["stage"] is not None
 
     class Halt(Exception):
         pass
 
-    trainer = new_trainer(examples, RECIPE, CPU)
+    trainer = create_trainer(examples, RECIPE, CPU)
 
     def halt(row: object) -> None:
         raise Halt
@@ -117,7 +117,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     with pytest.raises(Halt):
         train(trainer, examples[:4], halted, report=halt)
     assert (halted / STATE).exists()
-    resumed = new_trainer(examples, RECIPE, CPU)
+    resumed = create_trainer(examples, RECIPE, CPU)
     train(resumed, examples[:4], halted, resume=True)
     assert resumed.stage == 2
     for name in ("model.safetensors", "tokenizer.json", "system.yaml"):
@@ -125,7 +125,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(
 
 
 def test_what_it_saves_can_be_served(examples: list[GoldExample], tmp_path: Path):
-    new_trainer(examples, RECIPE, CPU).save(tmp_path)
+    create_trainer(examples, RECIPE, CPU).save(tmp_path)
     system = load(tmp_path, CPU, name="tiny", description="")
     (prediction,) = system.predict([examples[0].item])
     assert prediction.rationale is not None
@@ -152,7 +152,7 @@ def test_muon_makes_updates_orthogonal_and_finds_a_minimum():
 
 
 def test_settings_name_data_and_recipe(examples: list[GoldExample]):
-    first = new_trainer(examples, RECIPE, CPU).settings()
-    other = new_trainer(examples[1:], RECIPE, CPU).settings()
+    first = create_trainer(examples, RECIPE, CPU).settings()
+    other = create_trainer(examples[1:], RECIPE, CPU).settings()
     assert json.loads(json.dumps(first))["data"] != other["data"]
     assert first["tokens"] == RECIPE.tokens

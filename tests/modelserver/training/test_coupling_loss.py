@@ -11,11 +11,11 @@ from modelserver.systems.batches import collate
 from modelserver.systems.recurrent import Config, build
 from modelserver.training.coupling_loss import (
     Coupling,
-    answer_probability,
+    compute_answer_probability,
     compute_coupling_cost,
-    explanation_probability,
+    compute_explanation_probability,
 )
-from modelserver.training.recurrent_loss import label, loss
+from modelserver.training.recurrent_loss import compute_loss, label
 from modelserver.world import generate
 
 COSTS = Coupling(c1=2.0, c2=3.0, c3=5.0, form="product")
@@ -60,14 +60,14 @@ def test_both_forms_of_the_explanation_s_probability(form, expected):
     facts = _facts(0.9, 0.7, 0.5, 0.2, 0.6)
     gold = torch.tensor([True, False, True, True, False])
     example = torch.tensor([0, 0, 0, 1, 1])
-    found = explanation_probability(facts, gold, example, 2, form)
+    found = compute_explanation_probability(facts, gold, example, 2, form)
     assert found.tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("form, expected", [("sum", 0.0), ("product", 1.0)])
 def test_a_question_without_gold_facts(form, expected):
     nothing = torch.tensor([False, False])
-    found = explanation_probability(_facts(0.9, 0.7), nothing, torch.tensor([0, 0]), 1, form)
+    found = compute_explanation_probability(_facts(0.9, 0.7), nothing, torch.tensor([0, 0]), 1, form)
     assert found.tolist() == [expected]
 
 
@@ -75,7 +75,7 @@ def test_probability_of_a_span_and_of_a_type():
     start = _logits([0.1, 0.6, 0.3], [0.2, 0.2, 0.6])
     end = _logits([0.2, 0.3, 0.5], [0.2, 0.2, 0.6])
     kind = _logits([0.5, 0.3, 0.2], [0.1, 0.2, 0.7])
-    found = answer_probability(
+    found = compute_answer_probability(
         start,
         end,
         kind,
@@ -88,7 +88,7 @@ def test_probability_of_a_span_and_of_a_type():
 
 def test_a_span_that_was_not_seen_has_probability_zero_and_no_gradient():
     start = torch.tensor([[0.0, -1e30, 0.0]], requires_grad=True)
-    found = answer_probability(
+    found = compute_answer_probability(
         start,
         torch.zeros(1, 3),
         torch.zeros(1, 3),
@@ -109,8 +109,8 @@ def test_gradients_of_the_whole_term(form):
     example = torch.tensor([0, 0, 0, 1, 1, 2, 2])
 
     def term(start, end, kind, facts):
-        answer = answer_probability(start, end, kind, first=first, last=last, types=types)
-        explanation = explanation_probability(facts, gold, example, 3, form)
+        answer = compute_answer_probability(start, end, kind, first=first, last=last, types=types)
+        explanation = compute_explanation_probability(facts, gold, example, 3, form)
         return compute_coupling_cost(answer, explanation, Coupling(1.5, 0.5, 2.5, form)).mean()
 
     logits = [torch.randn(size, dtype=torch.float64, requires_grad=True) for size in ((3, 4), (3, 4), (3, 3))]
@@ -121,7 +121,7 @@ def test_gradients_of_the_whole_term(form):
 def test_the_default_costs_draw_gold_facts_up():
     facts = _facts(0.3, 0.3).requires_grad_()
     gold, example = torch.tensor([True, False]), torch.tensor([0, 0])
-    explanation = explanation_probability(facts, gold, example, 1, Coupling().form)
+    explanation = compute_explanation_probability(facts, gold, example, 1, Coupling().form)
     compute_coupling_cost(torch.tensor([0.7]), explanation, Coupling()).mean().backward()
     assert facts.grad[0, 1] < 0  # a step down the gradient makes the gold fact more relevant
     assert facts.grad[1].tolist() == [0.0, 0.0]  # and says nothing of the others
@@ -137,7 +137,9 @@ def test_the_loss_is_that_of_the_structure_plus_the_mean_cost(system, form):
     batch = collate([e.features for e in examples], torch.device("cpu"))
     outputs = build(Config(system, hidden=6), 2).eval()(batch)
     coupling = Coupling(2.0, 3.0, 5.0, form)
-    added = loss(outputs, examples, batch, 1.0, coupling) - loss(outputs, examples, batch, 1.0)
+    added = compute_loss(outputs, examples, batch, 1.0, coupling) - compute_loss(
+        outputs, examples, batch, 1.0
+    )
     assert added.item() == pytest.approx(_mean_cost(outputs, examples, coupling), rel=1e-4, abs=1e-5)
 
 

@@ -13,21 +13,21 @@ import transformers
 
 from modelserver.__main__ import main
 from modelserver.evaluation.predict_file import read_items
-from modelserver.inputs.encoders import new_encoder, open_encoder
+from modelserver.inputs.encoders import create_encoder, open_encoder
 from modelserver.inputs.features import IN_TITLE
 from modelserver.inputs.span_qa import FORMATS, GoldSpan, ReadingExample, read_hotpotqa
 from modelserver.inputs.windows import Window, WindowSettings
-from modelserver.systems.extractive import load, window_reader
-from modelserver.training.extractive import FineTuner, Recipe, dev_scores, pace
+from modelserver.systems.extractive import load, make_window_reader
+from modelserver.training.extractive import FineTuner, Recipe, compute_dev_scores, compute_pace
 from modelserver.training.loop import STATE, Row, checkpoint, train
 from modelserver.training.span_loss import (
     Labelled,
-    groups,
+    compute_loss,
+    find_token_span,
+    group_by_length,
     is_readable,
     label,
-    loss,
     select_learnable,
-    token_span,
 )
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import QAPrediction
@@ -52,8 +52,8 @@ def tuner(examples, *, steps=4, seed=1, **changed):
     """Return a tiny new encoder about to learn from the examples."""
     torch.manual_seed(seed)
     texts = [text for e in examples for title, s in e.item.context for text in (e.item.question, title, *s)]
-    model, tokenizer = new_encoder(texts, CPU, hidden=32, layers=1, heads=2, pieces=1500)
-    reader = window_reader(tokenizer, SHORT)
+    model, tokenizer = create_encoder(texts, CPU, hidden=32, layers=1, heads=2, pieces=1500)
+    reader = make_window_reader(tokenizer, SHORT)
     recipe = Recipe(
         **{"steps": steps, "batch": 4, "windows": 2, "rate": 3e-3, "check_every": 2, "seed": seed} | changed
     )
@@ -88,11 +88,11 @@ class TestLabels:
     )
     def test_the_tokens_that_touch_a_span(self, span, tokens):
         encoded = word_reader().encode(item(("jj", ["aa bb cc"])))
-        assert token_span(encoded, span) == tokens
+        assert find_token_span(encoded, span) == tokens
 
     def test_a_span_across_sentences(self):
         encoded = word_reader().encode(item(("", ["a b", "c d"])))
-        assert token_span(encoded, GoldSpan(0, 0, 2, 1, 1)) == (1, 2)
+        assert find_token_span(encoded, GoldSpan(0, 0, 2, 1, 1)) == (1, 2)
 
     def test_each_window_has_the_spans_that_it_holds_whole(self):
         reader = word_reader()  # windows of 11 tokens, 5 of them shared
@@ -132,15 +132,15 @@ class TestLoss:
         gold_start = math.log(math.exp(1) + math.exp(3))  # of both spans of the second, one start
         gold_end = math.log(math.exp(1) + math.exp(2) + math.exp(5))
         expected = (every_start - gold_start + every_end - gold_end) / 2
-        assert loss(start, end, [1, 1], [labelled]).item() == pytest.approx(expected)
+        assert compute_loss(start, end, [1, 1], [labelled]).item() == pytest.approx(expected)
 
     def test_examples_add_up_and_do_not_mix(self):
         rng = torch.Generator().manual_seed(1)
         start, end = torch.randn(2, 3, 5, generator=rng)
         one = Labelled([Window(None, 0, 3)], [[(1, 2)]])
         two = Labelled([Window(None, 0, 4), Window(None, 2, 4)], [[], [(0, 0)]])
-        together = loss(start, end, [1, 1, 2], [one, two])
-        apart = loss(start[:1], end[:1], [1], [one]) + loss(start[1:], end[1:], [1, 2], [two])
+        together = compute_loss(start, end, [1, 1, 2], [one, two])
+        apart = compute_loss(start[:1], end[:1], [1], [one]) + compute_loss(start[1:], end[1:], [1, 2], [two])
         torch.testing.assert_close(together, apart)
 
     def test_groups_hold_the_bound_and_every_example_once(self):
@@ -149,7 +149,7 @@ class TestLoss:
             label(example(" ".join("a" * n), at(0, 1)), reader, 4, np.random.default_rng(1))
             for n in (3, 40, 5, 12, 30, 4, 60, 9)
         ]
-        grouped = list(groups(found, reader, 60))
+        grouped = list(group_by_length(found, reader, 60))
         assert sorted(id(e) for group in grouped for e in group) == sorted(map(id, found))
         for group in grouped:
             rows = [reader.length(window) for e in group for window in e.windows]
@@ -167,13 +167,13 @@ class TestLoss:
 
 def test_the_rate_rises_and_falls_in_lines():
     recipe = Recipe(steps=20, warm_up=0.25)
-    shares = [pace(step, recipe) for step in range(20)]
+    shares = [compute_pace(step, recipe) for step in range(20)]
     assert shares[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
     assert shares[5] == 1.0
     steps = [b - a for a, b in pairwise(shares[5:])]
     assert steps == pytest.approx([-1 / 15] * 14)
     assert shares[-1] == pytest.approx(1 / 15)
-    assert pace(0, Recipe(steps=1)) == 1.0
+    assert compute_pace(0, Recipe(steps=1)) == 1.0
 
 
 def rates_of(trainer):
@@ -230,7 +230,7 @@ class TestDevScores:
             )
             for n, (said, answers, together) in enumerate(rows)
         ]
-        found = dev_scores(Parrot(), dev)
+        found = compute_dev_scores(Parrot(), dev)
         return found["em"], found["f1"]
 
     def test_the_best_of_several_right_answers_counts(self):
@@ -262,12 +262,12 @@ class TestTraining:
         }
         system = load(tmp_path / "new", CPU, name="extractive-qa", description="")
         assert system.reader.reading == SHORT
-        assert dev_scores(system, examples[:10])["f1"] == best["f1"]
+        assert compute_dev_scores(system, examples[:10])["f1"] == best["f1"]
 
     def test_the_best_checkpoint_on_dev_is_kept_and_patience_ends_it(self, world, tmp_path, monkeypatch):
         f1 = iter([0.1, 0.5, 0.4, 0.5, 0.3, 0.9])
         monkeypatch.setattr(
-            "modelserver.training.extractive.dev_scores",
+            "modelserver.training.extractive.compute_dev_scores",
             lambda system, dev, device: {"em": 0, "f1": next(f1)},
         )
         one = tuner(read_hotpotqa(world).examples, steps=6, check_every=1, patience=3, batch=2)
@@ -295,7 +295,7 @@ class TestTraining:
         without_dropout(one.model)
         losses = [one.step() for _ in range(100)]
         assert losses[-1] < 0.5 < 4 < losses[0]
-        assert dev_scores(one.system(), one.examples)["em"] == 1
+        assert compute_dev_scores(one.system(), one.examples)["em"] == 1
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_the_loss_falls_on_the_real_samples(self, form, tmp_path):
@@ -519,4 +519,4 @@ def test_dropout_is_off_when_it_predicts(world):
     items = [e.item for e in one.examples[:3]]
     assert one.system().predict(items) == one.system().predict(items)
     assert not one.model.training
-    assert SimpleNamespace(**dev_scores(one.system(), one.examples[:3])).f1 >= 0
+    assert SimpleNamespace(**compute_dev_scores(one.system(), one.examples[:3])).f1 >= 0

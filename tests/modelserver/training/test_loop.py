@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from modelserver.__main__ import main
-from modelserver.training.loop import LOG, SETTINGS, STATE, make_room, schedule_pace
+from modelserver.training.loop import LOG, SETTINGS, STATE, compute_schedule_pace, make_room
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import write_split
 
@@ -73,10 +73,10 @@ def test_a_finished_folder_is_replaced_with_overwrite_alone(system, data, tmp_pa
     ],
 )
 def test_a_rate_rises_in_the_warm_up_and_falls_by_its_schedule(schedule, falls):
-    paces = [schedule_pace(step, schedule, 1, 5) for step in range(1, 5)]
+    paces = [compute_schedule_pace(step, schedule, 1, 5) for step in range(1, 5)]
     assert paces == pytest.approx(falls)
-    assert schedule_pace(0, schedule, 1, 5) == 1
-    rising = [schedule_pace(step, schedule, 4, 1000) for step in range(4)]
+    assert compute_schedule_pace(0, schedule, 1, 5) == 1
+    rising = [compute_schedule_pace(step, schedule, 4, 1000) for step in range(4)]
     assert rising == pytest.approx([0.25, 0.5, 0.75, 1], rel=3e-3)
 
 

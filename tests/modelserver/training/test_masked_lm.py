@@ -10,11 +10,11 @@ import torch
 import transformers
 
 from modelserver.__main__ import main
-from modelserver.inputs.encoders import new_encoder, new_tokenizer, open_encoder
+from modelserver.inputs.encoders import create_encoder, create_tokenizer, open_encoder
 from modelserver.inputs.selection import Selection
 from modelserver.inputs.span_qa import read_hotpotqa
 from modelserver.inputs.windows import WindowSettings
-from modelserver.systems.extractive import window_reader
+from modelserver.systems.extractive import make_window_reader
 from modelserver.training.extractive import Recipe
 from modelserver.training.masked_lm import MASKED, PREDICTED, REPLACED, MaskedTrainer, hide
 from modelserver.world import write_split
@@ -38,7 +38,7 @@ def pretrain(world: Path, out: Path, *more: str, steps: int = 4) -> int:
 
 
 class TestHide:
-    tokenizer = new_tokenizer(["the tower of the town is older than the bridge"], 60)
+    tokenizer = create_tokenizer(["the tower of the town is older than the bridge"], 60)
 
     def words(self, *shape: int) -> np.ndarray:
         ordinary = np.setdiff1d(np.arange(len(self.tokenizer)), self.tokenizer.all_special_ids)
@@ -80,9 +80,9 @@ def test_it_learns_two_questions(world: Path):
     examples = read_hotpotqa(world, Selection("facts", None)).examples[:2]
     texts = [text for e in examples for title, s in e.item.context for text in (e.item.question, title, *s)]
     torch.manual_seed(1)
-    described, tokenizer = new_encoder(texts, CPU, hidden=32, layers=1, heads=1, pieces=200, rotary=True)
+    described, tokenizer = create_encoder(texts, CPU, hidden=32, layers=1, heads=1, pieces=200, rotary=True)
     model = transformers.AutoModelForMaskedLM.from_config(described.config)
-    reader = window_reader(tokenizer, WindowSettings(96, 24, 8))
+    reader = make_window_reader(tokenizer, WindowSettings(96, 24, 8))
     recipe = Recipe(steps=150, batch=2, windows=2, rate=1e-2, check_every=50, seed=1)
     trainer = MaskedTrainer(model, tokenizer, reader, recipe, examples)
     losses = [trainer.step() for _step in range(150)]
@@ -148,7 +148,7 @@ def test_only_what_it_cannot_read_is_noted(world: Path, tmp_path: Path, capsys: 
 def test_what_cannot_learn_so_is_one_sentence(
     world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    tokenizer = new_tokenizer(["a tower"], 60)
+    tokenizer = create_tokenizer(["a tower"], 60)
     tokenizer.mask_token = None
     config = transformers.BertConfig(
         vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=1,

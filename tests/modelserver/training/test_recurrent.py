@@ -22,8 +22,8 @@ from modelserver.systems.batches import collate
 from modelserver.systems.recurrent import Config, build
 from modelserver.training.coupling_loss import Coupling
 from modelserver.training.loop import STATE, train
-from modelserver.training.recurrent import Recipe, Trainer, pace
-from modelserver.training.recurrent_loss import IGNORED, batches, label, loss
+from modelserver.training.recurrent import Recipe, Trainer, compute_pace
+from modelserver.training.recurrent_loss import IGNORED, compute_loss, draw_batches, label
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate, write_split
@@ -77,7 +77,9 @@ def test_a_run_repeats_exactly(world):
 
 
 def test_training_ends_when_dev_stops_improving(world, tmp_path, monkeypatch):
-    monkeypatch.setattr("modelserver.training.recurrent.scores", lambda gold, predictions: {"joint_f1": 0.5})
+    monkeypatch.setattr(
+        "modelserver.training.recurrent.compute_scores", lambda gold, predictions: {"joint_f1": 0.5}
+    )
     recipe = Recipe(steps=50, batch=2, rare=2, check_every=2, patience=2)
     steps: list[int] = []
     train(Trainer(SMALL, recipe, world), world[:2], tmp_path, advance=steps.append)
@@ -224,7 +226,8 @@ def test_the_best_checkpoint_is_kept(world, tmp_path, monkeypatch):
     scored = itertools.count()
     values = [0.2, 0.6, 0.1]
     monkeypatch.setattr(
-        "modelserver.training.recurrent.scores", lambda gold, predictions: {"joint_f1": values[next(scored)]}
+        "modelserver.training.recurrent.compute_scores",
+        lambda gold, predictions: {"joint_f1": values[next(scored)]},
     )
     trainer = Trainer(SMALL, Recipe(steps=6, batch=2, rare=2, check_every=2), world)
     saved: list[Path] = []
@@ -249,7 +252,7 @@ def test_an_answer_in_a_title_alone_teaches_facts_alone(system):
     batch = collate([examples[0].features], torch.device("cpu"))
     outputs = build(Config(system, hidden=8, dropout=0.0), 2)(batch, torch.from_numpy(examples[0].facts))
     coupling = Coupling() if system.endswith("-reg") else None
-    value = loss(outputs, examples, batch, 1.0, coupling)
+    value = compute_loss(outputs, examples, batch, 1.0, coupling)
     value.backward()
     assert 0 < value.item() < 100
 
@@ -267,7 +270,7 @@ def test_an_answer_that_is_not_in_the_context_is_left_out():
 def test_a_batch_without_spans_has_a_finite_loss():
     examples = [_label(_gold(answer=answer)) for answer in ("yes", "no")]
     batch = collate([example.features for example in examples], torch.device("cpu"))
-    value = loss(build(SMALL, 2)(batch), examples, batch, 1.0)
+    value = compute_loss(build(SMALL, 2)(batch), examples, batch, 1.0)
     assert torch.isfinite(value)
 
 
@@ -275,7 +278,7 @@ def test_every_example_comes_once_a_pass():
     short = featurise(QAItem(id="q", question="Who?", context=[("A", ["b"])]), Vocabulary(()))
     examples = [_label(_gold(question=f"Where was Ada {'x ' * i}born?")) for i in range(23)]
     assert len(short) > 0
-    first_pass = list(itertools.islice(batches(examples, 4, np.random.default_rng(1)), 6))
+    first_pass = list(itertools.islice(draw_batches(examples, 4, np.random.default_rng(1)), 6))
     assert sorted(id(e) for batch in first_pass for e in batch) == sorted(map(id, examples))
     spreads = [
         max(map(len, (e.features for e in b))) - min(map(len, (e.features for e in b))) for b in first_pass
@@ -285,7 +288,7 @@ def test_every_example_comes_once_a_pass():
 
 def test_the_rate_rises_then_falls():
     recipe = Recipe(steps=100, warm_up=10)
-    rates = [pace(step, recipe) for step in range(101)]
+    rates = [compute_pace(step, recipe) for step in range(101)]
     assert rates[0] == pytest.approx(0.1)
     assert max(rates) == pytest.approx(1.0)
     assert rates[10:] == sorted(rates[10:], reverse=True)

@@ -7,7 +7,7 @@ import pytest
 from modelserver.__main__ import main
 from modelserver.inputs import encoders
 from modelserver.inputs.mentions import TYPES
-from modelserver.training.heuristic import Labelled, Trainer, read_labelled, type_weights
+from modelserver.training.heuristic import Labelled, Trainer, compute_type_weights, read_labelled
 from modelserver.world import write_split
 
 SMALL = ["--train", "60", "--test", "24", "--word-epochs", "2", "--encoder-epochs", "1", "--batch-size", "16"]
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_table(tmp_path, capsys):
 def test_rare_types_weigh_more_and_examples_one_on_average():
     first, second = TYPES[:2]
     examples = [Labelled("?", first)] * 3 + [Labelled("?", second)]
-    weights = type_weights(examples)
+    weights = compute_type_weights(examples)
     assert weights[:2].tolist() == pytest.approx([4 / 2 / 3, 4 / 2 / 1])
     assert weights[2:].sum() == 0
     assert sum(weights[TYPES.index(each.type)].item() for each in examples) == pytest.approx(4)
@@ -120,7 +120,7 @@ def test_the_encoder_may_be_a_model_of_the_hub_if_that_is_allowed(
     assert main([*given, "--allow-hub"]) == 0
     assert asked == ["someone/model"]
     settings = [json.loads(path.read_text()) for path in tmp_path.glob("out/**/settings.json")]
-    assert {each["encoder"] for each in settings} == {encoders.digest(bert_folder)}
+    assert {each["encoder"] for each in settings} == {encoders.hash_files(bert_folder)}
 
 
 def test_the_heuristic_holds_out_every_20th_question_of_its_file(tmp_path, capsys):

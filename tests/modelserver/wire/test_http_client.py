@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from modelserver.wire.client import http_client
+from modelserver.wire.client import make_http_client
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -80,13 +80,13 @@ def peer(
 
 
 def test_one_caller_needs_one_connection():
-    with peer() as server, http_client(server.url) as client:
+    with peer() as server, make_http_client(server.url) as client:
         assert [client.get(server.url).text for _ in range(5)] == ["ok"] * 5
     assert server.opened == 1
 
 
 def test_a_header_cannot_add_another():
-    with peer() as server, http_client(server.url) as client:
+    with peer() as server, make_http_client(server.url) as client:
         with pytest.raises(httpx.LocalProtocolError, match="Illegal header value"):
             client.get(server.url, headers={"X-Request-ID": "a\r\nAuthorization: b"})
         assert client.get(server.url).text == "ok"
@@ -96,9 +96,9 @@ def test_a_header_cannot_add_another():
 def test_what_goes_wrong_has_httpx_names():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/"
-    with http_client(address) as client, pytest.raises(httpx.ConnectError):
+    with make_http_client(address) as client, pytest.raises(httpx.ConnectError):
         client.get(address)
-    with peer() as server, http_client(server.url) as client:
+    with peer() as server, make_http_client(server.url) as client:
         server.gate.clear()
         with pytest.raises(httpx.ReadTimeout):
             client.get(server.url, timeout=0.05)
@@ -106,7 +106,7 @@ def test_what_goes_wrong_has_httpx_names():
         assert client.get(server.url).text == "ok"
     with (
         peer(b"no http at all\r\n\r\n") as server,
-        http_client(server.url) as client,
+        make_http_client(server.url) as client,
         pytest.raises(httpx.RemoteProtocolError),
     ):
         client.get(server.url)
@@ -134,13 +134,13 @@ def test_over_tls_too(certificate: Path, monkeypatch: pytest.MonkeyPatch):
     with peer(tls=tls) as server:
         with monkeypatch.context() as patched:
             patched.setattr("httpx._transports.default.create_ssl_context", lambda **_: trusting)
-            with http_client(server.url) as client:
+            with make_http_client(server.url) as client:
                 assert [client.get(server.url).text for _ in range(3)] == ["ok"] * 3
         assert server.opened == 1
 
 
 def test_callers_at_once_have_one_each_and_those_stay():
-    with peer() as server, http_client(server.url) as client, ThreadPoolExecutor(4) as pool:
+    with peer() as server, make_http_client(server.url) as client, ThreadPoolExecutor(4) as pool:
         for _ in range(2):
             server.gate.clear()
             waiting = [pool.submit(client.get, server.url) for _ in range(4)]
@@ -152,14 +152,14 @@ def test_callers_at_once_have_one_each_and_those_stay():
 
 
 def test_each_server_has_its_own():
-    with peer() as one, peer() as other, http_client(one.url) as client:
+    with peer() as one, peer() as other, make_http_client(one.url) as client:
         for server in (one, other, one, other):
             assert client.get(server.url).text == "ok"
     assert (one.opened, other.opened) == (1, 1)
 
 
 def test_one_that_the_server_closed_is_opened_again():
-    with peer(hang_up=True) as server, http_client(server.url) as client:
+    with peer(hang_up=True) as server, make_http_client(server.url) as client:
         for number in range(3):
             assert client.get(server.url).text == "ok"
             assert server.ended.acquire(timeout=10), number
@@ -168,7 +168,7 @@ def test_one_that_the_server_closed_is_opened_again():
 
 def test_an_answer_that_breaks_off_is_an_error_and_its_connection_is_not_used_again():
     broken = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
-    with peer(broken, hang_up=True) as server, http_client(server.url) as client:
+    with peer(broken, hang_up=True) as server, make_http_client(server.url) as client:
         for _ in range(2):
             with pytest.raises(httpx.RemoteProtocolError):
                 client.get(server.url)

@@ -6,13 +6,13 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from foundation.errors import Conflict, RunFailed
-from jobs.model_gateway import served_system
+from jobs.model_gateway import find_served_system
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.schema import Execution, ModuleItem, NodeOutput
 from predictions.actions.data import import_questions
 from predictions.actions.predictions import SYSTEM_KINDS, start_run
-from predictions.executions import answer_text, module_item, program_text, steps_of, words_of
+from predictions.executions import build_module_item, find_words, format_answer, format_program, list_steps
 from predictions.formats.records import QuestionRecord
 from predictions.models import Dataset, PredictionRun
 from predictions.program_steps import Step
@@ -51,7 +51,7 @@ def made_games(*texts: str, steps: list[Step] | None = STEPS) -> Dataset:
 
 
 def execute(dataset: Dataset) -> PredictionRun:
-    system = served_system("net", SYSTEM_KINDS[EXECUTE])
+    system = find_served_system("net", SYSTEM_KINDS[EXECUTE])
     run = start_run(dataset=dataset, system="net", revision=system.revision, kind=EXECUTE)
     enqueue_missing(run)
     run.refresh_from_db()
@@ -90,33 +90,35 @@ def test_questions_over_many_articles_are_refused(served: FakeModelServer) -> No
 
 def test_a_reader_executes_nothing(served: FakeModelServer) -> None:
     with pytest.raises(RunFailed):
-        served_system("fake", SYSTEM_KINDS[EXECUTE])
+        find_served_system("fake", SYSTEM_KINDS[EXECUTE])
 
 
 def test_the_program_of_steps() -> None:
     shared = [Step(module="find", argument="a, b"), Step(module="count", inputs=[1])]
     equal = [*shared, Step(module="number", argument="2"), Step(module="equal", inputs=[2, 3])]
-    assert program_text(STEPS) == "find-num(find[yards])"
-    assert program_text(equal).startswith("equal(count(find[a, b]), ")
+    assert format_program(STEPS) == "find-num(find[yards])"
+    assert format_program(equal).startswith("equal(count(find[a, b]), ")
 
 
 def test_places_of_words() -> None:
-    assert [PASSAGE[start:end] for start, end in words_of(PASSAGE)] == ["It", "was", "3", "yards", "."]
+    assert [PASSAGE[start:end] for start, end in find_words(PASSAGE)] == ["It", "was", "3", "yards", "."]
 
 
 def test_a_question_needs_one_article() -> None:
     with pytest.raises(ValueError, match="2 articles"):
-        module_item(external_id="q", text="?", context=[("A", ["a"]), ("B", ["b"])], steps=None, images=[])
+        build_module_item(
+            external_id="q", text="?", context=[("A", ["a"]), ("B", ["b"])], steps=None, images=[]
+        )
 
 
 @pytest.mark.parametrize(("value", "text"), [(True, "true"), (3.0, "3"), (2.5, "2.5"), ("x", "x")])
 def test_answers_as_text(value: bool | float | str, text: str) -> None:
-    assert answer_text(value) == text
+    assert format_answer(value) == text
 
 
 def test_a_system_without_modules_has_no_steps() -> None:
     item = ModuleItem(id="q", text="?", passage="x", tokens=[(0, 1)])
-    assert steps_of(Execution(id="q", program="", answer=True, modules=[]), item) is None
+    assert list_steps(Execution(id="q", program="", answer=True, modules=[]), item) is None
 
 
 def test_boxes_above_a_half_count() -> None:
@@ -127,7 +129,7 @@ def test_boxes_above_a_half_count() -> None:
         id="q", program="exist(find[dog])", answer=True, proposals=[boxes],
         modules=[NodeOutput(index=0, module="exist", value=True), found],
     )  # fmt: skip
-    steps = steps_of(outcome, item)
+    steps = list_steps(outcome, item)
     assert steps is not None
     assert steps[0].boxes == [(0, 0.0, 0.0, 0.5, 0.5, 0.9)]
     assert steps[1].value is True

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from jobs.model_gateway import predict_items, served_system
+from jobs.model_gateway import find_served_system, predict_items
 from jobs.queue import cut_slices
 from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.serving.http import ServerLimits
@@ -17,11 +17,11 @@ from predictions.actions import predictions
 from predictions.actions.predictions import RUNS, cancel_run, compute_slice, fail_run, finish_run, start_run
 from predictions.models import Dataset, Event, Prediction, PredictionRun
 from predictions.queries.predictions import (
+    count_progress,
     estimate_missing_sizes,
     find_latest_run,
     list_latest_runs,
     list_missing_questions,
-    progress,
 )
 from predictions.tasks import enqueue_missing
 from tests.studyapp.questions import entries, entry
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 def started(dataset: Dataset, system: str = "fake") -> PredictionRun:
-    return start_run(dataset=dataset, system=system, revision=served_system(system).revision)
+    return start_run(dataset=dataset, system=system, revision=find_served_system(system).revision)
 
 
 def whole(run: PredictionRun) -> dict[str, int]:
@@ -75,7 +75,7 @@ def test_only_what_is_missing_in_the_range_is_computed(model_server: FakeModelSe
     run.refresh_from_db()
     assert run.status == "running"
     assert run.progressed_at is not None
-    assert (progress(run).done, progress(run).questions) == (4, 6)
+    assert (count_progress(run).done, count_progress(run).questions) == (4, 6)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -123,7 +123,7 @@ def test_a_question_that_failed_on_one_of_two_workers_counts_once(
 
     monkeypatch.setattr(predictions, "predict_items", asked)
     compute_slice(**whole(run))
-    assert (run.predictions.count(), run.failures.count(), progress(run).done) == (1, 0, 1)
+    assert (run.predictions.count(), run.failures.count(), count_progress(run).done) == (1, 0, 1)
 
 
 @pytest.mark.parametrize("mark, kind", [(FAILS, "prediction_failed"), (INVALID, "invalid_item")])

@@ -14,9 +14,9 @@ from modelserver.wire.schema import Explanation, SaliencyOptions, SaliencyScore
 from predictions import tasks
 from predictions.actions.saliency import compute_weights
 from predictions.models import Prediction, PredictionRun
-from predictions.saliency import has_sign, method_name, question_weights, weights
+from predictions.saliency import extract_question_weights, extract_weights, has_sign, name_method
 from studyapp.queries.studies import load_frozen_study as frozen_study
-from studyapp.web.stimulus_html import stimulus_html
+from studyapp.web.stimulus_html import render_stimulus_once
 from tests.modelserver.saliency.planted import Planted, rule, systems
 from tests.predictions.management.commands.test_probe_reading import ROWS
 from tests.studyapp.factories import make_definition, make_study_of
@@ -125,7 +125,7 @@ def test_a_study_shows_the_words_in_three_strengths(served: FakeModelServer, eag
     (arm,) = frozen.conditions
     assert arm.saliency == "integrated-gradients, level word"
     assert "q25" not in arm.shown
-    html = stimulus_html(study.versions.get(), condition=arm.name, item_id="q1")
+    html = render_stimulus_once(study.versions.get(), condition=arm.name, item_id="q1")
     assert "influenced the answer, for or against it" in html  # a norm has no sign
     item = next(item for item in frozen.items if item.id == "q1")
     (start, end, level) = arm.shown["q1"].question_tokens[0]
@@ -145,14 +145,14 @@ def test_weights_are_of_sentences_and_of_the_last_article_of_a_title():
         id="a", revision="r", options=SaliencyOptions(), first=0, last=0, value=1.0,
         scores=[score(None, None, None), score(0, "A", None), score(0, "A", 0), score(1, "A", 0)],
     )  # fmt: skip
-    assert weights([("A", ["ab"]), ("A", ["cd"])], explained) == [("A", 0, 0, 2, 1.0)]
-    assert question_weights(explained) == [(0, 2, 1.0)]
+    assert extract_weights([("A", ["ab"]), ("A", ["cd"])], explained) == [("A", 0, 0, 2, 1.0)]
+    assert extract_question_weights(explained) == [(0, 2, 1.0)]
 
 
 def test_a_method_is_named_with_what_is_not_the_default():
-    assert method_name(None) == ""
-    assert method_name(SaliencyOptions()) == "integrated-gradients"
-    assert method_name(SaliencyOptions(method="occlusion", steps=9)) == "occlusion, steps 9"
+    assert name_method(None) == ""
+    assert name_method(SaliencyOptions()) == "integrated-gradients"
+    assert name_method(SaliencyOptions(method="occlusion", steps=9)) == "occlusion, steps 9"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import QAItem, QAPrediction
 from predictions.actions.predictions import start_run
 from predictions.models import Dataset, Prediction, PredictionRun, ReducedAnswer, Score
-from predictions.score_document import ScoresDocument, scores_document
+from predictions.score_document import ScoresDocument, build_scores_document
 from predictions.scoring import ERASURE_KEYS, FARM_KEYS, KEYS, LOCA_KEYS
 from tests.analysis.data import real_data
 from tests.studyapp.questions import entries, entry, write_json
@@ -324,5 +324,5 @@ def test_the_document_takes_one_run_of_a_system(eager: None, tmp_path: Path):
         score()
     assert Score.objects.count() == 2
     with pytest.raises(ValueError, match="two are of one system"):
-        scores_document(PredictionRun.objects.all())
-    assert scores_document([])["systems"] == {}
+        build_scores_document(PredictionRun.objects.all())
+    assert build_scores_document([])["systems"] == {}

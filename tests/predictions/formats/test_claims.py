@@ -11,7 +11,7 @@ import pytest
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings, Refused
 from predictions.formats.claims import read_claims, read_fever, read_scifact
-from predictions.formats.labels import labels_of
+from predictions.formats.labels import read_labels
 from tests.paths import DATA
 
 HOVER: dict[str, Any] = {
@@ -46,7 +46,7 @@ def test_labels_of_another_dataset_are_those_of_the_file(tmp_path: Path):
 def test_free_answers_are_no_labels(tmp_path: Path):
     rows = [HOVER | {"uid": str(number), "label": f"answer {number}"} for number in range(101)]
     with pytest.raises(BadFile, match=r"a\.jsonl:101: label: has more than 100 labels"):
-        labels_of(lines(tmp_path / "a.jsonl", *rows), ["label"])
+        read_labels(lines(tmp_path / "a.jsonl", *rows), ["label"])
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ class Served:
 def server(monkeypatch: pytest.MonkeyPatch) -> list[PredictionRun]:
     """A model server that serves one system, and the runs that were enqueued."""
     enqueued: list[PredictionRun] = []
-    monkeypatch.setattr(endpoints, "served_system", lambda name, kind: Served)
+    monkeypatch.setattr(endpoints, "find_served_system", lambda name, kind: Served)
     monkeypatch.setattr(endpoints, "enqueue_missing", enqueued.append)
     return enqueued
 
@@ -208,7 +208,7 @@ def test_what_the_model_server_says_stays_inside(
     def refuse(_name: str, _kind: str) -> None:
         raise error
 
-    monkeypatch.setattr(endpoints, "served_system", refuse)
+    monkeypatch.setattr(endpoints, "find_served_system", refuse)
     response = start(researcher, make_dataset())
     assert response.status_code == status
     assert b"secret" not in response.content

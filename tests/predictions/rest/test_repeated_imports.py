@@ -69,7 +69,7 @@ def test_without_a_key_each_upload_is_a_job(client: Client, folder: Path) -> Non
 def test_a_key_that_is_too_long_is_refused_before_the_upload(
     client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "new_file", None)
+    monkeypatch.setattr(jobs, "allocate_file", None)
     assert upload(client, "k" * 201).status_code == 422
     assert files(folder) == []
 

@@ -8,7 +8,7 @@ from studyapp.actions.participants import consent
 from studyapp.actions.privacy import withdraw
 from studyapp.definition.checks import ScreeningQuestion
 from studyapp.models import EntryLink, Participant
-from studyapp.queries.answer_quotas import answer_quotas
+from studyapp.queries.answer_quotas import list_answer_quotas
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
@@ -43,7 +43,7 @@ def test_it_works(link):
     people = [answer(link, gender) for gender in ("woman", "man", "man", "woman", "woman", "other", "other")]
     assert [person.outcome for person in people] == ["", "", "full", "", "full", "", ""]
     assert [bool(person.group) for person in people] == [person.outcome == "" for person in people]
-    rows = answer_quotas(link.study)
+    rows = list_answer_quotas(link.study)
     assert [(row.answer, row.held, row.quota) for row in rows] == [("Woman", 2, 2), ("Man", 1, 1)]
 
 

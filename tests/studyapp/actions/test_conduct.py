@@ -9,10 +9,10 @@ from benchmarks._large_data import recount_times
 from studyapp.actions import conduct
 from studyapp.actions.pages import note_honeypot, show_trial, submit_trial
 from studyapp.actions.privacy import anonymise_participant, delete_participant, withdraw
-from studyapp.exports.responses import read_responses, response_data
+from studyapp.exports.responses import load_response_data, read_responses
 from studyapp.models import ItemTime, Participant, Study, Trial
 from studyapp.queries.excluded import count_excluded_trials
-from studyapp.queries.flags import flag_counts, participant_flags
+from studyapp.queries.flags import count_flags, list_participant_flags
 from studyapp.queries.responses import ResponseFilter
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
@@ -46,12 +46,12 @@ def assert_same(study: Study) -> None:
     kept = list(people.values_list(*conduct.COLUMNS))
     conduct.recount(people)
     assert list(people.values_list(*conduct.COLUMNS)) == kept
-    flags = participant_flags(people)
-    counts = {flag: number for flag, _meaning, number in flag_counts(study)}
+    flags = list_participant_flags(people)
+    counts = {flag: number for flag, _meaning, number in count_flags(study)}
     assert counts == {flag: sum(flag in own for own in flags.values()) for flag in counts}
     rows = [
         row
-        for batch in read_responses(response_data(study, for_file=True), ResponseFilter())
+        for batch in read_responses(load_response_data(study, for_file=True), ResponseFilter())
         for row in batch
     ]
     assert count_excluded_trials(study) == (len(rows), sum(bool(row["excluded_by"]) for row in rows))

@@ -21,18 +21,18 @@ from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study
 from studyapp.models.studies import FrozenRow
 from studyapp.queries.correctness import (
-    correctness_of_design,
+    count_design_correctness,
     count_queue,
-    disagreements,
     find_later_decisions,
     find_missed_answers,
     find_next_answer,
     judge_agreement,
+    list_disagreements,
     queue,
     queue_counts,
 )
-from studyapp.queries.designs import design
-from studyapp.queries.drafts import definition_of
+from studyapp.queries.designs import build_design
+from studyapp.queries.drafts import read_definition
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests import workspaces
@@ -153,14 +153,14 @@ def disagreed(run, judges):
 
 
 def test_a_disagreement_is_settled_by_a_third_judge(run, disagreed, judges):
-    assert [row.pk for row in disagreements(run)] == [disagreed.pk]
+    assert [row.pk for row in list_disagreements(run)] == [disagreed.pk]
     settle(judged=disagreed, is_correct=False, how="third judge", note="It is another town.", by=judges[2])
     disagreed.refresh_from_db()
     assert (disagreed.is_correct, disagreed.settled_how, disagreed.settled_by, disagreed.note) == (
         False, "third judge", judges[2], "It is another town.",
     )  # fmt: skip
     assert disagreed.settled_at is not None
-    assert disagreements(run) == []
+    assert list_disagreements(run) == []
     assert Event.objects.filter(kind="answer_settled", actor=judges[2]).count() == 1
 
 
@@ -209,7 +209,7 @@ def test_what_a_launch_would_freeze_is_counted(study, run, judges):
     decide(answers[0], judges, is_correct=True)
     decide(answers[1], judges, is_correct=False)
     JudgedAnswer.objects.filter(pk=answers[2].pk).delete()
-    [row] = correctness_of_design(design(definition_of(study), workspaces.main()))
+    [row] = count_design_correctness(build_design(read_definition(study), workspaces.main()))
     assert (row.exact, row.correct, row.wrong, row.waiting, row.not_queued) == (3, 1, 1, 0, 1)
 
 

@@ -17,14 +17,14 @@ from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.actions.studies import accept_check, launch_study
 from studyapp.errors import StudyRefused
 from studyapp.exports.bundle import write_bundle
-from studyapp.exports.registration import draft_preregistration, preregistration_text
+from studyapp.exports.registration import build_draft_preregistration, build_preregistration
 from studyapp.models import Event, LaunchDecision, Participant, Stimulus, Study
 from studyapp.policies import NotAdmitted
-from studyapp.queries.access import studies_of
+from studyapp.queries.access import list_studies
 from studyapp.queries.correctness import find_missed_answers, queue
 from studyapp.queries.drafts import read_current_draft
-from studyapp.queries.launches import NeedsDecision, checklist
-from studyapp.queries.results import data_state
+from studyapp.queries.launches import NeedsDecision, build_checklist
+from studyapp.queries.results import read_data_state
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ def draft() -> Study:
 
 
 def states(study: Study) -> dict[str, str]:
-    return {check.name: check.state for check in checklist(study)}
+    return {check.name: check.state for check in build_checklist(study)}
 
 
 def changed(study: Study, **changes: object) -> None:
@@ -110,7 +110,7 @@ class TestDecisions:
             assert {row["by"] for row in version["decisions"]} == {who}
             assert [row["near_misses"] for row in version["correctness"]] == [1]
             assert version["correctness"][0]["sources"] == {"exact match": 4}
-        assert "The check `judging` was open" in preregistration_text(draft)
+        assert "The check `judging` was open" in build_preregistration(draft)
 
 
 class TestJudging:
@@ -126,12 +126,12 @@ class TestJudging:
     def test_the_verdict_of_one_judge_counts_and_is_said(self, draft):
         judged, judges = self.queued(draft)
         judge(judged=judged, is_correct=True, by=judges[0])
-        [check] = [check for check in checklist(draft) if check.name == "judging"]
+        [check] = [check for check in build_checklist(draft) if check.name == "judging"]
         assert (check.state, check.message) == (
             "done",
             "Judged: 1 of 4 shown answers, 1 of them by one judge alone.",
         )
-        text = draft_preregistration(draft)
+        text = build_draft_preregistration(draft)
         assert "3 of 4 answers are correct (2 by exact match)" in text
         assert "1 by one judge" in text
         version = factories.launch(draft)
@@ -164,10 +164,10 @@ class TestRehearsal:
         assert states(draft)["rehearsal"] == "done"
         draft.refresh_from_db()
         assert (draft.status, draft.versions.count()) == ("draft", 0)
-        assert list(studies_of(draft.created_by)) == [draft]
+        assert list(list_studies(draft.created_by)) == [draft]
         version = launch_study(study=draft, by=None, accept={"judging": "a good reason"})
         assert version.hash == Participant.objects.get().version.hash
-        assert data_state(draft, "pilot")["participants"] == 0
+        assert read_data_state(draft, "pilot")["participants"] == 0
         rehearsal.refresh_from_db()
         with pytest.raises(NotAdmitted):
             walk(rehearsal, "bot")
@@ -225,7 +225,7 @@ REFUSED = {
 
 
 def places(study: Study) -> str:
-    return next(check.message for check in checklist(study) if check.name == "places")
+    return next(check.message for check in build_checklist(study) if check.name == "places")
 
 
 def test_the_number_of_participants_is_that_of_all_limits(draft):

@@ -20,7 +20,7 @@ from studyapp.definition.recruitment import Arrival
 from studyapp.models import Event, Outcome, Participant, Payment, Study
 from studyapp.models.payments import SENDING
 from studyapp.payments import settle_payments
-from studyapp.queries.payments import group_counts, plan_payments, state_counts
+from studyapp.queries.payments import count_payment_states, count_submissions, plan_payments
 from studyapp.queries.privacy import read_stored_data
 from studyapp.web import prolific_api
 from studyapp.web.prolific_api import BadKey, Prolific, RefusedByProlific
@@ -73,7 +73,7 @@ def pay(study: Study, order: PaymentOrder | None = BONUS) -> dict[str, int]:
     if order is not None:
         store_order(study=study, order=order, by=None)
     settle_payments(study, lambda done, total: None)
-    return state_counts(study)
+    return count_payment_states(study)
 
 
 def bonuses(api: ProlificApi) -> list[list[int]]:
@@ -222,7 +222,7 @@ def test_a_wrong_key_moves_nothing(study: Study, api: ProlificApi, settings: Any
     with pytest.raises(BadKey) as refusal:
         pay(study)
     assert "stale" not in str(refusal.value)
-    assert state_counts(study) == {"planned": 6}
+    assert count_payment_states(study) == {"planned": 6}
     settings.PROLIFIC_API_TOKEN = KEY
     assert pay(study, None) == {"confirmed": 6}
 
@@ -243,7 +243,7 @@ def test_those_sent_away(study: Study, api: ProlificApi) -> None:
     assert pay(study, order) == {"confirmed": 3}
     assert [api.submissions[f"sub-{each}"].bonuses for each in ("p4", "p5", "p6")] == [[30], [], []]
     assert api.submissions["sub-p6"].return_requested
-    assert group_counts(study) == {"done": 3, "screened_out": 2, "failed_comprehension": 1}
+    assert count_submissions(study) == {"done": 3, "screened_out": 2, "failed_comprehension": 1}
 
 
 def test_amounts_of_a_file(study: Study, api: ProlificApi) -> None:
@@ -284,7 +284,7 @@ def test_payments_go_with_the_participant(study: Study, api: ProlificApi) -> Non
 
 
 def test_another_sum_than_ordered_is_not_paid(study: Study, api: ProlificApi, monkeypatch: Any) -> None:
-    monkeypatch.setattr(prolific_api, "_cents", lambda amount: 1)
+    monkeypatch.setattr(prolific_api, "_parse_cents", lambda amount: 1)
     assert pay(study, PaymentOrder(bonus_each=Decimal(1))) == {"failed": 3}
     assert not any("/pay/" in request for request in api.requests)
 

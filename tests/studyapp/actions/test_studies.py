@@ -15,7 +15,7 @@ from studyapp.definition.freezing import FrozenStudy, hash_canonical
 from studyapp.errors import StudyRefused
 from studyapp.models import Event, Item, Stimulus, Study, StudyVersion
 from studyapp.models.studies import FrozenRow
-from studyapp.queries.designs import design
+from studyapp.queries.designs import build_design
 from studyapp.queries.item_pools import draw
 from studyapp.queries.studies import AlteredVersion, find_latest_version, load_frozen_study, verify_version
 from studyapp.rules.states import ForbiddenTransition
@@ -171,7 +171,9 @@ class TestRefused:
         )
 
     def test_rule_about_an_item_that_was_not_drawn(self):
-        drawn = [q.external_id for q in design(factories.make_definition(), workspaces.main()).questions]
+        drawn = [
+            q.external_id for q in build_design(factories.make_definition(), workspaces.main()).questions
+        ]
         Study.objects.all().delete()
         other = next(f"q{n}" for n in range(1, 7) if f"q{n}" not in drawn)
         rules = [{"name": "bad", "kind": "item", "item_id": other}]
@@ -201,10 +203,14 @@ class TestDraw:
         Prediction.objects.filter(question__external_id="q1").update(answer="")
         Prediction.objects.filter(question__external_id="q2").delete()
         Question.objects.filter(external_id="q3").update(supporting_facts=None)
-        assert {q.external_id for q in design(definition, workspaces.main()).questions} == {"q4", "q5", "q6"}
+        assert {q.external_id for q in build_design(definition, workspaces.main()).questions} == {
+            "q4",
+            "q5",
+            "q6",
+        }
 
     def test_named_items_keep_their_order(self):
-        plan = design(factories.make_definition(items={"ids": ["q3", "q1", "q2"]}), workspaces.main())
+        plan = build_design(factories.make_definition(items={"ids": ["q3", "q1", "q2"]}), workspaces.main())
         assert [q.external_id for q in plan.questions] == ["q3", "q1", "q2"]
         assert [item.id for item in plan.content.items] == ["q3", "q1", "q2"]
 
@@ -214,7 +220,7 @@ class TestDraw:
         factories.make_run(dataset=dataset, system=system, revision="r2")
         unfinished = factories.make_run(dataset=dataset, system=system, revision="r3")
         PredictionRun.objects.filter(pk=unfinished.pk).update(status="running")
-        assert design(definition, workspaces.main()).content.conditions[0].revision == "r2"
+        assert build_design(definition, workspaces.main()).content.conditions[0].revision == "r2"
 
 
 class TestDrawing:

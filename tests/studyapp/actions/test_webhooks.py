@@ -12,8 +12,8 @@ from studyapp.actions.participants import consent
 from studyapp.actions.privacy import anonymise_participant, delete_participant
 from studyapp.actions.running import set_condition
 from studyapp.models import Condition, Event, Participant, Study, StudyDelivery, StudyWebhook
-from studyapp.queries.bots import plan_of
-from studyapp.queries.flags import participant_flags
+from studyapp.queries.bots import build_study_plan
+from studyapp.queries.flags import list_participant_flags
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
@@ -118,7 +118,7 @@ class TestFlags:
         study = factories.make_study(items=6)
         hook = listen(study, "participant_flagged")
         person = factories.make_participant(study=study, completed=True)
-        assert flags_told(hook, person) == [participant_flags(Participant.objects.all())[person.pk]]
+        assert flags_told(hook, person) == [list_participant_flags(Participant.objects.all())[person.pk]]
         assert flags_told(hook, person) == [[SPEED, "straight_lining"]]
 
     def test_the_second_of_two_with_the_same_answers_is_flagged(self) -> None:
@@ -129,7 +129,7 @@ class TestFlags:
         assert flags_told(hook, first) == [[SPEED, "straight_lining"]]
         assert flags_told(hook, second) == [[SPEED, "straight_lining", "identical_pattern"]]
         assert set(flags_told(hook, second)[0]) == set(
-            participant_flags(Participant.objects.all())[second.pk]
+            list_participant_flags(Participant.objects.all())[second.pk]
         )
 
     def test_other_answers_are_no_identical_pattern(self) -> None:
@@ -172,7 +172,7 @@ class TestFlags:
 def pass_stage(person: Participant, page: Any) -> None:
     """Pass one page before the items."""
     show_stage(page=page)
-    answers = dict(plan_of(person.version.study).heeded.get(page.stage, {}))
+    answers = dict(build_study_plan(person.version.study).heeded.get(page.stage, {}))
     assert submit_stage(page=page, answers=answers, changes={}, timing=PageTiming(9_000))
     person.refresh_from_db()
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from studyapp.definition.blocks import blocks_by_position
+from studyapp.definition.blocks import list_blocks_by_position
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Blocks
 
@@ -67,6 +67,6 @@ def test_what_does_not_fit_is_refused(changes, message):
 def test_attention_items_belong_to_the_block_of_the_next_item():
     blocks = Blocks(**SIZES)
     plain = ["before"] * 2 + ["learning"] * 2 + ["after"] * 2
-    assert blocks_by_position(blocks, 0, []) == plain
-    assert blocks_by_position(blocks, 2, [1]) == ["", "", "before", *plain]
-    assert blocks_by_position(blocks, 0, [8, 3]) == [*plain[:2], "learning", *plain[2:], "after"]
+    assert list_blocks_by_position(blocks, 0, []) == plain
+    assert list_blocks_by_position(blocks, 2, [1]) == ["", "", "before", *plain]
+    assert list_blocks_by_position(blocks, 0, [8, 3]) == [*plain[:2], "learning", *plain[2:], "after"]

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.scores.hotpotqa import normalise_answer
-from studyapp.definition.candidates import candidates, shuffle_texts
+from studyapp.definition.candidates import select_candidates, shuffle_texts
 
 CONTEXT = [
     ("Ada Brenn", ["Ada Brenn was born in Kolwen in 1950.", " She worked in Tolm with Ben Corr."]),
@@ -12,7 +12,7 @@ CONTEXT = [
 
 
 def make(answer="Kolwen", likely=(), labels=(), most=5, seed="1/q1", context=CONTEXT):
-    return candidates(answer, likely, context, labels, most=most, seed=seed)
+    return select_candidates(answer, likely, context, labels, most=most, seed=seed)
 
 
 def test_it_works():

@@ -30,7 +30,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.queries.own_answers import find_missed_answers_of_people
-from studyapp.queries.privacy import participant_with_code
+from studyapp.queries.privacy import find_participant_by_code
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.tasks import keep_promises
@@ -336,7 +336,7 @@ class TestWithdrawing:
         people = [factories.make_participant(study=study, completed=True) for _ in "12"]
         codes = [one.withdrawal_code for one in people]
         assert len(set(codes)) == 2
-        assert participant_with_code(codes[0]) == people[0]
+        assert find_participant_by_code(codes[0]) == people[0]
         client.cookies["participant"] = sign_participant(people[0])
         page = client.get(f"/study/{study.slug}/done/").content.decode()
         assert codes[0] in page

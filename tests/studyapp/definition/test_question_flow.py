@@ -5,8 +5,8 @@ from pydantic import ValidationError
 
 from studyapp.definition.question_flow import (
     Viewer,
+    build_pages,
     find_next_page,
-    pages_for,
     select_open_questions,
     select_visible_questions,
 )
@@ -52,7 +52,7 @@ class TestConditions:
     def test_the_2020_template_asks_about_explanations_only_where_there_are_some(self):
         made = frozen()
         explained, other = (
-            [[q.text for q in page] for page in pages_for(made.post_survey, viewer)]
+            [[q.text for q in page] for page in build_pages(made.post_survey, viewer)]
             for viewer in (Viewer(frozenset({"a"}), True), Viewer(frozenset({"a (no explanation)"}), False))
         )
         assert explained == [[question.text for question in XQA.post_survey]]
@@ -70,7 +70,7 @@ class TestConditions:
 
     def test_a_participant_of_several_conditions_is_asked_what_one_of_them_asks(self):
         both = Viewer(frozenset({"a", "a (no explanation)"}), is_explained=True)
-        assert keys(pages_for(frozen().post_survey, both)) == [[q.key for q in XQA.post_survey]]
+        assert keys(build_pages(frozen().post_survey, both)) == [[q.key for q in XQA.post_survey]]
 
     @pytest.mark.parametrize(
         ("limit", "message"),
@@ -165,13 +165,13 @@ class TestPages:
     )
 
     def test_it_works(self):
-        pages = pages_for(survey(*self.ENTRIES).post_survey, FACTS)
+        pages = build_pages(survey(*self.ENTRIES).post_survey, FACTS)
         assert keys(pages) == [["a", "b"], ["c"], ["d"]]
         assert (pages[0][0].heading, pages[0][0].heading_text) == ("Before", "Some words.")
         assert pages[1][0].heading == "After"
 
     def test_a_page_without_a_question_is_passed_over(self):
-        pages = pages_for(survey(*self.ENTRIES).post_survey, PLAIN)
+        pages = build_pages(survey(*self.ENTRIES).post_survey, PLAIN)
         assert find_next_page(pages, 2, {"a": False}) == 3
         assert find_next_page(pages, 2, {"a": True}) == 2
         assert find_next_page(pages, 4, {}) is None
@@ -184,7 +184,7 @@ class TestPages:
             asked("b", show_if={"question": "a", "is": True}),
             asked("c"),
         )
-        [question] = select_open_questions(pages_for(made.post_survey, FACTS)[1], {"a": False})
+        [question] = select_open_questions(build_pages(made.post_survey, FACTS)[1], {"a": False})
         assert (question.key, question.heading) == ("c", "Why")
 
     @pytest.mark.parametrize("part", ["item", "comprehension"])
@@ -215,16 +215,16 @@ class TestOrder:
 
     def test_each_participant_has_an_order_that_a_reload_keeps(self):
         orders = {
-            tuple(keys(pages_for(self.MANY, FACTS._replace(seed=seed), is_shuffled=True))[0])
+            tuple(keys(build_pages(self.MANY, FACTS._replace(seed=seed), is_shuffled=True))[0])
             for seed in range(30)
         }
         assert len(orders) > 20
-        again = [pages_for(self.MANY, FACTS, is_shuffled=True) for _time in range(2)]
+        again = [build_pages(self.MANY, FACTS, is_shuffled=True) for _time in range(2)]
         assert keys(again[0]) == keys(again[1])
 
     def test_sections_and_what_depends_stay_in_place(self):
         for seed in range(30):
-            [page] = pages_for(self.MANY, FACTS._replace(seed=seed), is_shuffled=True)
+            [page] = build_pages(self.MANY, FACTS._replace(seed=seed), is_shuffled=True)
             order = [question.key for question in page]
             assert {key[0] for key in order[:7]} == {"q", "w"}
             assert order.index("why") == order.index("q2") + 1
@@ -235,12 +235,12 @@ class TestOrder:
         question = Question.model_validate(asked("one", scale=choices, random_choices=True, fixed=2))
         shown = set()
         for seed in range(40):
-            [[seen]] = pages_for([question], FACTS._replace(seed=seed))
+            [[seen]] = build_pages([question], FACTS._replace(seed=seed))
             values = [value for value, _label in seen.choices]
             assert values[4:] == ["e", "f"]
             shown.add(tuple(values))
         assert len(shown) > 10
-        assert [value for value, _ in pages_for([question], FACTS._replace(seed=None))[0][0].choices] == [
+        assert [value for value, _ in build_pages([question], FACTS._replace(seed=None))[0][0].choices] == [
             *"abcdef"
         ]
 

@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from studyapp.definition.question_scales import MatrixScale
-from studyapp.definition.questionnaires import Question, parts_of
-from studyapp.definition.translations import labels_of, translate
+from studyapp.definition.questionnaires import Question, list_question_parts
+from studyapp.definition.translations import list_labels, translate
 from studyapp.web.posted_answers import parse_answers, parse_changes
 
 SLIDER = {"kind": "slider", "min": 0, "max": 100, "ends": ["None", "Full"]}
@@ -144,10 +144,13 @@ def test_ratings_have_no_role_beyond_scales():
 
 def test_rows_ends_and_choices_are_translated():
     words = {"None": "Nichts", "Full": "Voll", "It is fast.": "Es ist schnell.", "Second": "Zweites"}
-    assert labels_of(ask(SLIDER)) == ["None", "Full"]
-    assert labels_of(ask(MATRIX))[:3] == ["It is fast.", "It is fair.", "Strongly disagree"]
+    assert list_labels(ask(SLIDER)) == ["None", "Full"]
+    assert list_labels(ask(MATRIX))[:3] == ["It is fast.", "It is fair.", "Strongly disagree"]
     assert translate(ask(SLIDER), "Wie?", words).scale.ends == ["Nichts", "Voll"]
     matrix = translate(ask(MATRIX), "Wie?", words)
     assert isinstance(matrix.scale, MatrixScale)
-    assert [part.text for part in parts_of([matrix])] == ["Wie? – Es ist schnell.", "Wie? – It is fair."]
+    assert [part.text for part in list_question_parts([matrix])] == [
+        "Wie? – Es ist schnell.",
+        "Wie? – It is fair.",
+    ]
     assert translate(ask(RANKING), "Wie?", words).choices[1] == ("b", "Zweites")

@@ -4,7 +4,13 @@ import pytest
 from pydantic import ValidationError
 
 from studyapp.definition.questionnaires import Question
-from studyapp.definition.scale_scores import PUBLISHED, ScaleKey, check_scales, list_scale_keys, scores_of
+from studyapp.definition.scale_scores import (
+    PUBLISHED,
+    ScaleKey,
+    check_scales,
+    list_scale_keys,
+    list_scale_scores,
+)
 from studyapp.definition.scales import SCALES, expand
 
 ITEMS = {"trust-xai": 8, "explanation-satisfaction": 7}
@@ -19,7 +25,9 @@ def asked(name, **fields):
 
 def score(name, answers, questions=None, own=()):
     questions = questions or asked(PUBLISHED[name].scale)
-    found = {each.column: each for each in scores_of(questions, own)}["score_" + name.replace("-", "_")]
+    found = {each.column: each for each in list_scale_scores(questions, own)}[
+        "score_" + name.replace("-", "_")
+    ]
     return found.value(dict(zip([question.key for question in questions], answers, strict=True)))
 
 
@@ -50,7 +58,7 @@ def test_published_keys(name, answers, expected):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_every_key_names_source_and_direction_and_reaches_its_range(name):
-    [found] = [each for each in scores_of(asked(PUBLISHED[name].scale), ()) if each.column.endswith(
+    [found] = [each for each in list_scale_scores(asked(PUBLISHED[name].scale), ()) if each.column.endswith(
         "_" + name.replace("-", "_"))][:1]  # fmt: skip
     assert found.source
     assert found.higher
@@ -62,7 +70,7 @@ def test_every_key_names_source_and_direction_and_reaches_its_range(name):
 
 
 def test_a_missing_item_leaves_no_score():
-    [found] = scores_of(asked("nasa-tlx"), ())
+    [found] = list_scale_scores(asked("nasa-tlx"), ())
     answers = dict.fromkeys((item.key for item in found.items), 5)
     assert found.value(answers) == 20
     del answers["tlx_effort"]
@@ -70,15 +78,15 @@ def test_a_missing_item_leaves_no_score():
 
 
 def test_other_versions_have_no_published_score():
-    assert scores_of(asked("nasa-tlx", only=["tlx_mental", "tlx_effort"]), ()) == []
+    assert list_scale_scores(asked("nasa-tlx", only=["tlx_mental", "tlx_effort"]), ()) == []
     nine = [
         Question.model_validate(entry) for entry in expand([{"template": "trust-xai", "items": ["A"] * 9}])
     ]
-    assert scores_of(nine, ()) == []
+    assert list_scale_scores(nine, ()) == []
     seven_points = [
         question.model_copy(update={"scale": asked("umux-lite")[0].scale}) for question in asked("nasa-tlx")
     ]
-    assert scores_of(seven_points, ()) == []
+    assert list_scale_scores(seven_points, ()) == []
 
 
 def test_a_definition_may_have_another_key():
@@ -102,7 +110,7 @@ def test_an_own_scale_over_rows_of_a_matrix_and_a_slider():
     key = {"items": ["load_mind", "load_calm", "effort"], "reverse": ["load_calm"], "range": [0, 100]}
     own = [ScaleKey.model_validate(each) for each in list_scale_keys({"load": key})]
     check_scales(own, {"item": questions})
-    [found] = scores_of(questions, own)
+    [found] = list_scale_scores(questions, own)
     assert found.value({"load_mind": 5, "load_calm": 1, "effort": 4}) == pytest.approx((100 + 100 + 40) / 3)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from studyapp.definition.questionnaires import Question, Questionnaire
-from studyapp.definition.scales import SCALES, expand, expand_if_possible, positions_as_written
+from studyapp.definition.scales import SCALES, expand, expand_if_possible, list_written_positions
 
 
 def questions(*entries):
@@ -64,5 +64,5 @@ def test_wrong_uses(entry, words):
 
 def test_the_place_as_written():
     entries = [{"template": "umux-lite"}, {"key": "a"}, {"template": "nasa-tlx"}, {"key": "b"}]
-    assert positions_as_written(entries) == [0, 0, 1, *[2] * 6, 3]
-    assert positions_as_written("no list") == []
+    assert list_written_positions(entries) == [0, 0, 1, *[2] * 6, 3]
+    assert list_written_positions("no list") == []

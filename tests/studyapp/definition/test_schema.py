@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from studyapp.definition.questionnaires import TEMPLATES
-from studyapp.definition.reference_page import page
+from studyapp.definition.reference_page import build_page
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.definition.yaml_document import DefinitionError
 from tests.paths import EXAMPLES, ROOT
@@ -366,7 +366,7 @@ def test_redirect(load, url):
 
 def test_the_reference_page_is_up_to_date():
     stored = (ROOT / "docs" / "reference" / "study-definition.md").read_text("utf-8")
-    assert stored == page(), (
+    assert stored == build_page(), (
         "run: python -m studyapp.definition.reference_page > docs/reference/study-definition.md"
     )
 

@@ -13,8 +13,8 @@ from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.definition.suspicion_flags import FLAGS, MEANINGS
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, Participant, Trial
-from studyapp.queries.bots import plan_of
-from studyapp.queries.flags import flag_counts, list_flagged_participants, participant_flags
+from studyapp.queries.bots import build_study_plan
+from studyapp.queries.flags import count_flags, list_flagged_participants, list_participant_flags
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
@@ -38,7 +38,7 @@ def flags_after(answers, *, seconds=(), hidden_ms=None, study=None):
         trial.save()
     Participant.objects.filter(pk=person.pk).update(items_submitted=len(answers))
     recount(Participant.objects.filter(version__study=study))
-    return participant_flags(Participant.objects.filter(pk=person.pk)).get(person.pk, [])
+    return list_participant_flags(Participant.objects.filter(pk=person.pk)).get(person.pk, [])
 
 
 @pytest.mark.django_db
@@ -106,13 +106,13 @@ def test_flags_are_exported_and_exclude_by_the_rules_of_the_study_only(study, tm
     one, other = (take_part(study, [1, 2, 3, 4, 5]) for _number in range(2))
     lining = take_part(study, [3, 3, 3, 3, 3])
     honest = take_part(study, [5, 4, 3, 2, 1])
-    assert participant_flags(Participant.objects.all()) == {
+    assert list_participant_flags(Participant.objects.all()) == {
         one.pk: ["identical_pattern"], other.pk: ["identical_pattern"], lining.pk: ["straight_lining"],
     }  # fmt: skip
     assert [row.public_id for row in list_flagged_participants(study)] == [
         one.public_id, other.public_id, lining.public_id,
     ]  # fmt: skip
-    counts = {flag: n for flag, _meaning, n in flag_counts(study)}
+    counts = {flag: n for flag, _meaning, n in count_flags(study)}
     assert counts["identical_pattern"] == 2
     write_bundle(study, tmp_path / "out")
     with (tmp_path / "out" / "participants.csv").open() as file:
@@ -147,7 +147,7 @@ def test_the_field_that_people_do_not_see_flags_and_stops_nobody(study, client):
     assert response.url == f"/study/{study.slug}/item/2/"
     event = Event.objects.get(kind="honeypot_filled")
     assert event.data == {"page": "item"}
-    assert participant_flags(Participant.objects.all())[event.participant_id] == [
+    assert list_participant_flags(Participant.objects.all())[event.participant_id] == [
         "impossible_speed",
         "honeypot",
     ]
@@ -168,21 +168,21 @@ def test_failed_checks_are_flags_that_a_registered_rule_may_read(db, tmp_path):
     careless, careful = (factories.make_participant(study=study) for _number in range(2))
     while (page := find_current_page(careless).stage) is not None and page.stage != "comprehension":
         show_stage(page=page)
-        passing = plan_of(study).heeded.get(page.stage, {})
+        passing = build_study_plan(study).heeded.get(page.stage, {})
         submit_stage(page=page, answers=passing, changes={}, timing=PageTiming(9_000))
         careless.refresh_from_db()
     assert page is not None
     show_stage(page=page)
     wrong = {"look_up": True, "judged": "style"}
     submit_stage(page=page, answers=wrong, changes={}, timing=PageTiming(9_000))
-    assert participant_flags(Participant.objects.all()) == {careless.pk: ["failed_comprehension"]}
+    assert list_participant_flags(Participant.objects.all()) == {careless.pk: ["failed_comprehension"]}
     for participant, asked in ((careless, {"certainty": 2}), (careful, {"rated_correct": False})):
         factories.go_through_stages(participant)
         while participant.trials.filter(item__kind="attention", answers__isnull=True).exists():
             factories.answer_item(participant, **asked)
-    assert "failed_attention" in participant_flags(Participant.objects.all())[careless.pk]
+    assert "failed_attention" in list_participant_flags(Participant.objects.all())[careless.pk]
     assert not {"failed_attention", "failed_comprehension"} & set(
-        participant_flags(Participant.objects.all())[careful.pk]
+        list_participant_flags(Participant.objects.all())[careful.pk]
     )
     write_bundle(study, tmp_path / "out")
     with (tmp_path / "out" / "trials.csv").open() as file:

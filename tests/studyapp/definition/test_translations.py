@@ -11,7 +11,7 @@ from studyapp.definition.translations import (
     fill_translation,
     find_missing_fields,
     find_unknown_texts,
-    labels_of,
+    list_labels,
     translate,
 )
 from tests.studyapp.factories import EVERYTHING
@@ -67,7 +67,7 @@ def test_scales_of_ours_are_known_in_german(name):
     for entry in expand([{"template": name}]):
         question = Question.model_validate(entry)
         assert question.text in known
-        assert {label for label in labels_of(question) if label not in known} == set()
+        assert {label for label in list_labels(question) if label not in known} == set()
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -92,7 +92,7 @@ def test_templates_ask_in_the_language_of_the_study(task):
     asked = german.questionnaire.all
     assert asked
     assert {question.text for question in asked} <= set(WORDINGS["de"].values())
-    assert {label for question in asked for label in labels_of(question)} <= set(WORDINGS["de"].values())
+    assert {label for question in asked for label in list_labels(question)} <= set(WORDINGS["de"].values())
     assert asked[-1].values == TEMPLATES["xqa-2020"].post_survey[-1].values
 
 

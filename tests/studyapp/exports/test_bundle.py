@@ -25,7 +25,7 @@ from studyapp.exports import bundle, rows
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.models import Event, Participant, Trial
-from studyapp.queries.studies import AlteredVersion, study_named
+from studyapp.queries.studies import AlteredVersion, find_study
 from tests import workspaces
 from tests.studyapp.factories import (
     answer_item,
@@ -324,7 +324,7 @@ def test_public_variant_gives_nobody_away(study, tmp_path):
         assert str(participant.order_seed) not in everything
         assert participant.completion_code == "" or participant.completion_code not in everything
     assert "class of May" not in everything
-    assert study_named(study.slug).pseudonym_key not in everything
+    assert find_study(study.slug).pseudonym_key not in everything
     today = timezone.now().date().isoformat()
     for name in ("trials", "participants", "post_survey", "events"):
         for row in table(tmp_path / "public", name):
@@ -445,7 +445,7 @@ def test_nothing_else_is_replaced(study, tmp_path):
 def test_a_failure_leaves_the_old_bundle(study, tmp_path, monkeypatch):
     write_bundle(study, tmp_path / "out")
     before = (tmp_path / "out" / "trials.csv").read_bytes()
-    monkeypatch.setattr(bundle.documents, "flow", lambda data: 1 / 0)
+    monkeypatch.setattr(bundle.documents, "build_flow", lambda data: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_bundle(study, tmp_path / "out")
     assert (tmp_path / "out" / "trials.csv").read_bytes() == before
@@ -467,13 +467,13 @@ def test_one_moment_is_exported(tmp_path, monkeypatch):
     """Somebody who answers while the export runs is in no file of it."""
     study = make_study(items=2)
     participant = make_participant(study=study)
-    write_rows = rows.participant_rows
+    write_rows = rows.build_participant_rows
 
     def answer_first(data):
         _in_another_connection(lambda: answer_item(Participant.objects.get(pk=participant.pk)))
         return write_rows(data)
 
-    monkeypatch.setattr(rows, "participant_rows", answer_first)
+    monkeypatch.setattr(rows, "build_participant_rows", answer_first)
     write_bundle(study, tmp_path / "out")
     assert Participant.objects.get().items_submitted == 1
     assert table(tmp_path / "out", "participants")[0]["items_submitted"] == "0"

@@ -10,7 +10,7 @@ from predictions.models import QuestionScore
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import Question
 from studyapp.exports.bundle import FILES, write_bundle
-from studyapp.exports.columns import TABLES, Column, question_columns
+from studyapp.exports.columns import TABLES, Column, build_question_columns
 from studyapp.exports.fields import FIELDS
 from studyapp.models import (
     Condition,
@@ -99,7 +99,9 @@ def _question(key: str, points: int | None) -> Question:
 def test_a_key_with_two_scales_is_a_mixed_column():
     columns = {
         column.name: column
-        for column in question_columns([_question("sure", 5), _question("sure", None), _question("new", 3)])
+        for column in build_question_columns(
+            [_question("sure", 5), _question("sure", None), _question("new", 3)]
+        )
     }
     assert list(columns) == ["sure", "new", "changes_sure", "changes_new"]
     assert columns["sure"].type == "mixed"

@@ -8,10 +8,10 @@ import pytest
 
 from analysis.participants.bundle import load_bundle
 from analysis.study.analysis import Options, analyse
-from analysis.study.preferences import preferences
+from analysis.study.preferences import fit_preferences
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.estimates import compute_running_estimates
-from studyapp.exports.responses import default_columns, response_data, response_page
+from studyapp.exports.responses import list_default_columns, load_response_data, load_response_page
 from studyapp.queries.bots import count_stored_rows
 from studyapp.queries.responses import ResponseFilter
 from studyapp.simulation.behaviours import BEHAVIOURS
@@ -50,10 +50,10 @@ def test_it_works(tmp_path):
     assert {(row["check_passed"], row["preferred_clear"]) for row in checks} >= {("true", "right")}
     public = bundle(study, tmp_path / "public", public=True)
     assert sorted(row["preferred_clear"] for row in public) == sorted(row["preferred_clear"] for row in rows)
-    seen = response_page(response_data(study), ResponseFilter(condition="s1"))
+    seen = load_response_page(load_response_data(study), ResponseFilter(condition="s1"))
     assert all("s1" in (row["left_condition"], row["right_condition"]) for row in seen.rows)
     assert len(seen.rows) == sum("s1" in (row["left_condition"], row["right_condition"]) for row in done)
-    names = default_columns(response_data(study))
+    names = list_default_columns(load_response_data(study))
     assert {"left_condition", "right_condition", "preferred_clear", "preferred_useful"} <= {*names}
     assert not {"condition", "system_correct"} & {*names}
 
@@ -64,7 +64,7 @@ def test_planted_strengths_are_those_of_the_report(tmp_path):
     walked(study, kinds=["honest"] * 36, planted=planted)
     write_bundle(study, tmp_path / "b")
     analysed = analyse(load_bundle(tmp_path / "b"), Options(mode="bot", resamples=50))
-    (found,) = preferences(analysed)
+    (found,) = fit_preferences(analysed)
     strengths = dict(zip(found.conditions, found.strengths.logs, strict=True))
     # Arrangements are drawn anew each time; the standard error of a difference is about 0.4.
     assert strengths["s1"] - strengths["s3"] == pytest.approx(2.0, abs=1.8)

@@ -10,7 +10,7 @@ from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import Plan
 from analysis.planning.frozen_version import load_frozen
 from analysis.planning.preregistration import preregistration
-from analysis.report.flow_diagram import flow_svg
+from analysis.report.flow_diagram import draw_flow_svg
 from analysis.study.analysis import Options, analyse
 from studyapp.exports.bundle import write_bundle
 from tests.studyapp.factories import make_participant, make_study
@@ -50,7 +50,7 @@ def test_the_flow_of_a_running_study(tmp_path):
     assert sum(part.completed or 0 for part in flow.conditions) == 4
     assert [part.dropped_at for part in flow.conditions if part.dropped_at] == [{1: 1}]
     assert sum(part.trials for part in flow.conditions) == 13
-    assert "Not completed: 1" in flow_svg(flow)
+    assert "Not completed: 1" in draw_flow_svg(flow)
     tested = completion_test(flow, rng=np.random.default_rng(1))
     assert tested.p == pytest.approx(1)
     assert position_test(flow, rng=np.random.default_rng(1)).p is None

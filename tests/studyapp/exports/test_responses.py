@@ -5,12 +5,12 @@ import pytest
 from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.privacy import withdraw
 from studyapp.exports.responses import (
-    cells,
-    default_columns,
+    format_cells,
+    list_default_columns,
+    list_response_columns,
+    load_response_data,
+    load_response_page,
     read_responses,
-    response_columns,
-    response_data,
-    response_page,
 )
 from studyapp.queries.people import PeopleFilter
 from studyapp.queries.responses import ResponseFilter
@@ -30,7 +30,7 @@ def study():
 def shown(study, size=100, **chosen):
     rows, after = [], None
     while True:
-        page = response_page(response_data(study), ResponseFilter(**chosen), after=after, size=size)
+        page = load_response_page(load_response_data(study), ResponseFilter(**chosen), after=after, size=size)
         rows += [(row["participant_id"], row["position"]) for row in page.rows]
         if page.after is None:
             return rows
@@ -72,13 +72,13 @@ def test_who_withdrew_is_left_out(study):
 
 
 def test_the_columns_are_those_of_the_bundle(study):
-    data = response_data(study)
-    columns = response_columns(data)
+    data = load_response_data(study)
+    columns = list_response_columns(data)
     names = [column.name for column in columns]
-    assert {"rated_correct", "certainty", "excluded_by"} < set(default_columns(data)) < set(names)
-    assert "changes_certainty" not in default_columns(data)
-    [batch] = read_responses(response_data(study, for_file=True), ResponseFilter())
-    row = dict(zip(names, cells(columns, batch[0]), strict=True))
+    assert {"rated_correct", "certainty", "excluded_by"} < set(list_default_columns(data)) < set(names)
+    assert "changes_certainty" not in list_default_columns(data)
+    [batch] = read_responses(load_response_data(study, for_file=True), ResponseFilter())
+    row = dict(zip(names, format_cells(columns, batch[0]), strict=True))
     assert (row["certainty"], row["rated_correct"], row["excluded_by"]) == (4, "true", "")
     assert row["shown_at"].endswith("Z")
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from analysis.participants.bundle import load_bundle
 from analysis.participants.sample import describe_sample
-from analysis.report.section_scales import scales_section
+from analysis.report.section_scales import build_scales_section
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.exports.bundle import write_bundle
@@ -85,7 +85,7 @@ def test_the_report_describes_them(bundle):
 
 def test_scores_before_the_items_are_described_and_not_compared(bundle):
     study = analyse(load_bundle(bundle), Options(resamples=20))
-    blocks = {block.name: block for block in scales_section(study).blocks if hasattr(block, "name")}
+    blocks = {block.name: block for block in build_scales_section(study).blocks if hasattr(block, "name")}
     whole = [cell.text for cell in blocks["scale_scores_before"].rows[0][1:]]
     assert whole[:3] == ["All", "4", "60.42"]
     assert "umux" not in json.dumps(list(study.retained.estimates.per_participant))

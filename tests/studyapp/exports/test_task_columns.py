@@ -14,10 +14,10 @@ from studyapp.exports.bundle import write_bundle
 from studyapp.exports.estimates import compute_running_estimates
 from studyapp.exports.task_columns import Judged, is_in_agreement
 from studyapp.models import Condition, JudgedAnswer
-from studyapp.queries.bots import count_stored_rows, plan_of
+from studyapp.queries.bots import build_study_plan, count_stored_rows
 from studyapp.queries.correctness import count_queue, queue, queue_counts
 from studyapp.queries.own_answers import find_missed_answers_of_people
-from studyapp.queries.results import data_state
+from studyapp.queries.results import read_data_state
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS
@@ -32,7 +32,7 @@ def walked(study, *, kinds=("honest",) * 6, planted=None):
     link, token = factories.make_link_and_token(study=study, mode="bot")
     bots = [Bot(number, kind, random.Random(number)) for number, kind in enumerate(kinds)]
     for bot in bots:
-        drive(bot, f"http://testserver/join/{token}/", plan_of(study), planted)
+        drive(bot, f"http://testserver/join/{token}/", build_study_plan(study), planted)
     return link, bots
 
 
@@ -135,7 +135,7 @@ def test_each_decision_of_judges_changes_estimates_and_the_state_of_the_data():
 
     def now() -> tuple[Any, Any]:
         shown = {measure.key: cells[0].value for measure, cells in compute_running_estimates(study).table}
-        return data_state(study, "live"), shown["final_accuracy"]
+        return read_data_state(study, "live"), shown["final_accuracy"]
 
     states = [now()]
     queue_answers(answers=find_missed_answers_of_people(study), by=None, study=study, from_people=True)
@@ -152,11 +152,11 @@ def test_each_decision_of_judges_changes_estimates_and_the_state_of_the_data():
 
 def test_decisions_that_are_not_applied_leave_the_data_of_other_tasks():
     study = factories.make_study(items=1)
-    before = data_state(study, "live")
+    before = read_data_state(study, "live")
     run = Condition.objects.filter(version__study=study, run__isnull=False).first().run
     queue_answers(answers=[(run.predictions.first().question_id, "Elsewhere")], by=None)
     judge(judged=JudgedAnswer.objects.get(), is_correct=True, by=factories.make_user())
-    assert data_state(study, "live") == before
+    assert read_data_state(study, "live") == before
 
 
 def test_answers_that_are_both_correct_agree():

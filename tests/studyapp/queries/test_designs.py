@@ -6,7 +6,7 @@ from django.db import connection
 from predictions.models import Question
 from studyapp.errors import StudyRefused
 from studyapp.models import Stimulus
-from studyapp.queries.designs import design
+from studyapp.queries.designs import build_design
 from studyapp.queries.studies import AlteredVersion, load_frozen_study, verify_version
 from tests import workspaces
 from tests.studyapp import factories
@@ -32,7 +32,7 @@ def define(run, *, conditions=None, **changes):
 
 def refusal(definition):
     with pytest.raises(StudyRefused) as refused:
-        design(definition, workspaces.main())
+        build_design(definition, workspaces.main())
     return refused.value.location, str(refused.value)
 
 
@@ -40,7 +40,9 @@ class TestStrata:
     @pytest.mark.parametrize(("share", "right"), [(0, 0), (0.25, 1), (0.5, 2), (1, 4)])
     def test_share_of_correct_answers(self, run, share, right):
         stratify = {"system": "reader", "correct": share}
-        plan = design(define(run, items={"count": 4, "seed": 1, "stratify": stratify}), workspaces.main())
+        plan = build_design(
+            define(run, items={"count": 4, "seed": 1, "stratify": stratify}), workspaces.main()
+        )
         shown = plan.content.condition("reader").shown
         assert sum(shown[q.external_id].answer == q.answer for q in plan.questions) == right
         assert len({question.pk for question in plan.questions}) == 4
@@ -48,7 +50,9 @@ class TestStrata:
     def test_seeds_draw_others(self, run):
         stratify = {"system": "reader", "correct": 0.5}
         plans = [
-            design(define(run, items={"count": 4, "seed": seed, "stratify": stratify}), workspaces.main())
+            build_design(
+                define(run, items={"count": 4, "seed": seed, "stratify": stratify}), workspaces.main()
+            )
             for seed in (1, 1, 2)
         ]
         drawn = [[question.external_id for question in plan.questions] for plan in plans]
@@ -67,7 +71,7 @@ class TestStrata:
 
 class TestPractice:
     def test_practice_items_are_others(self, run):
-        plan = design(define(run, items={"count": 6}, practice={"count": 5}), workspaces.main())
+        plan = build_design(define(run, items={"count": 6}, practice={"count": 5}), workspaces.main())
         assert not {q.pk for q in plan.practice} & {q.pk for q in plan.questions}
         assert [row.id for row in plan.content.practice] == [q.external_id for q in plan.practice]
         assert len(plan.content.condition("reader").shown) == 11
@@ -97,7 +101,7 @@ class TestAttention:
         return define(run, attention=[check])
 
     def test_a_contradiction_shows_the_gold_facts_and_your_answer(self, run):
-        row = design(self.checked(run), workspaces.main()).content.attention[0]
+        row = build_design(self.checked(run), workspaces.main()).content.attention[0]
         question = Question.objects.get(dataset=run.dataset, external_id="q1")
         assert (row.text, row.answer, row.gold_answer) == (question.text, "Nowhere", question.answer)
         assert [list(fact) for fact in row.facts] == question.supporting_facts
@@ -105,7 +109,7 @@ class TestAttention:
     def test_its_question_is_never_drawn_as_an_item(self, run):
         for seed in range(5):
             check = {**self.CHECK, "expected": {"rated_correct": False}}
-            plan = design(
+            plan = build_design(
                 define(run, items={"count": 11, "seed": seed}, attention=[check]), workspaces.main()
             )
             assert "q1" not in {q.external_id for q in plan.questions}
@@ -136,7 +140,7 @@ class TestAttention:
 class TestExplanations:
     def shown(self, run, explanation, **condition):
         conditions = [{"system": "reader", "explanation": explanation, "name": "a", **condition}]
-        plan = design(define(run, conditions=conditions), workspaces.main())
+        plan = build_design(define(run, conditions=conditions), workspaces.main())
         return next(iter(plan.content.condition("a").shown.values()))
 
     def test_none_shows_the_answer_only(self, run):
@@ -149,7 +153,8 @@ class TestExplanations:
         shown = ("facts", "tokens", "both", "none", "rationale", "facts+rationale")
         styles = [{"system": "reader", "explanation": style} for style in shown]
         names = [
-            arm.name for arm in design(define(run, conditions=styles), workspaces.main()).content.conditions
+            arm.name
+            for arm in build_design(define(run, conditions=styles), workspaces.main()).content.conditions
         ]
         assert names == [
             *("reader", "reader (tokens)", "reader (facts and tokens)", "reader (no explanation)"),
@@ -200,7 +205,7 @@ class TestExplanations:
             fact_probabilities=PROBABILITIES
         )
         tokens = [{"system": "reader", "explanation": "tokens"}]
-        plan = design(define(run, conditions=tokens, items={"count": 2}), workspaces.main())
+        plan = build_design(define(run, conditions=tokens, items={"count": 2}), workspaces.main())
         assert {q.external_id for q in plan.questions} == {"q1", "q2"}
         named = define(run, conditions=tokens, items={"ids": ["q3"]})
         assert "no answer with weights from" in refusal(named)[1]
@@ -223,14 +228,14 @@ class TestExplanations:
     def test_items_are_drawn_among_those_with_rationales(self, run):
         run.predictions.filter(question__external_id__in=["q1", "q2"]).update(rationale="Because.")
         conditions = [{"system": "reader", "explanation": "rationale"}]
-        plan = design(define(run, conditions=conditions, items={"count": 2}), workspaces.main())
+        plan = build_design(define(run, conditions=conditions, items={"count": 2}), workspaces.main())
         assert {q.external_id for q in plan.questions} == {"q1", "q2"}
         named = define(run, conditions=conditions, items={"ids": ["q3"]})
         assert "cannot show 'q3': no answer with a rationale from" in refusal(named)[1]
 
     def test_without_an_explanation_gold_facts_may_be_unknown(self, run):
         run.dataset.questions.update(supporting_facts=None)
-        plan = design(
+        plan = build_design(
             define(run, conditions=[{"ground_truth": True, "explanation": "none"}]), workspaces.main()
         )
         assert len(plan.questions) == 4
@@ -240,7 +245,10 @@ class TestLanguages:
     def test_complete_translations_only_are_frozen(self, run):
         texts = {"title": "Titel", "consent": "Ja.", "instructions": "Lesen."}
         words = {"de": texts, "fr": {**texts, "title": "Titre"}}
-        assert design(define(run, translations=words), workspaces.main()).content.languages == ["en", "de"]
+        assert build_design(define(run, translations=words), workspaces.main()).content.languages == [
+            "en",
+            "de",
+        ]
 
     def test_a_language_that_the_site_does_not_speak(self, run):
         assert refusal(define(run, language="fr")) == (

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 
 from analysis.participants.bundle import load_bundle
-from analysis.report.section_exclusions import exclusions_section
+from analysis.report.section_exclusions import build_exclusions_section
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.conduct import recount
 from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
 from studyapp.definition.questionnaires import TEMPLATES, Answer
 from studyapp.exports.bundle import write_bundle
-from studyapp.exports.responses import read_responses, response_data, response_page
+from studyapp.exports.responses import load_response_data, load_response_page, read_responses
 from studyapp.models import StageResponse, Trial
 from studyapp.queries.excluded import annotate_exclusion, count_excluded_trials, find_excluded_people
 from studyapp.queries.responses import ResponseFilter
@@ -111,7 +111,7 @@ def test_both_exclude_the_same_trials(rule):
     recount(study.versions.get().participants.all())
     expected = {
         row["item_id"]
-        for batch in read_responses(response_data(study, for_file=True), ResponseFilter())
+        for batch in read_responses(load_response_data(study, for_file=True), ResponseFilter())
         for row in batch
         if row["excluded_by"]
     }
@@ -183,10 +183,10 @@ def test_live_pages_export_and_analysis_exclude_the_same_people(rule, expected, 
     assert {who for who, names in analysed.exclusions.people.items() if names == ("of-people",)} == hit
     assert set(analysed.exclusions.people) == hit
     assert {who for grid in analysed.retained.grids for who in grid.participants}.isdisjoint(hit)
-    assert "differs from what its rules give" not in str(exclusions_section(analysed))
+    assert "differs from what its rules give" not in str(build_exclusions_section(analysed))
     by_hand = analysed.bundle.participants.set_index("participant_id")["excluded_by"].dropna()
     assert by_hand.to_dict() == dict.fromkeys(hit, "of-people")
-    data = response_data(study)
-    shown = [row for row in response_page(data, ResponseFilter()).rows if row["excluded_by"]]
+    data = load_response_data(study)
+    shown = [row for row in load_response_page(data, ResponseFilter()).rows if row["excluded_by"]]
     assert {row["participant_id"] for row in shown if "of-people" in row["excluded_by"]} == hit
     assert count_excluded_trials(study) == (analysed.exclusions.total, analysed.exclusions.excluded)

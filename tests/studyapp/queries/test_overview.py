@@ -13,8 +13,8 @@ from studyapp.actions.studies import pause_study
 from studyapp.models import Condition, JudgedAnswer, Participant, Report, Study
 from studyapp.queries import overview
 from studyapp.queries.correctness import count_waiting, find_missed_answers
-from studyapp.queries.progress import study_progress
-from studyapp.queries.results import data_state
+from studyapp.queries.progress import build_study_progress
+from studyapp.queries.results import read_data_state
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 def next_acts(study: Study, user: User) -> list[overview.NextAct]:
     flagged = overview.count_flagged_participants(study)
-    return overview.list_next_acts(study, study_progress(study)[0], flagged=flagged, user=user)
+    return overview.list_next_acts(study, build_study_progress(study)[0], flagged=flagged, user=user)
 
 
 def kinds(study: Study) -> list[str]:
@@ -63,7 +63,7 @@ def test_a_report_is_old_once_a_survey_is_submitted():
     assert "report_again" not in kinds(study)
     factories.answer_survey(late)
     assert "report_again" in kinds(study)
-    Report.objects.filter(pk=report.pk).update(data=data_state(study, "live"))
+    Report.objects.filter(pk=report.pk).update(data=read_data_state(study, "live"))
     assert "report_again" not in kinds(study)
     del report.data["surveys"], report.data["decisions"]  # as kept before they were counted
     report.save()
@@ -80,10 +80,10 @@ def test_quotas():
     factories.make_participant(link=link, completed=True)
     assert "close" in kinds(study)
     assert "full" not in kinds(study)
-    live = study_progress(study)[0]
-    assert overview.quota_of(live) == 2
+    live = build_study_progress(study)[0]
+    assert overview.sum_quotas(live) == 2
     Condition.objects.filter(pk=conditions[0].pk).update(quota=None)
-    assert overview.quota_of(study_progress(study)[0]) is None
+    assert overview.sum_quotas(build_study_progress(study)[0]) is None
     Condition.objects.update(is_open=False)
     assert "no_condition" in kinds(study)
     assert first.condition_id is not None
@@ -119,8 +119,8 @@ def test_answers_that_wait_for_judges():
 def test_arrivals_and_times():
     study = factories.make_study()
     link = factories.make_link(study=study)
-    assert overview.arrivals(study).bars == []
-    assert overview.times(study).median is None
+    assert overview.count_arrivals(study).bars == []
+    assert overview.summarise_times(study).median is None
     start = timezone.now().replace(minute=30) - timedelta(hours=5)
     for hours, minutes in ((0, 4), (0, 6), (3, 20)):
         participant = factories.make_participant(link=link, completed=True)
@@ -128,10 +128,10 @@ def test_arrivals_and_times():
         Participant.objects.filter(pk=participant.pk).update(
             consented_at=consented, completed_at=consented + timedelta(minutes=minutes)
         )
-    arrivals = overview.arrivals(study)
+    arrivals = overview.count_arrivals(study)
     assert (arrivals.by, [bar.count for bar in arrivals.bars]) == ("hour", [2, 0, 0, 1])
-    times = overview.times(study)
+    times = overview.summarise_times(study)
     assert times.median == pytest.approx(6)
     assert sum(bar.count for bar in times.bars) == 3
     Participant.objects.filter(pk=participant.pk).update(consented_at=start + timedelta(days=4))
-    assert overview.arrivals(study).by == "day"
+    assert overview.count_arrivals(study).by == "day"

@@ -6,8 +6,8 @@ from predictions.models import Prediction, Question
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.errors import StudyRefused
 from studyapp.models import JudgedAnswer
-from studyapp.queries.designs import design
-from studyapp.queries.drafts import definition_of
+from studyapp.queries.designs import build_design
+from studyapp.queries.drafts import read_definition
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -15,7 +15,7 @@ BOTH = [{"system": "helper"}, {"system": "other"}]
 
 
 def planned(study):
-    return design(definition_of(study), study.workspace).content
+    return build_design(read_definition(study), study.workspace).content
 
 
 def draft(**changes):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from benchmarks.assignment import percentile, simulate
 from studyapp.rules.assignment import (
+    build_condition_orders,
     choose,
     choose_cell,
-    condition_orders,
     derive_seed,
     draw_permutation,
     interleave,
@@ -136,7 +136,7 @@ class TestBalanceUnderDropOut:
 class TestSeveralConditions:
     @pytest.mark.parametrize("n", range(1, 9))
     def test_orders_are_balanced_for_place_and_for_what_goes_before(self, n):
-        rows = condition_orders(n)
+        rows = build_condition_orders(n)
         assert len(rows) == (n if n % 2 == 0 or n == 1 else 2 * n)
         assert all(sorted(row) == list(range(n)) for row in rows)
         places = Counter((place, condition) for row in rows for place, condition in enumerate(row))
@@ -147,14 +147,14 @@ class TestSeveralConditions:
 
     def test_no_conditions(self):
         with pytest.raises(ValueError, match="n: must be at least 1"):
-            condition_orders(0)
+            build_condition_orders(0)
 
     @pytest.mark.parametrize("n", [2, 3, 4])
     def test_rows_and_rotations_differ_by_at_most_one_at_any_time(self, n):
         counts: Counter[tuple[int, int]] = Counter()
         for person in range(100):
-            counts[choose_cell(len(condition_orders(n)), n, counts, seed=person)] += 1
-            rows = Counter(dict.fromkeys(range(len(condition_orders(n))), 0))
+            counts[choose_cell(len(build_condition_orders(n)), n, counts, seed=person)] += 1
+            rows = Counter(dict.fromkeys(range(len(build_condition_orders(n))), 0))
             turns = Counter(dict.fromkeys(range(n), 0))
             for (row, turn), times in counts.items():
                 rows[row] += times
@@ -170,7 +170,7 @@ class TestSeveralConditions:
         assert met == {(item, condition): 1 for item in range(items) for condition in range(n)}
 
     def test_blocks_follow_the_row_and_items_stay_in_the_own_order(self):
-        row = condition_orders(3)[4]
+        row = build_condition_orders(3)[4]
         trials = lay_out(12, 3, 4, 1, blocked=True, seed=9)
         assert [condition for condition, _ in groupby(trials, key=lambda trial: trial[1])] == row
         own = draw_permutation(12, seed=9)

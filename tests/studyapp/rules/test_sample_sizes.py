@@ -9,14 +9,14 @@ import pytest
 from django.utils import timezone
 from scipy import stats
 
-from analysis.participants.tasks.simulation import effect, trial_values
+from analysis.participants.tasks.simulation import compute_trial_values, effect
 from config.celery import app
 from foundation.errors import NoBroker
 from studyapp import tasks
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeSettings, simulate
-from studyapp.simulation.behaviours import BEHAVIOURS, compute_own_chance, prediction
+from studyapp.simulation.behaviours import BEHAVIOURS, compute_own_chance, draw_prediction
 from studyapp.views import staff_sizes
 from tests import workspaces
 from tests.studyapp import factories
@@ -77,7 +77,7 @@ def test_the_effect_of_bots_is_found_as_often_as_the_power_says():
     for study, condition, person, after, item in np.ndindex(*shape):
         shift = after * list(planted.values())[condition]
         shifts = {"cannot_tell": -1.0, "prediction_right": shift}
-        said = prediction(["yes", "no", "cannot_tell"], "yes", behaviour, rng, shifts)
+        said = draw_prediction(["yes", "no", "cannot_tell"], "yes", behaviour, rng, shifts)
         right[study, condition, person, after, item] = said == "yes"
     trials = pd.DataFrame(
         {
@@ -86,7 +86,7 @@ def test_the_effect_of_bots_is_found_as_often_as_the_power_says():
             "options": 2.0,
         }
     )
-    values = pd.DataFrame(trial_values(trials)).groupby(np.arange(len(trials)) // (2 * items))
+    values = pd.DataFrame(compute_trial_values(trials)).groupby(np.arange(len(trials)) // (2 * items))
     sums = {**values.sum(), **values.count().add_suffix("_n")}
     effects = effect(sums).reshape(studies, len(planted), sized)
     p = stats.ttest_ind(effects[:, 1], effects[:, 0], axis=1, equal_var=False).pvalue

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studyapp.rules.time_limits import has_run_out, is_too_late, time_left
+from studyapp.rules.time_limits import compute_time_left, has_run_out, is_too_late
 
 
 @pytest.mark.parametrize(
@@ -23,5 +23,5 @@ def test_it_works(seconds, at_the_end, over, too_late):
 
 
 def test_what_is_left_is_rounded_up_and_never_below_zero():
-    assert [time_left(seconds, 30) for seconds in (None, 0.4, 29.9, 31)] == [30, 30, 1, 0]
-    assert time_left(3.0, None) is None
+    assert [compute_time_left(seconds, 30) for seconds in (None, 0.4, 29.9, 31)] == [30, 30, 1, 0]
+    assert compute_time_left(3.0, None) is None

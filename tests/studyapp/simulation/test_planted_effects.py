@@ -17,7 +17,7 @@ from studyapp.simulation.walk import (
     StudyPlan,
     answer,
     choose,
-    clock,
+    draw_times,
     make_bots,
     run_bots,
 )
@@ -71,7 +71,8 @@ def test_a_shift_is_that_of_the_probability():
 
 def test_a_factor_multiplies_the_same_times():
     plain, slow = (
-        int(clock(BEHAVIOURS["honest"], random.Random(2), factor)["client_total_ms"]) for factor in (1.0, 2.0)
+        int(draw_times(BEHAVIOURS["honest"], random.Random(2), factor)["client_total_ms"])
+        for factor in (1.0, 2.0)
     )
     assert slow == pytest.approx(2 * plain, abs=2)
 

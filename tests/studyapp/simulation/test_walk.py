@@ -18,8 +18,8 @@ from studyapp.actions.studies import close_study
 from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.link_tokens import resume_token
 from studyapp.models import Participant, Trial
-from studyapp.queries.bots import count_stored_rows, plan_of
-from studyapp.queries.studies import condition_names
+from studyapp.queries.bots import build_study_plan, count_stored_rows
+from studyapp.queries.studies import name_trial_conditions
 from studyapp.simulation.pages import Page, is_right, read_page
 from studyapp.simulation.walk import (
     BEHAVIOURS,
@@ -30,7 +30,7 @@ from studyapp.simulation.walk import (
     StudyPlan,
     Think,
     choose,
-    clock,
+    draw_times,
     fill,
     make_bots,
     run_bots,
@@ -58,7 +58,7 @@ def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
             if effects or plan.blocks:
                 ahead = Trial.objects.filter(answers__isnull=True, condition__isnull=False)
                 following = ahead.order_by("-participant", "position").first()
-                names = condition_names(following) if following else ()
+                names = name_trial_conditions(following) if following else ()
                 bot.condition = names[0] if names else bot.condition
                 bot.effect = Planted(effects or {}, nobody).effect_of(names)
             step = steps.send(response)
@@ -90,7 +90,7 @@ def open_study(db):
 def test_it_works(open_study):
     study, link, address = open_study
     bot = make_bot("honest")
-    paths = drive(bot, address, plan_of(study))
+    paths = drive(bot, address, build_study_plan(study))
     assert (bot.items, bot.surveys, bot.left, bot.error) == (4, 1, False, "")
     participant = Participant.objects.get()
     assert participant.mode == "bot"
@@ -110,7 +110,7 @@ def test_it_works(open_study):
 def test_a_drop_out_leaves_an_item_open(open_study):
     study, link, address = open_study
     bot = make_bot("drop-out")
-    drive(bot, address, plan_of(study))
+    drive(bot, address, build_study_plan(study))
     assert bot.left
     assert bot.code == ""
     assert count_stored_rows(link) == {**NONE, "participants": 1, "items": bot.items}
@@ -120,7 +120,7 @@ def test_a_drop_out_leaves_an_item_open(open_study):
 
 def test_an_interrupted_bot_comes_back_to_its_page(open_study):
     study, link, url = open_study
-    plan = plan_of(study)
+    plan = build_study_plan(study)
     drive(Bot(0, "drop-out", random.Random(1)), url, plan)
     participant = Participant.objects.get()
     answered = participant.trials.filter(answers__isnull=False).count()
@@ -137,7 +137,7 @@ def test_an_interrupted_bot_comes_back_to_its_page(open_study):
 def test_a_second_tab_stores_nothing_twice(open_study):
     study, link, address = open_study
     bot = make_bot("two-tab")
-    drive(bot, address, plan_of(study))
+    drive(bot, address, build_study_plan(study))
     assert bot.items == 4
     assert count_stored_rows(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
     assert Participant.objects.get().events.filter(kind="item_submitted").count() == 4
@@ -145,7 +145,7 @@ def test_a_second_tab_stores_nothing_twice(open_study):
 
 def test_the_same_seed_answers_alike(open_study):
     study, _link, address = open_study
-    plan = plan_of(study)
+    plan = build_study_plan(study)
     for _ in range(2):
         drive(make_bot("random", seed=5), address, plan)
     one, other = (
@@ -165,7 +165,7 @@ def _page(text: str) -> Page:
 
 def _form(*, lacks: str = "") -> str:
     """The form of an item page but for one name."""
-    names = ["csrfmiddlewaretoken", "page_key", *clock(BEHAVIOURS["honest"], random.Random(1))]
+    names = ["csrfmiddlewaretoken", "page_key", *draw_times(BEHAVIOURS["honest"], random.Random(1))]
     names += [f"changes_{question.key}" for question in QUESTIONS]
     text = "".join(f'<input type="hidden" name="{name}" value="v">' for name in names if name != lacks)
     for question in QUESTIONS:
@@ -228,7 +228,7 @@ def test_behaviours_answer_as_declared(kind):
     for right, expected in ((True, behaviour.yes_if_right), (False, behaviour.yes_if_wrong)):
         yes = Counter(choose(rated, behaviour, right, rng) for _ in range(2000))["yes"] / 2000
         assert abs(yes - expected) < 0.05
-    times = sorted(int(clock(behaviour, rng)["client_total_ms"]) for _ in range(1001))
+    times = sorted(int(draw_times(behaviour, rng)["client_total_ms"]) for _ in range(1001))
     assert abs(times[500] / 1000 / behaviour.seconds - 1) < 0.15
 
 

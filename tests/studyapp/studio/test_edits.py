@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from studyapp.studio import edits, sample, starts
-from studyapp.studio.drafts import build_stored_draft, open_draft, parse_draft, problems
+from studyapp.studio.drafts import build_stored_draft, find_problems, open_draft, parse_draft
 from studyapp.studio.edits import CannotEdit, add_part, add_scale, move_row, remove_part
 
 DRAFT = {
@@ -60,7 +60,7 @@ def test_two_rules_of_a_kind_have_two_names(kind):
     ],
 )
 def test_a_place_that_is_none_is_refused(path):
-    location = edits.location_of(path)
+    location = edits.parse_location(path)
     for act in (lambda: remove_part(DRAFT, location), lambda: add_part(DRAFT, location, "?")):
         with pytest.raises(CannotEdit):
             act()
@@ -77,8 +77,8 @@ def test_a_scale_whose_items_are_to_be_entered_says_how_many():
 
 @pytest.mark.parametrize("name", starts.STARTS)
 def test_every_start_is_a_study_once_it_has_a_dataset(name):
-    draft = starts.draft(starts.STARTS[name], slug="s", title="T", dataset="d", systems=["a"])
-    assert problems(draft) == []
+    draft = starts.build_draft(starts.STARTS[name], slug="s", title="T", dataset="d", systems=["a"])
+    assert find_problems(draft) == []
     assert open_draft(open_draft(draft)) == open_draft(draft)
     assert build_stored_draft(open_draft(draft)) == build_stored_draft(draft)
 
@@ -86,10 +86,10 @@ def test_every_start_is_a_study_once_it_has_a_dataset(name):
 @pytest.mark.parametrize("field", ["title", "consent", "conditions", "questionnaire", "items", "dataset"])
 @pytest.mark.parametrize("value", [None, "", [], {}, 7, [{"key": 3}], "xqa-2020"])
 def test_something_is_shown_of_any_draft(field, value):
-    draft = starts.draft(starts.STARTS["xqa-2020"], slug="s", title="T", dataset="d", systems=["a"])
+    draft = starts.build_draft(starts.STARTS["xqa-2020"], slug="s", title="T", dataset="d", systems=["a"])
     draft = open_draft({**draft, field: value})
     shown = sample.build_valid_part(draft)
-    content = sample.content(shown)
+    content = sample.build_content(shown)
     assert content.items[0].id == "made-up"
-    assert dict(sample.pages(content)).keys() >= {"consent", "item", "survey", "done"}
+    assert dict(sample.list_pages(content)).keys() >= {"consent", "item", "survey", "done"}
     assert parse_draft(shown.model_dump(mode="json")) == shown

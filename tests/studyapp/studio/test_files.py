@@ -11,10 +11,10 @@ import yaml
 from studyapp.definition.schema import load_definition
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.studio import starts
-from studyapp.studio.drafts import TEMPLATES_OF, as_yaml, fit_draft, open_draft, problems
+from studyapp.studio.drafts import TEMPLATES_OF, as_yaml, find_problems, fit_draft, open_draft
 from studyapp.studio.edits import set_value
 from studyapp.studio.files import read_draft
-from studyapp.studio.forms import KnownNames, form
+from studyapp.studio.forms import KnownNames, build_form
 from studyapp.studio.steps import STEPS
 from studyapp.studio.texts import DOES, INSTRUCTIONS, TITLE_FOR_PARTICIPANTS
 from tests.paths import EXAMPLES
@@ -54,7 +54,7 @@ def test_drafts_with_something_missing_or_wrong_come_back_as_they_were(everythin
         draft = set_value(everything, location, new)
         again = read_draft(as_yaml(draft), "x.yaml")
         assert open_draft(again) == open_draft(draft), location
-        assert problems(again) == problems(draft), location
+        assert find_problems(again) == find_problems(draft), location
 
 
 SCREENING = "study: a\nscreening:\n  - {key: g, text: T"
@@ -62,8 +62,8 @@ SCREENING = "study: a\nscreening:\n  - {key: g, text: T"
 
 @pytest.mark.parametrize("start", starts.STARTS)
 def test_a_start_without_a_dataset_is_a_draft(start):
-    draft = starts.draft(starts.STARTS[start], slug="a", title="A", dataset="", systems=["one"])
-    assert problems(draft)
+    draft = starts.build_draft(starts.STARTS[start], slug="a", title="A", dataset="", systems=["one"])
+    assert find_problems(draft)
     assert read_draft(as_yaml(draft), "x.yaml") == draft
 
 
@@ -124,7 +124,7 @@ def test_whatever_comes_in_is_shown(everything):
             continue
         taken += 1
         for step in STEPS:
-            form(step, open_draft(draft), KnownNames(), problems(draft))
+            build_form(step, open_draft(draft), KnownNames(), find_problems(draft))
     assert taken > 3
 
 
@@ -140,7 +140,7 @@ def test_questions_and_rules_that_nobody_changed_follow_the_task():
 
 def test_the_texts_of_a_new_study_follow_the_task():
     verification, advice = (
-        open_draft(starts.draft(starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"]))
+        open_draft(starts.build_draft(starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"]))
         for name in ("xqa-2020", "advice")
     )
     verification["consent"] = verification["consent"].replace("[Say", "Ask Ada. [Say")
@@ -154,7 +154,7 @@ def test_the_texts_of_a_new_study_follow_the_task():
 
 @pytest.mark.parametrize("name", starts.STARTS)
 def test_the_texts_of_a_new_study_follow_its_language(name):
-    english = open_draft(starts.draft(
+    english = open_draft(starts.build_draft(
         starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"],
         title_for_participants=TITLE_FOR_PARTICIPANTS,
     ))  # fmt: skip

@@ -7,9 +7,9 @@ import pytest
 from analysis.participants.exclusion_rules import parse_rules
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.studio import sample
-from studyapp.studio.drafts import as_yaml, open_draft, parse_draft, problems
+from studyapp.studio.drafts import as_yaml, find_problems, open_draft, parse_draft
 from studyapp.studio.edits import add_part
-from studyapp.studio.forms import KnownNames, form
+from studyapp.studio.forms import KnownNames, build_form
 from studyapp.studio.steps import BY_NAME, STEPS
 from studyapp.studio.widgets import read
 from tests.paths import EXAMPLES
@@ -32,7 +32,7 @@ def stripped(part):
 
 
 def again(draft, step):
-    return {**draft, **read((shown := form(step, draft, KNOWN)).widgets, sent(shown.widgets))}
+    return {**draft, **read((shown := build_form(step, draft, KNOWN)).widgets, sent(shown.widgets))}
 
 
 def test_every_field_of_a_definition_has_a_step():
@@ -46,7 +46,7 @@ def test_sending_what_is_shown_changes_nothing(name):
     draft = open_draft(definition.model_dump(mode="json"))
     for step in STEPS:
         draft = again(draft, step)
-        assert problems(draft) == [], step.name
+        assert find_problems(draft) == [], step.name
         assert stripped(parse_draft(draft).model_dump()) == stripped(definition.model_dump()), step.name
 
 
@@ -63,7 +63,7 @@ def rating(before, **changes):
     """The scale of the last question once a form was sent with some fields changed."""
     draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"][-1]["scale"] = before
-    shown = form(BY_NAME["questionnaire"], draft, KNOWN)
+    shown = build_form(BY_NAME["questionnaire"], draft, KNOWN)
     fields = sent(shown.widgets) | {f"questionnaire.item.3.scale.{k}": [v] for k, v in changes.items()}
     return read(shown.widgets, fields)["questionnaire"]["item"][-1]["scale"]
 
@@ -93,10 +93,10 @@ def test_a_rating_scale_has_labels_or_ends(before, changes, after):
 )
 def test_what_is_no_number_stays_for_the_definition_to_refuse(text, value):
     draft = open_draft(example("study").model_dump(mode="json"))
-    shown = form(BY_NAME["items"], draft, KNOWN)
+    shown = build_form(BY_NAME["items"], draft, KNOWN)
     found = read(shown.widgets, sent(shown.widgets) | {"items.count": [text]})["items"]
     assert found["count"] == value
-    assert bool(problems({**draft, "items": found})) == (text != "25")
+    assert bool(find_problems({**draft, "items": found})) == (text != "25")
 
 
 def test_every_problem_stands_beside_a_field():
@@ -106,8 +106,10 @@ def test_every_problem_stands_beside_a_field():
     draft["conditions"][0] = {"explanation": "tokens"}
     draft["recruitment"] = {"platform": "prolific", "outcomes": {"full": {"url": "http://x"}}}
     draft["translations"]["fr"] = {"item": {"gone": "?"}}
-    found = problems(draft)
-    placed = [message for step in STEPS for _widget, message in form(step, draft, KNOWN, found).problems]
+    found = find_problems(draft)
+    placed = [
+        message for step in STEPS for _widget, message in build_form(step, draft, KNOWN, found).problems
+    ]
     assert sorted(placed) == sorted(problem.message for problem in found)
     assert len(found) >= 4
 
@@ -127,9 +129,9 @@ def test_a_rule_on_a_number_is_made_by_the_form():
     draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"].append(NUMBER)
     draft, at = add_part(draft, ("exclusions",), "answered_number")
-    found = [problem for problem in problems(draft) if problem.location[: len(at)] == at]
+    found = [problem for problem in find_problems(draft) if problem.location[: len(at)] == at]
     assert [problem.message for problem in found] == ["is missing"]
-    shown = form(BY_NAME["rules"], draft, KNOWN).widgets[0].children[-1]
+    shown = build_form(BY_NAME["rules"], draft, KNOWN).widgets[0].children[-1]
     question = next(one for one in shown.children if one.name == "question")
     assert dict(question.options) == {"": "–", "years": "years: Years?"}
     fields = {one.path: [str(one.value)] for one in shown.all()}
@@ -156,7 +158,7 @@ def test_a_rule_on_a_number_that_cannot_be(change, complaint):
     draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"].append(NUMBER)
     draft["exclusions"].append(RULE | change)
-    assert any(complaint in problem.message for problem in problems(draft))
+    assert any(complaint in problem.message for problem in find_problems(draft))
     assert again(draft, BY_NAME["rules"])["exclusions"][-1].get("name") == "much"
 
 
@@ -168,15 +170,15 @@ JUNK += ["a = b\r\n= c\r\nd ="]
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
 def test_whatever_is_sent_makes_a_draft_that_can_be_shown_and_kept(step, junk):
     draft = open_draft(example().model_dump(mode="json"))
-    shown = form(step, draft, KNOWN)
+    shown = build_form(step, draft, KNOWN)
     fields = {one.path: [junk] for top in shown.widgets for one in top.all()}
     made = {**draft, **read(shown.widgets, fields)}
     json.dumps(made, allow_nan=False)
-    found = problems(made)
+    found = find_problems(made)
     for other in STEPS:
-        built = form(other, made, KNOWN, found)
+        built = build_form(other, made, KNOWN, found)
         assert len(built.problems) == sum(problem.location[0] in other.fields for problem in found)
     assert parse_draft(made) is None or not found
-    content = sample.content(sample.build_valid_part(made))
+    content = sample.build_content(sample.build_valid_part(made))
     assert content.items
     as_yaml(made)

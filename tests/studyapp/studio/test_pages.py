@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from studyapp.actions.studies import create_study
 from studyapp.models import DraftRevision, Event, Participant, Study
-from studyapp.queries.drafts import look, read_current_draft
+from studyapp.queries.drafts import preview_draft, read_current_draft
 from studyapp.studio.steps import STEPS
 from tests import workspaces
 from tests.studyapp import factories
@@ -98,7 +98,7 @@ def test_it_works(staff, dataset):
     start(staff, dataset)
     fill_consent(staff)
     study = Study.objects.get()
-    assert look(read_current_draft(study).draft, workspaces.main()).problems == []
+    assert preview_draft(read_current_draft(study).draft, workspaces.main()).problems == []
     for step in STEPS:
         assert "Participant view" in page(staff, f"/staff/studio/mine/step/{step.name}/")
     assert "/mine/launch/" not in page(staff, "/staff/studio/mine/review/")
@@ -304,7 +304,7 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
         sent = {f"{place}.{name}": value for name, value in fields.items()}
         send(staff, "mine", "questionnaire", **sent)
         draft = read_current_draft(Study.objects.get()).draft
-        assert look(draft, workspaces.main()).problems == [], kind
+        assert preview_draft(draft, workspaces.main()).problems == [], kind
         scale = draft["questionnaire"]["post_survey"][2]["scale"]
         assert scale == "yes_no" if kind == "yes_no" else scale["kind"] == kind
         if kind in ("single", "multiple"):
@@ -327,7 +327,7 @@ def test_a_scale_is_added_by_name(staff, dataset):
     assert [one["key"] for one in draft["questionnaire"]["post_survey"]][-14:-11] == [
         "umux_capabilities", "umux_ease", "trust_jian_1",
     ]  # fmt: skip
-    assert look(draft, workspaces.main()).problems == []
+    assert preview_draft(draft, workspaces.main()).problems == []
 
 
 def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dataset):
@@ -352,7 +352,7 @@ def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dat
     send(staff, "mine", "rules", "add/exclusions/", what="answered")
     send(staff, "mine", "rules", **{"exclusions.4.question": "certainty=1"})
     draft = read_current_draft(Study.objects.get()).draft
-    assert look(draft, workspaces.main()).problems == []
+    assert preview_draft(draft, workspaces.main()).problems == []
     assert draft["screening"][0]["accept"] == [True]
     assert draft["comprehension"]["questions"][0]["correct"] is False
     assert draft["attention"][0]["expected"] == {"rated_correct": False}

@@ -4,18 +4,18 @@ from studyapp.definition.schema import StudyDefinition
 from studyapp.studio import sample
 from studyapp.studio.drafts import fit_draft, open_draft
 from studyapp.studio.edits import add_part, remove_part
-from studyapp.studio.forms import KnownNames, form
-from studyapp.studio.starts import STARTS, draft
+from studyapp.studio.forms import KnownNames, build_form
+from studyapp.studio.starts import STARTS, build_draft
 from studyapp.studio.steps import BY_NAME
 
 
 def started(**changes):
-    made = draft(STARTS["preference"], slug="s", title="T", dataset="d", systems=["a", "b"])
+    made = build_draft(STARTS["preference"], slug="s", title="T", dataset="d", systems=["a", "b"])
     return {**made, **changes}
 
 
 def widgets(step, content):
-    built = form(BY_NAME[step], content, KnownNames(systems=["a", "b"]))
+    built = build_form(BY_NAME[step], content, KnownNames(systems=["a", "b"]))
     return {widget.path: widget for top in built.widgets for widget in top.all()}
 
 
@@ -53,6 +53,6 @@ def test_attention_items_and_translations_know_the_criteria():
 
 
 def test_an_incomplete_draft_is_previewed_in_two_placeholders():
-    content = sample.content(sample.build_valid_part({"task": "preference"}))
+    content = sample.build_content(sample.build_valid_part({"task": "preference"}))
     first, second = (condition.shown["made-up"] for condition in content.conditions)
     assert first != second

@@ -12,7 +12,7 @@ from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.actions.privacy import anonymise_participant
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, ExternalIds, Item, Participant, Trial
-from studyapp.queries.own_answers import bonuses
+from studyapp.queries.own_answers import compute_bonuses
 from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.paths import EXAMPLES
@@ -251,7 +251,7 @@ def test_the_bonus_is_paid_for_correct_final_answers(client):
             assert answer
             submit_trial(trial=trial, answers={"final_answer": answer}, changes={}, timing=PageTiming())
         factories.answer_survey(person)
-    assert bonuses(study) == {people[1].public_id: Decimal("0.50")}
+    assert compute_bonuses(study) == {people[1].public_id: Decimal("0.50")}
     client.force_login(factories.make_user())
     sent = {"done": "0", "earned": "on", "format": "prolific"}
     file = client.post(reverse("studyapp:staff_payments_file", args=[study.slug]), sent)
@@ -283,7 +283,7 @@ def test_bonuses_of_people_whom_no_platform_pays_stop_no_order(client):
         person.refresh_from_db()
         factories.answer_survey(person)
     anonymise_participant(participant=people["anonymous"], by=None, reason="asked")
-    assert len(bonuses(study)) == 4
+    assert len(compute_bonuses(study)) == 4
     client.force_login(factories.make_user())
     order = reverse("studyapp:staff_preview_payments", args=[study.slug])
     plan = client.post(order, {"bonus": "correct", "earned": "on", "currency": "GBP"})

@@ -12,7 +12,7 @@ from predictions.models import Question
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, Trial
-from studyapp.queries.own_answers import bonuses, has_own_answer_task
+from studyapp.queries.own_answers import compute_bonuses, has_own_answer_task
 from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
@@ -155,7 +155,7 @@ def test_the_bonus_is_paid_for_right_predictions():
             given = {"predicted_choice": answer or "cannot_tell"}
             assert submit_trial(trial=trial, answers=given, changes={}, timing=PageTiming())
         factories.answer_survey(person)
-    assert bonuses(study) == {people[1].public_id: Decimal("0.50")}
+    assert compute_bonuses(study) == {people[1].public_id: Decimal("0.50")}
     assert not has_own_answer_task(study)
 
 

@@ -16,7 +16,7 @@ from analysis.study.comparisons import compare
 from studyapp.actions.participants import consent
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Condition, Outcome, Participant, StageResponse, Trial
-from studyapp.queries.bots import count_stored_rows, plan_of
+from studyapp.queries.bots import build_study_plan, count_stored_rows
 from studyapp.queries.results import list_verified_versions
 from studyapp.queries.studies import load_frozen_study
 from studyapp.simulation.walk import BEHAVIOURS, Bot, BotError
@@ -42,7 +42,7 @@ def table(folder, name):
 def test_it_works(everything):
     study, link, address = everything
     bot = Bot(0, "honest", random.Random(1))
-    paths = [path.rstrip("/").rpartition("/")[2] for path in drive(bot, address, plan_of(study))]
+    paths = [path.rstrip("/").rpartition("/")[2] for path in drive(bot, address, build_study_plan(study))]
     assert bot.error == ""
     positions = [str(position) for position in range(1, 2 + 12 + 1 + 1)]
     expected = ["consent", "screening", "instructions", "comprehension", "pre_survey", *positions]
@@ -66,7 +66,7 @@ def test_every_behaviour_walks_as_far_as_it_gets(everything, kind):
     study, link, address = everything
     bots = [Bot(number, kind, random.Random(f"{kind}/{number}")) for number in range(3)]
     for bot in bots:
-        drive(bot, address, plan_of(study))
+        drive(bot, address, build_study_plan(study))
         assert bool(bot.code) + bot.left + bot.ended == 1
     counted = count_stored_rows(link)
     assert counted["stages"] == sum(bot.stages for bot in bots)
@@ -78,7 +78,7 @@ def test_every_behaviour_walks_as_far_as_it_gets(everything, kind):
 
 def test_a_bot_fails_where_a_page_lacks_a_question(everything):
     study, _link, address = everything
-    plan = plan_of(study)
+    plan = build_study_plan(study)
     version = study.versions.get()
     frozen_later = load_frozen_study(version).screening[0].model_copy(update={"key": "unasked"})
     plan.stages["screening"] = [*plan.stages["screening"], frozen_later]  # type: ignore[index]
@@ -149,7 +149,7 @@ class TestExport:
     def bundle(self, everything, tmp_path):
         study, _link, address = everything
         for number, kind in enumerate(["honest", "honest", "straight-liner", "honest", "drop-out"]):
-            drive(Bot(number, kind, random.Random(number)), address, plan_of(study))
+            drive(Bot(number, kind, random.Random(number)), address, build_study_plan(study))
         write_bundle(study, tmp_path / "out")
         return tmp_path / "out"
 
@@ -234,7 +234,7 @@ def test_an_effect_planted_within_people_is_found_by_the_report(tmp_path, monkey
     for number in range(12):
         bot = Bot(number, "random", random.Random(number))
         planted = {second: {"correctness_rating": -0.45}}
-        drive(bot, f"http://testserver/join/{token}/", plan_of(study), planted)
+        drive(bot, f"http://testserver/join/{token}/", build_study_plan(study), planted)
         assert bot.error == ""
     write_bundle(study, tmp_path / "out")
     found = analyse(load_bundle(tmp_path / "out"), Options(resamples=200))

@@ -14,7 +14,7 @@ from django.views.defaults import server_error
 
 from analysis.participants import estimates, measures
 from analysis.participants.tasks import TASKS
-from annotation.forms import template_layers
+from annotation.forms import build_template_layers
 from annotation.labels import TEMPLATES, LabelTask
 from studyapp.definition.scales import SCALES
 from studyapp.definition.suspicion_flags import FLAGS
@@ -124,8 +124,8 @@ def test_templates_of_labels_are_in_the_language_of_the_page(german):
     assert [text for text in texts if not german.get(f"label template\x04{text}")] == []
     with translation.override("de"):
         for name in TEMPLATES:
-            assert LabelTask.model_validate({"layers": template_layers(name)})
-        condition = template_layers("counterfactual")[2]["show_if"]
+            assert LabelTask.model_validate({"layers": build_template_layers(name)})
+        condition = build_template_layers("counterfactual")[2]["show_if"]
     assert condition == {"layer": "Sprache", "labels": ["Kleine Fehler", "Falsch"]}
 
 

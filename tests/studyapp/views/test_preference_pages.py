@@ -14,7 +14,7 @@ from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
 from studyapp.models import Participant, Trial
-from studyapp.queries.people import person_named, way_of
+from studyapp.queries.people import find_person, list_steps
 from studyapp.queries.studies import find_current_page, load_translated_study
 from studyapp.rules.page_timing import PageTiming
 from studyapp.web import comparison_html
@@ -206,5 +206,5 @@ def test_staff_see_what_somebody_preferred():
     trial = find_current_page(person).trial
     show_trial(trial=trial)
     assert submit_trial(trial=trial, answers={"preferred_overall": "tie"}, changes={}, timing=PageTiming())
-    (step,) = [step for step in way_of(person_named(study, person.public_id)) if step.kind == "item"]
+    (step,) = [step for step in list_steps(find_person(study, person.public_id)) if step.kind == "item"]
     assert step.answers == [("Which explanation is better?", "Both are alike")]

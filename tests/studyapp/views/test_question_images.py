@@ -9,13 +9,13 @@ from django.urls import reverse
 from PIL import Image
 
 from foundation.images.image_files import store_image
-from foundation.images.image_storage import image_folder
+from foundation.images.image_storage import get_image_folder
 from studyapp.errors import StudyRefused
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import DraftRevision
 from studyapp.queries.drafts import read_current_draft
 from studyapp.queries.studies import load_frozen_study
-from studyapp.web.participant_forms import empty_questions_html
+from studyapp.web.participant_forms import render_empty_questions
 from tests.studyapp.factories import launch, make_study, make_user
 from tests.studyapp.studio.sending import sent
 
@@ -39,7 +39,7 @@ def test_it_works(client, file):
     version = study.versions.get()
     content = load_frozen_study(version)
     viewer = content.viewer(content.conditions)
-    html = empty_questions_html(version, "survey", "en", viewer)
+    html = render_empty_questions(version, "survey", "en", viewer)
     address = reverse("studyapp:item_image", args=[study.slug, file])
     assert f'<img class="asked-image" src="{address}" alt="A red square">' in html
     assert client.get(address).status_code == 404
@@ -101,7 +101,7 @@ def test_an_upload_is_cleaned_shown_frozen_and_exported(client, draft, tmp_path)
     study.refresh_from_db()
     [question] = read_current_draft(study).draft["questionnaire"]["post_survey"]
     file = question["image"]["file"]
-    stored = (image_folder() / file[:2] / file).read_bytes()
+    stored = (get_image_folder() / file[:2] / file).read_bytes()
     assert b"my house" not in stored
     assert file == f"{hashlib.sha256(stored).hexdigest()}.jpg"
     assert f'src="{reverse("studyapp:item_image", args=[study.slug, file])}"' in page.content.decode()

@@ -16,7 +16,7 @@ from studyapp.definition.recruitment import Arrival, Recruitment
 from studyapp.link_tokens import read_participant, sign_participant
 from studyapp.models import EntryLink, Event, ExternalIds, Outcome, Participant
 from studyapp.policies import Full, NotArrived
-from studyapp.queries.bots import plan_of
+from studyapp.queries.bots import build_study_plan
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
@@ -261,7 +261,7 @@ def test_coming_back_while_another_tab_sends_its_page():
     """One locks the version and then the person, and so must the other, which is about to be assigned."""
     link = factories.make_link(study=factories.make_everything(recruitment=PROLIFIC))
     people = [enter(link=link, arrival=Arrival("prolific", f"p{n}", "S1", "sub1")) for n in range(20)]
-    answers = plan_of(link.study).heeded["screening"]
+    answers = build_study_plan(link.study).heeded["screening"]
     pages = [find_current_page(one).stage for one in people]
     for page in pages:
         show_stage(page=page)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, Participant, Trial
-from studyapp.queries.own_answers import bonuses
+from studyapp.queries.own_answers import compute_bonuses
 from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
@@ -218,7 +218,7 @@ def test_the_bonus_is_paid_for_right_predictions():
                 trial=trial, answers=answers if trial.page == 1 else {}, changes={}, timing=PageTiming()
             )
         factories.answer_survey(person)
-    assert bonuses(study) == {people[1].public_id: Decimal("1.50")}
+    assert compute_bonuses(study) == {people[1].public_id: Decimal("1.50")}
     assert {person.status for person in Participant.objects.all()} == {"completed"}
 
 

@@ -11,7 +11,7 @@ from studyapp.actions.drafts import save_draft
 from studyapp.link_tokens import find_link
 from studyapp.models import EntryLink, Participant, Study, Trial
 from studyapp.queries.drafts import read_current_draft
-from studyapp.queries.progress import STATES, study_progress
+from studyapp.queries.progress import STATES, build_study_progress
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -180,7 +180,7 @@ def test_progress_counts_every_participant_once(staff, study):
     stale, withdrawn, _active = (factories.make_participant(link=link, items=1) for _number in range(3))
     Participant.objects.filter(pk=stale.pk).update(last_seen_at=timezone.now() - timedelta(hours=2))
     Participant.objects.filter(pk=withdrawn.pk).update(status="withdrawn")
-    [live] = study_progress(study)
+    [live] = build_study_progress(study)
     assert live.mode == "live"
     assert (live.assigned, live.completed) == (6, 3)
     totals = [sum(getattr(row, name) for row in live.conditions) for name in ("active", "stale", "withdrawn")]
@@ -197,14 +197,14 @@ def test_the_time_of_an_item_is_the_median_of_the_server_clock(study):
     for trial, seconds in zip(participant.trials.all(), (10, 40), strict=True):
         Trial.objects.filter(pk=trial.pk).update(shown_at=now, submitted_at=now + timedelta(seconds=seconds))
     recount_times(participant.version)
-    medians = {row.condition: row.median_seconds for row in study_progress(study)[0].conditions}
+    medians = {row.condition: row.median_seconds for row in build_study_progress(study)[0].conditions}
     assert medians.pop(participant.condition.name) == 25
     assert list(medians.values()) == [None]
 
 
 def test_a_study_without_versions_has_no_conditions(staff):
     study = factories.make_study(launched=False)
-    assert [(mode.mode, mode.conditions) for mode in study_progress(study)] == [("live", [])]
+    assert [(mode.mode, mode.conditions) for mode in build_study_progress(study)] == [("live", [])]
     assert "Launch the study" in staff.get(f"/staff/studies/{study.slug}/").content.decode()
 
 

@@ -19,8 +19,8 @@ from studyapp.actions.studies import pause_study
 from studyapp.exports.estimates import compute_running_estimates
 from studyapp.models import Condition, Event, Participant, Stimulus, Study, Trial
 from studyapp.policies import NotAdmitted
-from studyapp.queries.log import LogFilter, log
-from studyapp.queries.progress import drop_outs, study_progress
+from studyapp.queries.log import LogFilter, list_events
+from studyapp.queries.progress import build_study_progress, drop_outs
 from studyapp.rules.page_timing import PageTiming
 from studyapp.rules.states import ForbiddenTransition
 from tests.studyapp import factories
@@ -169,7 +169,7 @@ def test_who_comes_through_the_checks_when_all_is_full_is_sent_away(user):
     submit_stage(page=from_page, answers={}, changes={}, timing=PageTiming())
     waiting.refresh_from_db()
     assert (waiting.status, waiting.outcome) == ("ended", "full")
-    assert study_progress(study)[0].unassigned == {"full": 1}
+    assert build_study_progress(study)[0].unassigned == {"full": 1}
 
 
 def test_a_condition_is_set_on_the_page(staff, study):
@@ -222,7 +222,7 @@ def test_a_group_of_all_conditions_has_a_german_name(staff):
 def test_who_gave_the_place_back_is_returned_and_not_active(study):
     participant = factories.make_participant(study=study, items=1)
     Participant.objects.filter(pk=participant.pk).update(returned_at=timezone.now())
-    [row] = [row for row in study_progress(study)[0].conditions if row.assigned]
+    [row] = [row for row in build_study_progress(study)[0].conditions if row.assigned]
     assert (row.returned, row.active, row.stale) == (1, 0, 0)
     assert [one.total for one in drop_outs(study)] == [1]
 
@@ -230,7 +230,7 @@ def test_who_gave_the_place_back_is_returned_and_not_active(study):
 def test_progress_of_a_design_with_several_conditions_each():
     study = factories.make_study(conditions=2, items=2, design="within")
     factories.make_participant(study=study, items=1)
-    [live] = study_progress(study)
+    [live] = build_study_progress(study)
     [row] = live.conditions
     assert (row.assigned, row.active, row.condition) == (1, 1, "all conditions")
     assert row.median_seconds is not None
@@ -252,13 +252,13 @@ def test_an_old_address_of_the_log_finds_nothing(staff, study, query):
 def test_the_log_is_filtered(staff, study, user):
     factories.make_participant(study=study, items=1)
     pause_study(study=study, by=user)
-    every = log(study, LogFilter())
-    assert {row.kind for row in log(study, LogFilter(who=user.username))} == {"study_paused"}
-    assert all(row.participant_id for row in log(study, LogFilter(who="participants")))
+    every = list_events(study, LogFilter())
+    assert {row.kind for row in list_events(study, LogFilter(who=user.username))} == {"study_paused"}
+    assert all(row.participant_id for row in list_events(study, LogFilter(who="participants")))
     today = timezone.now().date()
-    assert log(study, LogFilter(since=today, until=today)).count() == every.count()
-    assert log(study, LogFilter(until=date.max)).count() == every.count()
-    assert not log(study, LogFilter(until=today - timedelta(days=1))).exists()
+    assert list_events(study, LogFilter(since=today, until=today)).count() == every.count()
+    assert list_events(study, LogFilter(until=date.max)).count() == every.count()
+    assert not list_events(study, LogFilter(until=today - timedelta(days=1))).exists()
     shown = page(staff, study, f"log/?who={user.username}")
     assert "1 event<" in shown
     assert '<th scope="row">Study paused</th>' in shown

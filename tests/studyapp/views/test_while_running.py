@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from studyapp.link_tokens import sign_participant
 from studyapp.models import Trial
-from studyapp.web.participant_forms import page_key
+from studyapp.web.participant_forms import make_page_key
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -167,7 +167,7 @@ class TestBusySite:
         address = f"/study/{participant.version.study.slug}/item/1/"
         browser.get(address)
         trial = participant.trials.get(position=1)
-        form = {"page_key": page_key("item", trial.pk), "rated_correct": "yes", "known_before": "no",
+        form = {"page_key": make_page_key("item", trial.pk), "rated_correct": "yes", "known_before": "no",
                 "certainty": "4", "helpfulness": "3"}  # fmt: skip
 
         def fail(*_arguments):

@@ -9,7 +9,7 @@ from predictions.models import PredictionRun, Question
 from studyapp.actions.drafts import save_draft, undo_draft
 from studyapp.actions.shares import share_study
 from studyapp.models import JudgedAnswer, SizePlan, Study
-from studyapp.queries.access import runs_to_judge
+from studyapp.queries.access import list_runs_to_judge
 from studyapp.queries.drafts import read_current_draft
 from studyapp.studio.drafts import as_yaml
 from tests import workspaces
@@ -172,7 +172,7 @@ def test_an_analyst_judges_the_runs_of_a_study_that_was_shared(client, run, laun
     analyst = factories.make_user(None)
     client.force_login(analyst)
     share_study(study=study, user=analyst, role=Role.ANALYST, by=None)
-    assert list(runs_to_judge(analyst)) == [run]
+    assert list(list_runs_to_judge(analyst)) == [run]
     page = text(client.get("/staff/correctness/"))
     assert f'href="/staff/correctness/{run.pk}/"' in page
     client.post(f"/staff/correctness/{run.pk}/queue/")
@@ -184,7 +184,7 @@ def test_an_analyst_judges_the_runs_of_a_study_that_was_shared(client, run, laun
         assert client.get(f"/staff/correctness/{each.pk}/").status_code == 404
     study.shares.update(role=Role.VIEWER)
     assert client.get(f"/staff/correctness/{run.pk}/").status_code == 403
-    assert list(runs_to_judge(analyst)) == []
+    assert list(list_runs_to_judge(analyst)) == []
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_a_share_of_a_study_opens_no_other_data(client, run, shared):
     conditions = {"conditions": [{"system": "unseen2019"}]}
     assert put(client, study, now.draft | conditions, now.number).status_code == 403
     assert client.get(f"/staff/correctness/{run.pk}/").status_code == 404
-    assert not runs_to_judge(guest).exists()
+    assert not list_runs_to_judge(guest).exists()
     assert not study.revisions.exists()
 
 

@@ -4,13 +4,19 @@ import re
 
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import TEMPLATES, Question
-from studyapp.web.participant_forms import new_consent_key, page_key, questions_html, read_consent_key, rows
+from studyapp.web.participant_forms import (
+    build_rows,
+    make_consent_key,
+    make_page_key,
+    read_consent_key,
+    render_questions,
+)
 
 QUESTIONS = TEMPLATES["xqa-2020"].item
 
 
 def test_it_works():
-    html = questions_html(rows(QUESTIONS, {}, {}))
+    html = render_questions(build_rows(QUESTIONS, {}, {}))
     assert re.findall(r"<legend>([^<]+)</legend>", html) == [
         question.text.replace("'", "&#x27;") for question in QUESTIONS
     ]
@@ -24,13 +30,13 @@ def test_it_works():
 
 
 def test_every_question_counts_its_changes():
-    html = questions_html(rows(QUESTIONS, {}, {}))
+    html = render_questions(build_rows(QUESTIONS, {}, {}))
     assert re.findall(r'type="hidden" name="changes_(\w+)" value=""', html) == [q.key for q in QUESTIONS]
 
 
 def test_an_error_belongs_to_its_question():
-    html = questions_html(
-        rows(QUESTIONS, {"certainty": "2"}, {"known_before": "Please answer this question."})
+    html = render_questions(
+        build_rows(QUESTIONS, {"certainty": "2"}, {"known_before": "Please answer this question."})
     )
     assert '<fieldset class="question wrong" aria-describedby="known_before-error">' in html
     assert html.count('id="known_before-error"') == html.count("wrong") == 1
@@ -41,21 +47,21 @@ def test_a_question_may_be_optional():
     question = Question(
         key="why", text="Why?", scale=LikertScale(points=2, labels=["No", "Yes"]), required=False
     )
-    assert "(optional)" in questions_html(rows([question], {}, {}))
+    assert "(optional)" in render_questions(build_rows([question], {}, {}))
 
 
 def test_a_page_key_names_one_page():
-    keys = {page_key("item", 1), page_key("item", 2), page_key("survey", 1)}
+    keys = {make_page_key("item", 1), make_page_key("item", 2), make_page_key("survey", 1)}
     assert len(keys) == 3
-    assert page_key("item", 1) in keys
+    assert make_page_key("item", 1) in keys
 
 
 def test_a_consent_key_gives_a_public_id_of_its_own():
-    first, second = new_consent_key(3), new_consent_key(3)
+    first, second = make_consent_key(3), make_consent_key(3)
     page = read_consent_key(first)
     assert page is not None
     assert page.version == 3
     assert page != read_consent_key(second)
     assert page == read_consent_key(first)
-    for other in ("", "consent-abc", first[:-1], page_key("item", 1)):
+    for other in ("", "consent-abc", first[:-1], make_page_key("item", 1)):
         assert read_consent_key(other) is None

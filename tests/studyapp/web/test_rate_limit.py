@@ -173,7 +173,7 @@ def test_the_address_behind_a_proxy(settings, behind_proxy, forwarded, expected)
     settings.BEHIND_PROXY = behind_proxy
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
     request = RequestFactory().get("/", REMOTE_ADDR="9.9.9.9", headers=headers)
-    assert rate_limit.client_address(request) == expected
+    assert rate_limit.find_client_address(request) == expected
 
 
 def test_the_page_on_privacy_states_the_limits(settings):

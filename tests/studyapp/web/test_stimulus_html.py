@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from predictions.articles import articles
+from predictions.articles import highlight_articles
 from studyapp.models import Condition
-from studyapp.web.stimulus_html import stimulus_html
+from studyapp.web.stimulus_html import render_stimulus_once
 from tests.studyapp import factories
 
 CONTEXT = [
@@ -17,7 +17,7 @@ CONTEXT = [
 
 
 def test_it_works():
-    explained, others = articles(CONTEXT, [("Kolwen", 1), ("Ada Brenn", 0)])
+    explained, others = highlight_articles(CONTEXT, [("Kolwen", 1), ("Ada Brenn", 0)])
     assert [(s.text, s.is_fact) for s in explained[0].sentences] == [
         ("Kolwen is a town.", False),
         ("It lies by the sea.", True),
@@ -27,14 +27,14 @@ def test_it_works():
 
 
 def test_an_empty_explanation_marks_nothing():
-    explained, others = articles(CONTEXT, [])
+    explained, others = highlight_articles(CONTEXT, [])
     assert explained == []
     assert len(others) == 3
 
 
 @pytest.mark.parametrize("fact", [("Kolwen", 7), ("Nowhere", 0), ("Kolwen", 2)])
 def test_a_fact_that_names_no_sentence_marks_nothing(fact):
-    assert articles(CONTEXT, [fact])[0] == []
+    assert highlight_articles(CONTEXT, [fact])[0] == []
 
 
 def shown(study):
@@ -42,7 +42,7 @@ def shown(study):
     version = study.versions.get()
     condition = Condition.objects.get(version=version, position=1)
     item = version.items.order_by("position")[0]
-    return item, stimulus_html(version, condition=condition.name, item_id=item.external_id)
+    return item, render_stimulus_once(version, condition=condition.name, item_id=item.external_id)
 
 
 @pytest.mark.django_db
@@ -103,7 +103,7 @@ def test_a_stimulus_is_rendered_once(django_assert_num_queries):
     with django_assert_num_queries(2):  # of this test: the condition and the item
         condition = Condition.objects.get(version=version, position=1)
         item = version.items.order_by("position")[0]
-        again = stimulus_html(version, condition=condition.name, item_id=item.external_id)
+        again = render_stimulus_once(version, condition=condition.name, item_id=item.external_id)
     assert again is first
 
 
@@ -111,7 +111,7 @@ class TestTokens:
     CONTEXT = [("A", [" One two  three. ", "Four."]), ("B", ["Five."])]
 
     def pieces(self, tokens, facts=()):
-        explained, others = articles(self.CONTEXT, facts, tokens)
+        explained, others = highlight_articles(self.CONTEXT, facts, tokens)
         shown = {article.title: [s.pieces for s in article.sentences] for article in [*explained, *others]}
         return [tuple(piece) for piece in shown["A"][0]], [article.title for article in explained]
 
@@ -149,7 +149,7 @@ class TestTokens:
         version = factories.make_study(conditions=conditions, dataset=dataset.name, items=1).versions.get()
         item = version.items.get()
         html = {
-            style: stimulus_html(version, condition=arm.name, item_id=item.external_id)
+            style: render_stimulus_once(version, condition=arm.name, item_id=item.external_id)
             for style, arm in zip(styles, version.conditions.order_by("position"), strict=True)
         }
         assert '<mark class="token' not in html["facts"]

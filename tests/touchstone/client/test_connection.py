@@ -13,7 +13,7 @@ import pytest
 from tests.paths import ROOT
 from touchstone import client as api
 from touchstone.client import Client
-from touchstone.client.connection import Connection, address
+from touchstone.client.connection import Connection, build_address
 from touchstone.client.rows import JobRow
 from touchstone.client.studies import read_definition
 
@@ -60,7 +60,8 @@ def test_it_works() -> None:
 
 def test_parts_of_an_address_are_quoted() -> None:
     assert (
-        address("workspaces", "a/b c", "members", "ü?") == "/api/v1/workspaces/a%2Fb%20c/members/%C3%BC%3F/"
+        build_address("workspaces", "a/b c", "members", "ü?")
+        == "/api/v1/workspaces/a%2Fb%20c/members/%C3%BC%3F/"
     )
 
 

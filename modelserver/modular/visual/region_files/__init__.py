@@ -41,14 +41,14 @@ def read_regions(path: Path) -> Mapping[str, Regions]:
     return file
 
 
-def name_of(regions: Mapping[str, Regions], image: str) -> str | None:
+def find_name(regions: Mapping[str, Regions], image: str) -> str | None:
     """Return the name, or else the stem, under which an image has regions."""
     return next((key for key in (image, PurePosixPath(image).stem) if key in regions), None)
 
 
 def find_regions(regions: Mapping[str, Regions], image: str) -> Regions | None:
     """Return an image's regions by its name, or its stem; None if unknown."""
-    name = name_of(regions, image)
+    name = find_name(regions, image)
     return None if name is None else regions[name]
 
 

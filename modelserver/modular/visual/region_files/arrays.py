@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, name_origin_in_errors
 
 
-def raw_of(arrays: Mapping[str, Any]) -> Raw:
+def select_arrays(arrays: Mapping[str, Any]) -> Raw:
     """Return the arrays of one image by their names in an ``.npz``."""
     size = FRACTIONS
     if "image_w" in arrays:
@@ -78,7 +78,7 @@ class NpzFolder(RegionFile):
         with open(self.describe_source(name), "rb") as file:
             check_npz(file.read(2))
         with np.load(self.describe_source(name), allow_pickle=False) as arrays:
-            return raw_of(arrays)
+            return select_arrays(arrays)
 
 
 class Rows(RegionFile):

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from modelserver.modular.visual.region_files.arrays import Rows, check_npz, raw_of
+from modelserver.modular.visual.region_files.arrays import Rows, check_npz, select_arrays
 from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, name_origin_in_errors
 from modelserver.wire.errors import UnreadableData
 
 
-def _library(name: str, path: Path) -> ModuleType:
+def _import_library(name: str, path: Path) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -32,7 +32,7 @@ def _library(name: str, path: Path) -> ModuleType:
 
 def open_h5(path: Path) -> RegionFile:
     """Open an HDF5 file of either form."""
-    h5py = _library("h5py", path)
+    h5py = _import_library("h5py", path)
     with name_origin_in_errors(path):
         file = h5py.File(path, "r")
         if not isinstance(file.get("features"), h5py.Dataset):
@@ -76,7 +76,7 @@ class Lmdb(RegionFile):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        lmdb = _library("lmdb", path)
+        lmdb = _import_library("lmdb", path)
         try:
             self.store = lmdb.open(str(path), subdir=path.is_dir(), readonly=True, lock=False)
         except lmdb.Error as error:
@@ -95,7 +95,7 @@ class Lmdb(RegionFile):
             value = reading.get(name.encode())
         check_npz(value[:2])
         with np.load(io.BytesIO(value), allow_pickle=False) as arrays:
-            return raw_of(arrays)
+            return select_arrays(arrays)
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str) or not 0 < len(name.encode()) <= self.store.max_key_size():

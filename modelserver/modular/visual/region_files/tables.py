@@ -65,7 +65,7 @@ class Table(RegionFile):
             return
         columns = line.count(b"\t") + 1
         if not self.columns:
-            named = _header(line)
+            named = _parse_header(line)
             self.columns = named or COLUMNS.get(columns, ())
             if named:
                 return
@@ -74,7 +74,7 @@ class Table(RegionFile):
                 raise ValueError(f"{columns} columns separated by tabs; {expected}")
         if columns != len(self.columns):
             raise ValueError(f"{columns} columns, not {len(self.columns)} as in the lines before")
-        name = _cells(line)[self.columns.index("img_id")].decode("utf-8")
+        name = _split_cells(line)[self.columns.index("img_id")].decode("utf-8")
         if not name:
             raise ValueError("img_id: empty")
         if name in self.index:
@@ -90,14 +90,18 @@ class Table(RegionFile):
         row = self.index[name]
         with self.path.open("rb") as file:  # opened each time: threads and processes share no position
             line = os.pread(file.fileno(), row.length, row.offset)
-        cells = dict(zip(self.columns, _cells(line), strict=False))
+        cells = dict(zip(self.columns, _split_cells(line), strict=False))
         if len(cells) != len(self.columns) or cells["img_id"] != name.encode():
             raise ValueError("the file has changed since it was opened; load it again")
         n = _parse_whole_number("num_boxes", cells["num_boxes"])
         size = FRACTIONS
         if "img_w" in cells:
-            size = _side("img_w", cells["img_w"]), _side("img_h", cells["img_h"])
-        return Raw(_numbers("boxes", cells["boxes"], n), _numbers("features", cells["features"], n), size)
+            size = _parse_side("img_w", cells["img_w"]), _parse_side("img_h", cells["img_h"])
+        return Raw(
+            _decode_numbers("boxes", cells["boxes"], n),
+            _decode_numbers("features", cells["features"], n),
+            size,
+        )
 
 
 class TableFolder(RegionFile):
@@ -123,13 +127,13 @@ class TableFolder(RegionFile):
         return self.index[name].raw(name)
 
 
-def _cells(line: bytes) -> list[bytes]:
+def _split_cells(line: bytes) -> list[bytes]:
     return line.rstrip(b"\r\n").split(b"\t")
 
 
-def _header(line: bytes) -> tuple[str, ...] | None:
+def _parse_header(line: bytes) -> tuple[str, ...] | None:
     """Return the columns that a first line names, None for a row of data."""
-    cells = [cell.decode("utf-8", "replace") for cell in _cells(line)]
+    cells = [cell.decode("utf-8", "replace") for cell in _split_cells(line)]
     named = tuple(ALSO_CALLED.get(cell, cell) for cell in cells)
     if "features" not in named:
         return None
@@ -147,14 +151,14 @@ def _parse_whole_number(field: str, cell: bytes) -> int:
     return int(cell)
 
 
-def _side(field: str, cell: bytes) -> float:
+def _parse_side(field: str, cell: bytes) -> float:
     try:
         return float(cell)
     except ValueError:
         raise ValueError(f"{field}: {_format_cell(cell)} is not a number") from None
 
 
-def _numbers(field: str, cell: bytes, n: int) -> NDArray[np.float32]:
+def _decode_numbers(field: str, cell: bytes, n: int) -> NDArray[np.float32]:
     """Return the float32 array in a cell, [n, width]."""
     try:
         data = base64.b64decode(cell, validate=True)

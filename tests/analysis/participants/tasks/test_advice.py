@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.participants.bundle import load_bundle
-from analysis.participants.condition_grids import condition_grids
+from analysis.participants.condition_grids import build_condition_grids
 from analysis.participants.estimates import NO_ADVICE, UNDEFINED, estimate
 from analysis.participants.measures import Measure
 from analysis.participants.study_version import Version
@@ -43,7 +43,7 @@ def grid_of(rows, confidence=(2, 3)):
         }
     )  # fmt: skip
     members = pd.DataFrame({"participant_id": ["p"], "condition": ["a"]})
-    return condition_grids(version, trials, members, clock=None, items=list(trials["item_id"]))
+    return build_condition_grids(version, trials, members, clock=None, items=list(trials["item_id"]))
 
 
 def values(rows):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from analysis.commands.power import from_pilot
 from analysis.io.errors import InputError
 from analysis.participants.bundle import load_bundle
-from analysis.participants.condition_grids import condition_grids
+from analysis.participants.condition_grids import build_condition_grids
 from analysis.participants.estimates import UNDEFINED, estimate
 from analysis.participants.study_version import Version
 from analysis.participants.tasks import TASKS
@@ -47,7 +47,7 @@ def estimates_of(people):
     members = pd.DataFrame(
         {"participant_id": [f"p{number}" for number in range(len(people))], "condition": "a"}
     )
-    grids = condition_grids(version, trials, members, clock=None, items=[])
+    grids = build_condition_grids(version, trials, members, clock=None, items=[])
     return estimate(grids, list(KEYS.values()), rng=np.random.default_rng(1), resamples=0)
 
 

@@ -13,10 +13,10 @@ from analysis.planning.frozen_version import load_frozen
 from analysis.planning.preregistration import preregistration
 from analysis.report.build import build_report
 from analysis.report.page import write_page
-from analysis.report.section_preferences import preference_cards, preferences_section
+from analysis.report.section_preferences import build_preference_cards, build_preferences_section
 from analysis.study.analysis import Options, analyse
 from analysis.study.inference import infer
-from analysis.study.preferences import preferences
+from analysis.study.preferences import fit_preferences
 from tests.analysis.bundles import write_bundle
 from tests.analysis.tasks import CRITERIA, counterfactual_study, preference_study
 
@@ -90,7 +90,7 @@ def test_a_planted_order_is_found_and_said(tmp_path):
         scores={"sys-1": {"f1": 0.6}, "sys-2": {"f1": 0.7}},
     )  # fmt: skip
     study = analyse(load_bundle(folder), Options(resamples=200))
-    for found in preferences(study):
+    for found in fit_preferences(study):
         assert found.conditions == ("plain", "facts", "other")
         for log, bounds in zip((-0.7, 0.7, 0.0), found.strengths.intervals, strict=True):
             assert bounds[0] < log < bounds[1]
@@ -112,25 +112,25 @@ def test_a_planted_order_is_found_and_said(tmp_path):
 
 def test_a_planted_side_bias_is_found(tmp_path):
     study = analyse(load_bundle(preference_study(tmp_path / "b", people=20, lean=0.8)), Options(resamples=50))
-    assert all(each.left.interval[0] > 0.5 for each in preferences(study))
-    assert [card.title for card in preference_cards(study)] == [
+    assert all(each.left.interval[0] > 0.5 for each in fit_preferences(study))
+    assert [card.title for card in build_preference_cards(study)] == [
         "Which is preferred?",
         "Does the side matter?",
     ]
-    assert "The left side is favoured: " in preference_cards(study)[1].points[0]
+    assert "The left side is favoured: " in build_preference_cards(study)[1].points[0]
 
 
 def test_few_answers_say_nothing_impossible(tmp_path):
     study = analyse(load_bundle(preference_study(tmp_path / "b", people=2, items=3)), Options(resamples=0))
-    for each in preferences(study):
+    for each in fit_preferences(study):
         for share in (each.left, each.tied):
             assert share.interval is not None
             assert share.value is not None
             low, high = share.interval
             assert 0 <= low <= high <= 1
             assert low <= share.value <= high
-    assert any(each.strengths.reason for each in preferences(study))
-    assert not any("nan" in note for note in preferences_section(study).blocks[1].notes)
+    assert any(each.strengths.reason for each in fit_preferences(study))
+    assert not any("nan" in note for note in build_preferences_section(study).blocks[1].notes)
 
 
 def test_excluded_trials_leave_the_comparisons(tmp_path):
@@ -141,7 +141,7 @@ def test_excluded_trials_leave_the_comparisons(tmp_path):
     study = analyse(load_bundle(folder), Options(resamples=0))
     left = study.exclusions.total - study.exclusions.excluded
     assert 0 < left < study.exclusions.total == len(study.trials)
-    assert [each.compared.count for each in preferences(study)] == [left, left]
+    assert [each.compared.count for each in fit_preferences(study)] == [left, left]
 
 
 def edited(folder, **columns):

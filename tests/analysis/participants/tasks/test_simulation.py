@@ -8,7 +8,7 @@ from scipy.stats import norm, ttest_ind
 from analysis.commands.power import from_pilot
 from analysis.io.errors import InputError
 from analysis.participants.bundle import load_bundle
-from analysis.participants.condition_grids import condition_grids
+from analysis.participants.condition_grids import build_condition_grids
 from analysis.participants.estimates import UNDEFINED, estimate
 from analysis.participants.study_version import Version
 from analysis.participants.tasks import TASKS
@@ -46,7 +46,7 @@ def estimates_of(*people, **columns):
     ).reset_index(drop=True)  # fmt: skip
     names = [f"p{number}" for number in range(len(people))]
     members = pd.DataFrame({"participant_id": names, "condition": "a"})
-    grids = condition_grids(version, trials, members, clock=None, items=[])
+    grids = build_condition_grids(version, trials, members, clock=None, items=[])
     return estimate(grids, list(KEYS.values()), rng=np.random.default_rng(1), resamples=0)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.programs import is_answer_consistent
 from annotation.completeness import execute_document
-from annotation.formats.checks import check_record, record_program
+from annotation.formats.checks import check_record, parse_record_program
 from annotation.formats.drop import module_outputs, read_drop, write_drop
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
@@ -247,7 +247,7 @@ def test_the_released_outputs_come_in_whole_and_go_out_byte_for_byte(tmp_path: P
 def test_the_released_gold_gives_the_answer_in_201_of_215():
     found: dict[bool | None, int] = {}
     for item in read_drop(Source(real_data("faithful_nmn/drop_module_output_annotations.json"))):
-        program = record_program(item)
+        program = parse_record_program(item)
         agreed = is_answer_consistent(program, execute_document(item.gold, program), item.answer)
         found[agreed] = found.get(agreed, 0) + 1
     assert found == {True: 201, False: 11, None: 3}

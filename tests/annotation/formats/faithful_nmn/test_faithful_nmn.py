@@ -11,7 +11,7 @@ import pytest
 from analysis.programs import FoundBox, run
 from annotation.completeness import resolve_references
 from annotation.formats import boxes as mending
-from annotation.formats.checks import check_record, record_program
+from annotation.formats.checks import check_record, parse_record_program
 from annotation.formats.faithful_nmn import gold, reader
 from annotation.formats.faithful_nmn.reader import read_faithful_nmn
 from annotation.formats.faithful_nmn.writer import write_faithful_nmn
@@ -217,7 +217,7 @@ def test_items_made_here_go_out_and_come_back(files: Files):
     assert first.model_copy(update={"extra": {}}) == old.model_copy(update={"extra": {}})
     assert (second.program, second.text, second.answer) == (made.program, made.text, True)
     assert [cells[1] for _, cells in second.extra["faithful_nmn"]["rows"]] == ["51"] * 8
-    program = record_program(made)
+    program = parse_record_program(made)
 
     def drawn(item: ItemRecord) -> dict[int, list[Any]]:
         found = resolve_references(item.gold, program).items()
@@ -411,7 +411,7 @@ def test_the_released_gold_contradicts_the_label_in_61_of_680():
     """Boxes count wherever they were drawn, as in the paper; 7 programs that intersect are left aside."""
     found: dict[object, int] = {}
     for item in released("test") + released("dev"):
-        program = record_program(item)
+        program = parse_record_program(item)
         outputs = {
             node: [FoundBox(one.image, one.box) for one in objects]
             for node, objects in resolve_references(item.gold, program).items()

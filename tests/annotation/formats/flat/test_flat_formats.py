@@ -12,7 +12,7 @@ from hypothesis import given
 
 from annotation.formats.flat.brat import write_brat
 from annotation.formats.flat.parquet import SCHEMA, write_parquet
-from annotation.formats.flat.statements import dump_without_objects, sources, statements
+from annotation.formats.flat.statements import dump_without_objects, list_sources, list_statements
 from annotation.formats.flat.w3c import write_w3c
 from annotation.schemas import Box, Chosen, Document, ItemRecord, Span
 from tests.annotation.formats.records import PASSAGE, box_item, box_items, passages, span_item, unhurried
@@ -24,8 +24,8 @@ def places(item: ItemRecord) -> list[Any]:
         (source.annotator, each.node.index, each.shape.image, each.shape.box)
         if isinstance(each.shape, Box)
         else (source.annotator, each.node.index, *each.shape.span)
-        for source in sources(item)
-        for each in statements(item, source.document)
+        for source in list_sources(item)
+        for each in list_statements(item, source.document)
     ]
 
 
@@ -241,7 +241,9 @@ def test_an_item_of_which_nothing_is_said_has_no_rows(tmp_path: Path):
 
 
 def test_statements_follow_references(tmp_path: Path):
-    chosen = next(each for each in statements(box_item(), box_item().gold) if isinstance(each.object, Chosen))
+    chosen = next(
+        each for each in list_statements(box_item(), box_item().gold) if isinstance(each.object, Chosen)
+    )
     assert isinstance(chosen.shape, Box)
     assert chosen.shape.id == "a"
-    assert all(isinstance(each.shape, Span) for each in statements(span_item(), span_item().gold))
+    assert all(isinstance(each.shape, Span) for each in list_statements(span_item(), span_item().gold))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from annotation.formats import registry
 from annotation.formats.checks import check_record
-from annotation.formats.labelled.documents import answers, boxes, spans
+from annotation.formats.labelled.documents import list_answers, list_boxes, list_spans
 from annotation.formats.source import Source
-from annotation.formats.texts import span_of, tokenize, trim_stretch
+from annotation.formats.texts import build_span, tokenize, trim_stretch
 from annotation.labels import LabelTask
 from annotation.schemas import Document, ItemRecord, Kind
 from foundation.imports.findings import Findings
@@ -65,7 +65,7 @@ def text_items(
             if not whole_tokens and end - start > 2 and draw(st.booleans()):
                 start, end = trim_stretch(start + 1, end, passage)
             try:
-                span = span_of(f"s{place}", start, end, passage, tokens)
+                span = build_span(f"s{place}", start, end, passage, tokens)
             except ValueError:
                 continue  # the rest begins between two tokens
             drawn.append({**span.model_dump(), "label": draw(st.sampled_from(labels))})
@@ -148,23 +148,25 @@ def read(
 
 def spans_of(record: ItemRecord, document: Document | None) -> list[tuple[Any, ...]]:
     """The spans with layer and label, in order."""
-    return sorted((layer.name, span.span, span.quote, span.label) for layer, span in spans(record, document))
+    return sorted(
+        (layer.name, span.span, span.quote, span.label) for layer, span in list_spans(record, document)
+    )
 
 
 def tokens_of(record: ItemRecord, document: Document | None) -> list[tuple[Any, ...]]:
     """The spans by their tokens."""
-    return sorted((span.tokens, span.label) for _layer, span in spans(record, document))
+    return sorted((span.tokens, span.label) for _layer, span in list_spans(record, document))
 
 
 def classes_of(record: ItemRecord, document: Document | None) -> list[tuple[str, list[str | int]]]:
     """The answers by layer."""
-    return sorted((layer.name, sorted(values, key=str)) for layer, values in answers(record, document))
+    return sorted((layer.name, sorted(values, key=str)) for layer, values in list_answers(record, document))
 
 
 def boxes_of(record: ItemRecord, document: Document | None) -> list[tuple[Any, ...]]:
     """The boxes with their labels, rounded as no format keeps all digits."""
     rounded = [
         (layer.name, box.label, tuple(round(edge, 4) + 0.0 for edge in box.box))
-        for layer, box in boxes(record, document)
+        for layer, box in list_boxes(record, document)
     ]
     return sorted(rounded)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from annotation.formats.labelled.documents import boxes
+from annotation.formats.labelled.documents import list_boxes
 from annotation.labels import read_label_task
 from annotation.schemas import Document, Kind, Relation
 from foundation.imports.findings import Findings
@@ -95,6 +95,6 @@ def test_its_conll_and_voc_files_are_read() -> None:
     ]  # fmt: skip
     [image] = read("voc", FILES / "dog.xml", kind="boxes")
     assert image.gold is not None
-    [(_layer, box)] = boxes(image, image.gold)
+    [(_layer, box)] = list_boxes(image, image.gold)
     assert box.label == "Dog"
     assert box.box == pytest.approx((0.1, 0.2, 0.5, 0.9), abs=0.0101)  # a pixel

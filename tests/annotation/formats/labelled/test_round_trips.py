@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.formats.labelled import LABELLED_READERS, LABELLED_WRITERS
-from annotation.formats.labelled.documents import boxes
+from annotation.formats.labelled.documents import list_boxes
 from annotation.formats.labelled.losses import EMPTY, LOSES
 from annotation.formats.registry import PLAIN_WRITERS
 from annotation.labels import LabelTask
@@ -124,7 +124,7 @@ def test_boxes_come_back(tmp_path: Path, name: str, data: st.DataObject) -> None
         assert [each.name for each in again.images] == [each.name for each in item.images]
         assert len(boxes_of(again, again.gold)) == len(boxes_of(item, item.gold))
         drawn, redrawn = (
-            {box.label: box.box for _layer, box in boxes(each, each.gold)} for each in (item, again)
+            {box.label: box.box for _layer, box in list_boxes(each, each.gold)} for each in (item, again)
         )
         for label, edges in drawn.items():
             assert redrawn[label] == pytest.approx(edges, abs=1e-5)

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.formats.checks import check_record
 from annotation.formats.labelled import entries, losses
-from annotation.formats.labelled.documents import image_marks
+from annotation.formats.labelled.documents import list_image_marks
 from annotation.labels import LabelTask
 from annotation.schemas import Ellipse, ItemRecord, KeyPoint, Polygon
 from foundation.imports.findings import Findings
@@ -50,7 +50,7 @@ def item() -> ItemRecord:
 def shapes_of(record: ItemRecord) -> dict[type, list[tuple[str, list[float]]]]:
     """Return label and coordinates of each mark, by its type."""
     found: dict[type, list[tuple[str, list[float]]]] = {}
-    for _layer, mark in image_marks(record, record.gold):
+    for _layer, mark in list_image_marks(record, record.gold):
         edges = list(mark.box)
         if isinstance(mark, Polygon):
             edges = [edge for corner in mark.polygon for edge in corner]

@@ -144,7 +144,7 @@ def test_images_are_copied_and_measured(file: Path, pictures: Path) -> None:
     run("import_dataset", "jsonl", file, "--name", "dogs", "--images", pictures)
     left, right = ImageFile.objects.order_by("name")
     assert (left.width, left.height, right.width, right.height) == (64, 48, 32, 48)
-    assert (image_storage.image_folder() / left.path).read_bytes() == (pictures / "left.png").read_bytes()
+    assert (image_storage.get_image_folder() / left.path).read_bytes() == (pictures / "left.png").read_bytes()
 
 
 def test_images_that_come_later_are_filled_in(file: Path, pictures: Path) -> None:

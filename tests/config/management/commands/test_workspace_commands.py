@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import AuditEntry, Role, User, Workspace
-from accounts.queries.workspaces import roles_in
+from accounts.queries.workspaces import find_workspace_roles
 from tests.workspaces import give, main
 
 pytestmark = pytest.mark.django_db
@@ -23,11 +23,11 @@ def test_it_works(ada, capsys):
     create()
     second = Workspace.objects.get(slug="second")
     assert second.name == "Second lab"
-    assert roles_in(ada, second.pk) == {Role.OWNER}
+    assert find_workspace_roles(ada, second.pk) == {Role.OWNER}
     call_command("set_role", "ada@example.org", "analyst", "--workspace", "main")
-    assert roles_in(ada, main().pk) == {Role.ANALYST}
+    assert find_workspace_roles(ada, main().pk) == {Role.ANALYST}
     call_command("set_role", "ada", "analyst", "--workspace", "main", "--end")
-    assert not roles_in(ada, main().pk)
+    assert not find_workspace_roles(ada, main().pk)
     assert capsys.readouterr().out.splitlines() == [
         "Created the workspace second. Its owner is ada.",
         "ada has the role analyst in main.",
@@ -43,10 +43,10 @@ def test_users_act_with_their_rights(ada):
         call_command("set_role", "ada", "viewer", "--as", "bob")
     with pytest.raises(CommandError, match="not an administrator"):
         create("--as", "bob")
-    assert not roles_in(ada, main().pk)
+    assert not find_workspace_roles(ada, main().pk)
     give(bob, Role.OWNER)
     call_command("set_role", "ada", "viewer", "--as", "bob")
-    assert roles_in(ada, main().pk) == {Role.VIEWER}
+    assert find_workspace_roles(ada, main().pk) == {Role.VIEWER}
     User.objects.filter(pk=bob.pk).update(is_superuser=True)
     create("--as", "bob")
     assert set(AuditEntry.objects.values_list("actor__username", flat=True)) == {"bob"}

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from modelserver.inputs.encoders import extract_encoder, new_encoder
-from modelserver.modular.text.examples import examples_of
+from modelserver.inputs.encoders import create_encoder, extract_encoder
+from modelserver.modular.text.examples import parse_examples
 from modelserver.modular.text.modules import Modules
 from modelserver.modular.text.network import Config, Network
 from modelserver.modular.text.quantities import Quantity
@@ -25,13 +25,13 @@ def item(text, passage, *, program=None, id="a"):
 
 
 def games(count, split="train", seed=3):
-    return examples_of(generate(split, count, seed), "games")
+    return parse_examples(generate(split, count, seed), "games")
 
 
 def encoder(seed=1, *, layers=1):
     torch.manual_seed(seed)
     texts = [text for one in games(20) for text in (one.item.text, one.item.passage)]
-    model, tokenizer = new_encoder(texts, CPU, hidden=32, layers=layers, heads=2, pieces=600)
+    model, tokenizer = create_encoder(texts, CPU, hidden=32, layers=layers, heads=2, pieces=600)
     return Encoder(extract_encoder(model, "new"), tokenizer)
 
 

@@ -11,8 +11,8 @@ from modelserver.modular.text.grammar import (
     MOST_NODES,
     Derivation,
     Language,
-    derivation,
-    productions,
+    build_derivation,
+    list_all_productions,
 )
 
 LANGUAGES = st.builds(Language, st.booleans(), st.booleans(), st.booleans(), st.booleans())
@@ -32,14 +32,14 @@ def test_every_derivation_is_a_program_that_reads_back_and_every_program_has_one
     language, made = pair
     program = made.program([f"word {n}" for n in range(len(made.taken))])
     assert parse(str(program), kind="spans") == program
-    assert derivation(program) == made
+    assert build_derivation(program) == made
     assert len(program.nodes) <= MOST_NODES
     assert language.whole(program)
 
 
 def test_a_language_leaves_out_what_it_cannot_use():
     def modules(language):
-        return {productions()[n].module for n in Derivation().list_allowed(language)}
+        return {list_all_productions()[n].module for n in Derivation().list_allowed(language)}
 
     everything = modules(Language())
     assert everything == set(MODULES["spans"])
@@ -55,7 +55,7 @@ def test_it_ends_within_the_nodes_it_may_have():
     made = Derivation()
     for _ in range(4):
         made = made.take(
-            max(made.list_allowed(Language(), most=4), key=lambda n: len(productions()[n].slots))
+            max(made.list_allowed(Language(), most=4), key=lambda n: len(list_all_productions()[n].slots))
         )
         if made.done:
             break
@@ -72,10 +72,10 @@ def test_the_types_of_inputs_are_kept():
         "num-compare[less](find-num(find), find)",
     ):
         program = parse(text, kind="spans")
-        assert derivation(program).program([n.argument for n in program.nodes]) == program
+        assert build_derivation(program).program([n.argument for n in program.nodes]) == program
 
 
 def test_a_production_that_does_not_fit_is_refused():
-    count = next(n for n, one in enumerate(productions()) if one.module == "count")
+    count = next(n for n, one in enumerate(list_all_productions()) if one.module == "count")
     with pytest.raises(ValueError, match="count does not fit"):
         Derivation().take(count).take(count)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from analysis.programs import run as run_exactly
 from modelserver.modular.text.execution import (
     Answer,
-    answer_of,
+    choose_answer,
+    choose_value,
     execute,
     log_likelihood,
-    value_of,
 )
 from modelserver.modular.text.modules import combine, compute_distance, weigh_extremes
-from modelserver.modular.text.states import Amount, Attention, Mentions, amount
+from modelserver.modular.text.states import Amount, Attention, Mentions, to_amount
 from tests.modelserver.modular.text.networks import attention, found, mentions, text
 from tests.modelserver.modular.text.test_grammar import derivations
 
@@ -74,7 +74,7 @@ def test_filter_that_keeps_nothing_leaves_nothing_to_count():
     modules, seen = text(WORDS)
     torch.nn.init.constant_(modules.filter_word.bias, -40.0)
     kept = modules.filter(seen, asked(3, 1), attention(WORDS, (3, 5)))
-    assert value_of(modules.count(kept)) == 0
+    assert choose_value(modules.count(kept)) == 0
     assert sums_to_one(kept)
 
 
@@ -159,7 +159,7 @@ def test_count_is_exact_on_stretches_of_equal_attention_whatever_it_has_learned(
     for gate in ((0.5, 10.0), (0.3, 2.0), (0.8, 40.0)):
         modules.gate.data = torch.tensor(gate)
         counted = modules.count(attention(WORDS, *spans))
-        assert value_of(counted) == count
+        assert choose_value(counted) == count
         assert sums_to_one(counted)
         assert counted.probabilities[count] > 0.85
 
@@ -181,13 +181,13 @@ def test_sums_differences_and_years():
     total = combine(one, other, minus=False)
     assert total.probabilities[total.values == 42].item() == pytest.approx(0.5)
     assert sums_to_one(total)
-    assert value_of(combine(mentions(WORDS, numbers, (14, 1)), other, minus=True)) == -23
+    assert choose_value(combine(mentions(WORDS, numbers, (14, 1)), other, minus=True)) == -23
     dates = found(*DATES)
     early, late = (mentions(WORDS, dates, pair) for pair in ((4, 0), (14, 1)))
-    assert value_of(combine(early, late, minus=True)) == 11
-    assert value_of(combine(late, early, minus=True)) == 11
-    assert value_of(compute_distance(mentions(WORDS, dates, (4, 0), (14, 1)))) == 11
-    assert value_of(compute_distance(mentions(WORDS, found((3, 1, 2)), (4, 0)))) == 0
+    assert choose_value(combine(early, late, minus=True)) == 11
+    assert choose_value(combine(late, early, minus=True)) == 11
+    assert choose_value(compute_distance(mentions(WORDS, dates, (4, 0), (14, 1)))) == 11
+    assert choose_value(compute_distance(mentions(WORDS, found((3, 1, 2)), (4, 0)))) == 0
 
 
 def test_no_distance_is_less_than_impossible():
@@ -200,7 +200,7 @@ def test_no_distance_is_less_than_impossible():
 
 
 def test_equal_numbers_are_one_value():
-    state = amount(mentions(WORDS, found(*NUMBERS), (14, 1), (34, 3), (4, 0)))
+    state = to_amount(mentions(WORDS, found(*NUMBERS), (14, 1), (34, 3), (4, 0)))
     assert state.values.tolist() == [7, 12, 30]
     assert state.probabilities.tolist() == pytest.approx([2 / 3, 1 / 3, 0])
 
@@ -225,7 +225,7 @@ def test_extract_answer_has_ends_of_its_own(read):
 def test_untrained_an_answer_is_the_stretch_that_is_attended_to(read, span):
     modules, seen = read
     state = attention(WORDS, span)
-    assert answer_of(modules, seen, state) == seen.reading.quote(*span)
+    assert choose_answer(modules, seen, state) == seen.reading.quote(*span)
     sure, unsure = (
         log_likelihood(modules, seen, state, Answer(spans=(one,))).item() for one in (span, (10, 12))
     )
@@ -299,7 +299,7 @@ def test_with_all_attention_on_one_place_a_program_comes_to_what_analysis_progra
             if spans:
                 assert int(state.weights.argmax()) in {span.start for span in spans}
         elif exact.values[node.index] is not None:
-            assert value_of(state) == exact.values[node.index]
+            assert choose_value(state) == exact.values[node.index]
 
 
 LOOKING = ("find", "filter", "relocate", "extract-answer")

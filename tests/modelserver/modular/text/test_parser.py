@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.programs import parse
-from modelserver.modular.text.grammar import MOST_NODES, Language, derivation, productions
+from modelserver.modular.text.grammar import MOST_NODES, Language, build_derivation, list_all_productions
 from modelserver.modular.text.parser import Parser
 from tests.modelserver.modular.text.networks import WIDTH
 from tests.modelserver.modular.text.test_grammar import LANGUAGES
@@ -54,7 +54,7 @@ def test_a_forced_program_has_gradients_and_rows_do_not_touch_each_other():
     torch.manual_seed(1)
     parser, question = Parser(WIDTH), torch.randn(5, WIDTH)
     texts = ("count(filter(find))", "find", "subtraction(find-num(find), find-num(find))")
-    made = [derivation(parse(text, kind="spans")) for text in texts]
+    made = [build_derivation(parse(text, kind="spans")) for text in texts]
     together = parser.force(question, made, Language())
     for one, alone in zip(together, made, strict=True):
         (parsed,) = parser.force(question, [alone], Language())
@@ -68,7 +68,7 @@ def test_a_forced_program_has_gradients_and_rows_do_not_touch_each_other():
 
 def test_a_program_of_another_language_can_be_forced():
     parser, question = Parser(WIDTH).eval(), torch.randn(3, WIDTH)
-    made = derivation(parse("extract-answer", kind="spans"))
+    made = build_derivation(parse("extract-answer", kind="spans"))
     (parsed,) = parser.force(question, [made], Language(extract=False))
     assert torch.isfinite(parsed.score)
-    assert productions()[made.taken[0]].module == "extract-answer"
+    assert list_all_productions()[made.taken[0]].module == "extract-answer"

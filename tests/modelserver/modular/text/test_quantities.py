@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelserver.modular.text.quantities import dates, locate_quantities, numbers
+from modelserver.modular.text.quantities import find_dates, find_numbers, locate_quantities
 from modelserver.world.games import generate
 from modelserver.world.games.prose import tokenise
 
@@ -22,7 +22,7 @@ from modelserver.world.games.prose import tokenise
     ],
 )
 def test_numbers(text, expected):
-    assert [(text[one.start : one.end], one.value) for one in numbers(text)] == expected
+    assert [(text[one.start : one.end], one.value) for one in find_numbers(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_numbers(text, expected):
     ],
 )
 def test_dates(text, expected):
-    assert [(text[one.start : one.end], one.value) for one in dates(text)] == expected
+    assert [(text[one.start : one.end], one.value) for one in find_dates(text)] == expected
 
 
 def test_every_gold_number_and_date_of_the_games_is_found_where_it_stands():
     checked = 0
     for one in generate("train", 60, 5):
         passage = one["passage"]
-        places = {(each.start, each.end) for each in [*numbers(passage), *dates(passage)]}
+        places = {(each.start, each.end) for each in [*find_numbers(passage), *find_dates(passage)]}
         for index, layer in one["gold"]["layers"].items():
             if one["program"].startswith("find-") and index == "0":
                 continue  # chosen from those of the node below
@@ -59,6 +59,6 @@ def test_every_gold_number_and_date_of_the_games_is_found_where_it_stands():
 
 def test_a_quantity_has_the_words_that_it_touches():
     text = "a 49-yard run on 3 May 1950"
-    placed = locate_quantities([*numbers(text), *dates(text)], tokenise(text))
+    placed = locate_quantities([*find_numbers(text), *find_dates(text)], tokenise(text))
     assert [words for _, words in placed] == [(1, 2), (6, 9)]
-    assert locate_quantities(numbers("7"), [(3, 4)]) == []
+    assert locate_quantities(find_numbers("7"), [(3, 4)]) == []

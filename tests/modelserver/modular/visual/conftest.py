@@ -29,7 +29,7 @@ def visual_network(statements):
     def make(encoder="lxmert", **config):
         torch.manual_seed(7)
         sentences = [each.sentence for each in statements]
-        new = folder.new_encoder if encoder == "lxmert" else folder.new_bilinear_encoder
+        new = folder.create_encoder if encoder == "lxmert" else folder.create_bilinear_encoder
         made, tokenizer = new(sentences, hidden=16, features=320)
         return folder.build(Config(**config), made, tokenizer).eval()
 

@@ -14,7 +14,7 @@ from analysis.programs.execution import FoundBox
 from modelserver.modular.visual.counting import Counter
 from modelserver.modular.visual.execution import Executor, Scene, Scores
 from modelserver.modular.visual.numbers import K
-from modelserver.modular.visual.plans import RELATED, SCORED, plan
+from modelserver.modular.visual.plans import RELATED, SCORED, plan_program
 
 M = 3  # boxes of an image, apart from each other
 BOXES = torch.tensor([[[0.3 * i, 0.0, 0.3 * i + 0.2, 0.2] for i in range(M)]] * 2)
@@ -36,7 +36,7 @@ class Table:
 def run(programs, scores, pairs=None, *, kind="exact", partner="any", present=None):
     """Execute programs on the toy boxes; scores: {(example, node): [2][M]}, pairs: {…: [2][M][M]}."""
     pairs = pairs or {}
-    plans = [plan(text) for text in programs]
+    plans = [plan_program(text) for text in programs]
     empty = torch.zeros(0, 2, M)
     found = Scores(
         score=torch.stack([torch.tensor(each, dtype=torch.float) for each in scores.values()])
@@ -121,7 +121,7 @@ def test_numbers_and_truths_by_hand():
         ("in-at-least-one-image(equal(count(find[dog]), 2))", 1),
         ("in-at-least-one-image(equal(count(find[dog]), 3))", 0),
     ):  # fmt: skip
-        nodes = dict.fromkeys(plan(program).nodes(SCORED), sure)
+        nodes = dict.fromkeys(plan_program(program).nodes(SCORED), sure)
         assert truth(program, nodes) == pytest.approx(wanted, abs=1e-3), program
 
 
@@ -137,7 +137,7 @@ def test_uncertain_truths_by_hand():
 
 def test_one_image_and_the_other():
     program = "in-one-other-image(and(exist(in-one-image(find[a])), exist(in-other-image(find[b]))))"
-    a, b = plan(program).nodes(frozenset({"find"}))
+    a, b = plan_program(program).nodes(frozenset({"find"}))
     left, right = [[1, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 0]]
     assert truth(program, {a: left, b: right}) == 1
     assert truth(program, {a: right, b: left}) == 1
@@ -215,7 +215,7 @@ def within_the_table(value):
 @given(programs(), st.integers(0, 2**32))
 def test_sure_scores_give_what_annotation_programs_give(text, seed):
     program = parse(text, kind="boxes")
-    rng, laid_out = np.random.default_rng(seed), plan(text)
+    rng, laid_out = np.random.default_rng(seed), plan_program(text)
     scores = {(0, n): rng.integers(0, 2, (2, M)) for n in laid_out.nodes(SCORED)}
     pairs = {(0, n): rng.integers(0, 2, (2, M, M)) for n in laid_out.nodes(RELATED)}
     wanted = execute_runs(program, hard_outputs(program, scores, pairs)).runs
@@ -245,8 +245,8 @@ def test_a_batch_gives_what_its_programs_give_alone_in_any_order(texts, seed):
     scores: dict = {}
     pairs: dict = {}
     for example, text in enumerate(texts):
-        mine = {n: rng.random((2, M)) for n in plan(text).nodes(SCORED)}
-        related = {n: rng.random((2, M, M)) for n in plan(text).nodes(RELATED)}
+        mine = {n: rng.random((2, M)) for n in plan_program(text).nodes(SCORED)}
+        related = {n: rng.random((2, M, M)) for n in plan_program(text).nodes(RELATED)}
         alone.append(truth(text, mine, {(0, n): each for n, each in related.items()}, kind="graph"))
         scores |= {(example, n): each for n, each in mine.items()}
         pairs |= {(example, n): each for n, each in related.items()}

@@ -12,19 +12,19 @@ import torch
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.counting import CountKind
-from modelserver.modular.visual.network import Question, pair_places
-from modelserver.modular.visual.plans import plan
+from modelserver.modular.visual.network import Question, relate_boxes
+from modelserver.modular.visual.plans import plan_program
 from modelserver.modular.visual.regions import Regions, collate
-from modelserver.modular.visual.scene_data import gold_boxes, read_scenes
-from modelserver.modular.visual.scoring import output_of, scores
+from modelserver.modular.visual.scene_data import collect_gold_boxes, read_scenes
+from modelserver.modular.visual.scoring import compute_node_boxes, compute_scores
 from modelserver.modular.visual.utterances import attend
-from modelserver.training.visual_nmn.trainer import UNLIKELY, box_labels
+from modelserver.training.visual_nmn.trainer import UNLIKELY, label_boxes
 
 CPU = torch.device("cpu")
 
 
 def question(program, sentence):
-    return Question(plan(program), attend(plan(program), sentence))
+    return Question(plan_program(program), attend(plan_program(program), sentence))
 
 
 def sights_of(examples):
@@ -116,17 +116,17 @@ def test_a_pair_has_the_same_score_alone_and_among_all(visual_network, pair_plac
 
 def test_places_of_pairs_by_hand():
     small, holder = torch.tensor([0.2, 0.2, 0.3, 0.4]), torch.tensor([0.1, 0.1, 0.5, 0.9])
-    found = pair_places(small, holder).tolist()
+    found = relate_boxes(small, holder).tolist()
     expected = [-0.05, -0.2, -0.2, -0.4, 1, 0.02 / 0.32, math.log(0.25), math.log(0.25)]
     assert found == pytest.approx(expected, abs=1e-6)
-    nothing = pair_places(torch.zeros(4), holder)  # padding
+    nothing = relate_boxes(torch.zeros(4), holder)  # padding
     assert torch.isfinite(nothing).all()
 
 
 def found_by(network, sentence, statements, node=1, program="exist(find[star])"):
     asked = question(program, sentence)
     forward = network([asked], sights_of(statements[:1]))
-    return output_of(asked.plan, forward, 0, node)
+    return compute_node_boxes(asked.plan, forward, 0, node)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_the_baseline_reads_the_sentence_and_both_images(visual_network, stateme
 
 def test_words_are_found_in_their_sentence():
     program = "equal(count(filter[Red](find[circles])), count(filter[red](find[big boxes])))"
-    laid_out = plan(program)
+    laid_out = plan_program(program)
     sentence = "As many red circles as red  big boxes, not bigboxes."
     read = attend(laid_out, sentence)
     words = {
@@ -245,10 +245,10 @@ def test_words_are_found_in_their_sentence():
 
 
 def test_words_that_are_not_there_come_after_the_sentence():
-    read = attend(plan("exist(filter[shiny](find[object]))"), "There is a red circle.")
+    read = attend(plan_program("exist(filter[shiny](find[object]))"), "There is a red circle.")
     assert read.text == "There is a red circle. shiny object"
     assert {read.text[slice(*span)] for span in read.spans.values()} == {"shiny", "object"}
-    assert attend(plan("exist(find)"), "Red?").spans == {1: (0, 4)}
+    assert attend(plan_program("exist(find)"), "Red?").spans == {1: (0, 4)}
 
 
 def test_gold_boxes_follow_references_and_label_regions(statements, scenes_folder):
@@ -259,14 +259,14 @@ def test_gold_boxes_follow_references_and_label_regions(statements, scenes_folde
     for image in (0, 1):
         mine = {tuple(box) for box in example.gold[node][image].tolist()}
         assert mine <= {tuple(box) for box in below[image].tolist()}
-    labels = box_labels(example, below)
+    labels = label_boxes(example, below)
     assert labels.shape == (2, 36)
     for image in (0, 1):
         # Every thing has a box of its own, and a copy that may be too far off to have a label.
         count = len(below[image])
         assert count <= (labels[image] == 1).sum() <= 2 * count
-    assert (box_labels(example, (below[0][:0], below[1][:0])) == 0).all()
-    assert gold_boxes({"layers": {"1": {"objects": []}}})[1][0].shape == (0, 4)
+    assert (label_boxes(example, (below[0][:0], below[1][:0])) == 0).all()
+    assert collect_gold_boxes({"layers": {"1": {"objects": []}}})[1][0].shape == (0, 4)
 
 
 def test_scores_of_a_network_that_puts_out_gold_are_full(visual_network, statements, monkeypatch):
@@ -277,11 +277,11 @@ def test_scores_of_a_network_that_puts_out_gold_are_full(visual_network, stateme
     def gold_output(plan_, forward, place, node):
         example = next(each for each in statements if each.question.plan is plan_)
         boxes = example.gold[plan_.program.representative[node]]  # gold is drawn once for equal subtrees
-        return (box_labels(example, boxes) == 1).float()
+        return (label_boxes(example, boxes) == 1).float()
 
-    monkeypatch.setattr(scoring, "output_of", gold_output)
+    monkeypatch.setattr(scoring, "compute_node_boxes", gold_output)
     chosen = list({id(each.question.plan): each for each in statements}.values())
-    found = scores(network, chosen)["faithfulness"]["overall"]
+    found = compute_scores(network, chosen)["faithfulness"]["overall"]
     assert found["precision"] == 1
     assert found["recall"] > 0.98
 

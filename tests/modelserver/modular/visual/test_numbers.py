@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from modelserver.modular.visual import numbers
-from modelserver.modular.visual.counting import Counter, CountKind, Graph, Monotone, Sum, overlaps
+from modelserver.modular.visual.counting import Counter, CountKind, Graph, Monotone, Sum, compute_overlaps
 from modelserver.modular.visual.numbers import K, Number, categorical, poisson_binomial
 
 means = st.floats(-20, 100, allow_nan=False)
@@ -197,4 +197,4 @@ def test_a_monotone_function_keeps_its_ends_and_its_direction():
 def test_overlaps_by_hand():
     a = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
     b = torch.tensor([[1.0, 1.0, 3.0, 3.0], [0.0, 0.0, 2.0, 2.0], [5.0, 5.0, 6.0, 6.0], [0.0, 0.0, 0.0, 0.0]])
-    assert overlaps(a, b)[0].tolist() == pytest.approx([1 / 7, 1, 0, 0])
+    assert compute_overlaps(a, b)[0].tolist() == pytest.approx([1 / 7, 1, 0, 0])

@@ -216,7 +216,7 @@ def test_regions_of_another_size_are_refused(visual_network):
 def test_a_network_on_2048_wide_features_is_warmed_up_and_served(tmp_path, statements, monkeypatch):
     """As on the features of a detector: LXMERT's columns, found by the name of a picture that comes along."""
     torch.manual_seed(1)
-    encoder, tokenizer = folder.new_encoder([s.sentence for s in statements], hidden=16, features=2048)
+    encoder, tokenizer = folder.create_encoder([s.sentence for s in statements], hidden=16, features=2048)
     network = folder.build(Config(), encoder, tokenizer)
     folder.save(tmp_path / "wide", network, Config())
     boxes = [[0, 0, 100, 50], [20, 10, 200, 100]]

@@ -9,14 +9,14 @@ import torch
 from analysis.programs import parse
 from modelserver.__main__ import main
 from modelserver.modular.text.drop import read_drop
-from modelserver.modular.text.examples import examples_of, places, read_items
+from modelserver.modular.text.examples import find_occurrences, parse_examples, read_items
 from modelserver.modular.text.grammar import SORTING
 from modelserver.modular.text.network import Config
 from modelserver.modular.text.reduction import remove_sorting
-from modelserver.modular.text.scoring import answer_scores, faithfulness, score
+from modelserver.modular.text.scoring import score, score_answer, score_faithfulness
 from modelserver.training import loop
 from modelserver.training.loop import STATE, train
-from modelserver.training.text_nmn.loss import Supervision, loss
+from modelserver.training.text_nmn.loss import Supervision, compute_loss
 from modelserver.training.text_nmn.table import is_for_testing, is_for_training
 from modelserver.training.text_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
@@ -49,7 +49,7 @@ def test_each_kind_of_supervision_has_a_finite_loss(supervision):
     found = 0
     for example in games(6):
         (text,) = made([made.read(example.item)])
-        value = loss(made, text, example, supervision)
+        value = compute_loss(made, text, example, supervision)
         if value is not None:
             assert torch.isfinite(value)
             value.backward()
@@ -64,7 +64,7 @@ def test_more_supervision_is_a_larger_sum():
     with torch.no_grad():
         (text,) = made([made.read(example.item)])
         least, near, arguments, everything = (
-            float(loss(made, text, example, Supervision(auxiliary=auxiliary, outputs=outputs)))
+            float(compute_loss(made, text, example, Supervision(auxiliary=auxiliary, outputs=outputs)))
             for auxiliary, outputs in ((False, "none"), (True, "none"), (True, "arguments"), (True, "all"))
         )
     assert least < near < arguments < everything
@@ -207,21 +207,21 @@ def test_faithfulness_is_perfect_where_attention_is_gold():
                         execution.modules[node].attention[:] = spread
             return made
 
-    scores = faithfulness(Perfect(), examples)
+    scores = score_faithfulness(Perfect(), examples)
     floor = [sum(len(g.spans) * np.log(len(g.spans)) for g in e.gold) for e in examples]
     assert scores.table()["overall"].loss == pytest.approx(np.mean(floor))
-    assert faithfulness(system(network()), examples).table()["overall"].loss > np.mean(floor) + 1
+    assert score_faithfulness(system(network()), examples).table()["overall"].loss > np.mean(floor) + 1
 
 
 def test_scores_of_answers():
     record = {"external_id": "a", "text": "Who?", "answer": "Ann"}
-    (example,) = examples_of([record | {"passage": "Ann and Bo", "tokens": [(0, 3), (8, 10)]}], "x")
-    assert answer_scores(example, "ann") == (1.0, 1.0)
-    assert answer_scores(example, "Bo") == (0.0, 0.0)
+    (example,) = parse_examples([record | {"passage": "Ann and Bo", "tokens": [(0, 3), (8, 10)]}], "x")
+    assert score_answer(example, "ann") == (1.0, 1.0)
+    assert score_answer(example, "Bo") == (0.0, 0.0)
     assert example.answer.spans == ((0, 1),)
     assert score(system(), [example]).parsed is None
-    assert places("bo", "Ann and Bo", [(0, 3), (8, 10)]) == [(1, 2)]
-    assert places("n", "Ann and Bo", [(0, 3), (8, 10)]) == []
+    assert find_occurrences("bo", "Ann and Bo", [(0, 3), (8, 10)]) == [(1, 2)]
+    assert find_occurrences("n", "Ann and Bo", [(0, 3), (8, 10)]) == []
 
 
 @pytest.mark.parametrize(

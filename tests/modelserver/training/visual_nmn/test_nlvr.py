@@ -8,11 +8,11 @@ from PIL import Image, ImageDraw
 
 from modelserver.__main__ import main
 from modelserver.modular.visual import folder
-from modelserver.modular.visual.counting import overlaps
-from modelserver.modular.visual.plans import plan
-from modelserver.modular.visual.scoring import outputs
+from modelserver.modular.visual.counting import compute_overlaps
+from modelserver.modular.visual.plans import plan_program
+from modelserver.modular.visual.scoring import compute_outputs
 from modelserver.training.visual_nmn.command import Scenes
-from modelserver.training.visual_nmn.nlvr import find_colour_and_noun, program_of, read, split_examples
+from modelserver.training.visual_nmn.nlvr import build_program, find_colour_and_noun, read, split_examples
 from modelserver.training.visual_nmn.splits import SPLITS
 from modelserver.training.visual_nmn.splits import split_scenes as split_scenes
 from modelserver.wire.errors import UnreadableData
@@ -31,14 +31,14 @@ def test_the_first_kind_of_thing_that_a_sentence_names():
 
 
 def test_programs_of_sentences():
-    assert program_of("There is a black item.") == (
+    assert build_program("There is a black item.") == (
         "exist(filter[There is a black item](filter[black](find[item])))"
     )
-    assert program_of("there are no circles [here]") == (
+    assert build_program("there are no circles [here]") == (
         "equal(count(filter[there are no circles \\[here\\]](find[circles])), 0)"
     )
     for sentence in ("Is [it] a, b or (c)?", "There is no\\one."):
-        assert plan(program_of(sentence)).program.type == "truth"
+        assert plan_program(build_program(sentence)).program.type == "truth"
 
 
 def example(identifier, sentence, panels, label="true"):
@@ -155,9 +155,11 @@ def test_the_proposer_finds_all_things_of_real_pictures(tmp_path, visual_network
     for each in examples:
         for (boxes,) in each.gold.values():
             if len(boxes):
-                best = overlaps(torch.from_numpy(boxes), torch.from_numpy(each.regions[0].boxes)).amax(dim=-1)
+                best = compute_overlaps(
+                    torch.from_numpy(boxes), torch.from_numpy(each.regions[0].boxes)
+                ).amax(dim=-1)
                 assert (best > 0.5).all()
-    truths, found = outputs(visual_network(), examples)
+    truths, found = compute_outputs(visual_network(), examples)
     assert len(truths) == 6
     assert all(len(each.proposals) == 1 for each in found)
 

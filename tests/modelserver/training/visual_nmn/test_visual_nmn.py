@@ -13,14 +13,14 @@ from modelserver.__main__ import main
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import VARIANCE
 from modelserver.modular.visual.network import Config, Question
-from modelserver.modular.visual.plans import plan
+from modelserver.modular.visual.plans import plan_program
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.regions import Regions
 from modelserver.modular.visual.scene_data import Example, read_items
 from modelserver.modular.visual.utterances import attend
 from modelserver.registry import load_modular_system
 from modelserver.training.loop import STATE, train
-from modelserver.training.visual_nmn.trainer import Recipe, Trainer, words_read
+from modelserver.training.visual_nmn.trainer import Recipe, Trainer, count_word_modules
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 CPU = torch.device("cpu")
@@ -65,7 +65,7 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(visual_network, st
 
 
 def test_equal_subtrees_count_once_in_the_loss_of_boxes(visual_network, statements):
-    laid_out = plan("greater(count(find[star]), count(find[star]))")
+    laid_out = plan_program("greater(count(find[star]), count(find[star]))")
     example = statements[0]
     gold = next(iter(each for each in example.gold.values()))
     asked = Question(laid_out, attend(laid_out, "There are more stars than stars."))
@@ -120,7 +120,7 @@ def coloured(number):
     return Example(
         id=str(number),
         sentence=text,
-        question=Question(laid_out := plan(f"exist(find[{word}])"), attend(laid_out, text)),
+        question=Question(laid_out := plan_program(f"exist(find[{word}])"), attend(laid_out, text)),
         label=bool((colours == asked).any()),
         gold={},
         regions=[Regions(boxes, np.eye(4, dtype=np.float32)[image]) for image in colours],
@@ -130,7 +130,7 @@ def coloured(number):
 def test_find_is_learned_from_labels_alone():
     torch.manual_seed(1)
     learned = [coloured(number) for number in range(200)]
-    encoder, tokenizer = folder.new_bilinear_encoder(
+    encoder, tokenizer = folder.create_bilinear_encoder(
         [each.sentence for each in learned], hidden=16, features=4
     )
     config = Config(count="graph")
@@ -150,7 +150,7 @@ def test_a_curriculum_begins_with_programs_of_few_words(visual_network, statemen
     for trainer.steps in range(12):
         allowed = trainer._list_allowed(pretraining=False)
         chosen = statements if allowed is None else [statements[i] for i in allowed]
-        most.append(max(words_read(each) for each in chosen))
+        most.append(max(count_word_modules(each) for each in chosen))
     assert all(1 <= level <= 3 for level in most[:6])
     assert most[:6] == sorted(most[:6])
     assert most[6:] == [math.inf] * 6
@@ -253,7 +253,7 @@ def test_scenes_of_another_seed_or_too_few_are_refused(scenes_folder, tmp_path, 
 @pytest.fixture
 def detector(tmp_path):
     """Items without gold, region features by the images' names, and a pretrained encoder."""
-    encoder, tokenizer = folder.new_encoder(["Two dogs are black."], hidden=16, features=24)
+    encoder, tokenizer = folder.create_encoder(["Two dogs are black."], hidden=16, features=24)
     encoder.save_pretrained(tmp_path / "lxmert")
     tokenizer.save_pretrained(tmp_path / "lxmert")
     rng = np.random.default_rng(1)

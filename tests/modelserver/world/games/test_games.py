@@ -11,7 +11,7 @@ from itertools import permutations
 
 import pytest
 
-from annotation.formats.texts import span_of, tokenize
+from annotation.formats.texts import build_span, tokenize
 from annotation.schemas import Span
 from modelserver.__main__ import main
 from modelserver.world.games import generate
@@ -54,7 +54,7 @@ def test_spans_are_where_they_say_in_code_points_tokens_and_quote(everything):
         for objects in world_items.gold_objects(item, program).values():
             for each in objects.values():
                 assert isinstance(each, Span)
-                expected = span_of(each.id, *each.span, item.passage, item.tokens)
+                expected = build_span(each.id, *each.span, item.passage, item.tokens)
                 assert (each.span, each.tokens, each.quote) == (
                     expected.span,
                     expected.tokens,
@@ -197,7 +197,7 @@ def test_a_wrong_split_is_named():
 
 
 def test_an_interrupted_write_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("modelserver.world.games._item", lambda split, index, seed: {"a": object()})
+    monkeypatch.setattr("modelserver.world.games._generate_item", lambda split, index, seed: {"a": object()})
     with pytest.raises(TypeError):
         main(["games", "--out", str(tmp_path), "--train", "1"])
     assert not list(tmp_path.iterdir())

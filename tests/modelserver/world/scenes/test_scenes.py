@@ -17,8 +17,8 @@ from modelserver.world.scenes import generate, generate_further, write_further
 from modelserver.world.scenes.claims import KINDS_OF_CLAIMS
 from modelserver.world.scenes.layout import has_valid_position
 from modelserver.world.scenes.painting import paint
-from modelserver.world.scenes.proposals import FEATURES, PROPOSALS, features, propose
-from modelserver.world.scenes.relations import check_relation, contact
+from modelserver.world.scenes.proposals import FEATURES, PROPOSALS, compute_features, propose
+from modelserver.world.scenes.relations import check_relation, classify_contact
 from modelserver.world.scenes.things import COLOURS, HEIGHT, SHAPES, WIDTH, Thing
 from tests.modelserver import world_items
 
@@ -123,7 +123,9 @@ def test_boxes_lie_in_the_image_around_what_is_drawn(everything):
                 changed = np.abs(full - np.asarray(paint(without, *scene.grounds[image]))).max(axis=2) > 40
                 rows, columns = np.nonzero(changed)
                 seen = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
-                covered = any(t.is_shape and thing.is_shape and contact(t, thing) != "apart" for t in without)
+                covered = any(
+                    t.is_shape and thing.is_shape and classify_contact(t, thing) != "apart" for t in without
+                )
                 assert seen[0] >= left - 2
                 assert seen[1] >= top - 2
                 assert seen[2] <= right + 2
@@ -157,7 +159,7 @@ def test_relations_are_what_they_say():
 )
 def test_contact_of_a_small_and_a_big_circle(distance, expected):
     small = Thing(0, 0, "circle", "red", 100, 100, "small")
-    assert contact(small, Thing(1, 0, "circle", "blue", 100 + distance, 100, "big")) == expected
+    assert classify_contact(small, Thing(1, 0, "circle", "blue", 100 + distance, 100, "big")) == expected
 
 
 @pytest.mark.parametrize("kind", SHAPES)
@@ -233,7 +235,7 @@ def test_features_tell_colours_and_patterns_apart():
             thing.bounds[2] / WIDTH,
             thing.bounds[3] / HEIGHT,
         )
-        return features(paint([thing], "plain", 0), [box])[0]
+        return compute_features(paint([thing], "plain", 0), [box])[0]
 
     plain, other, striped = look("red", "plain"), look("blue", "plain"), look("red", "striped")
     assert plain.shape == (FEATURES,)

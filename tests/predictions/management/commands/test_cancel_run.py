@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs.model_gateway import served_system
+from jobs.model_gateway import find_served_system
 from modelserver.serving.fake_server import FakeModelServer
 from predictions.actions.predictions import compute_slice, start_run
 from predictions.models import PredictionRun
@@ -29,7 +29,7 @@ def predict() -> None:
 
 def test_it_works_and_predict_takes_the_run_up_again(model_server: FakeModelServer, eager: None):
     dataset = made_dataset("films", entries(5))
-    run = start_run(dataset=dataset, system="fake", revision=served_system("fake").revision)
+    run = start_run(dataset=dataset, system="fake", revision=find_served_system("fake").revision)
     first = dataset.questions.first()
     assert first is not None
     compute_slice(run_id=run.pk, first=first.pk, last=first.pk)

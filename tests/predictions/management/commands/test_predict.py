@@ -157,7 +157,7 @@ def test_slices_that_never_come_back_end_the_wait(
 ):
     monkeypatch.setattr(progress, "STALL_SECONDS", 0.0)
     monkeypatch.setattr(progress, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "workers", lambda: ["worker"])
+    monkeypatch.setattr(progress, "list_workers", lambda: ["worker"])
     monkeypatch.setattr(progress, "has_pending_slices", lambda *_: False)
     enqueued = []
     job = progress.Job(
@@ -174,7 +174,7 @@ def test_slices_in_the_queue_or_at_a_worker_are_left_alone(
 ):
     monkeypatch.setattr(progress, "STALL_SECONDS", 0.0)
     monkeypatch.setattr(progress, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "workers", lambda: ["worker"])
+    monkeypatch.setattr(progress, "list_workers", lambda: ["worker"])
     monkeypatch.setattr(progress, "has_pending_slices", lambda *_: True)
     polls = iter([False] * 40 + [True] * 40)
 

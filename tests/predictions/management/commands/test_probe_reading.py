@@ -153,7 +153,7 @@ def test_lost_slices_come_back(
     monkeypatch.setattr(tasks, "compute_records", loses_the_first)
     monkeypatch.setattr(progress, "STALL_SECONDS", 0.0)
     monkeypatch.setattr(progress, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "workers", lambda: ["one"])
+    monkeypatch.setattr(progress, "list_workers", lambda: ["one"])
     monkeypatch.setattr(progress, "has_pending_slices", lambda *_: False)
     output, _ = probe(tmp_path / "r", "--system", "rule", "--slice", "5", "--context", "facts")
     assert lost

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from modelserver.modular.visual.region_files import find_regions, name_of, read_regions, stores, tables
+from modelserver.modular.visual.region_files import find_name, find_regions, read_regions, stores, tables
 from modelserver.modular.visual.region_files.arrays import ArrayFolder
 from modelserver.wire.errors import UnreadableData
 from tests.modelserver.modular.visual.region_rows import array, regions_row
@@ -38,7 +38,7 @@ def test_each_form_of_tsv_gives_the_same_regions(tmp_path, text):
     found = find_regions(regions, "images/a.png")
     assert found.boxes == pytest.approx(SHARES)
     assert np.array_equal(found.features, FEATURES)
-    assert (name_of(regions, "b.png"), find_regions(regions, "b.png"), len(regions)) == (None, None, 1)
+    assert (find_name(regions, "b.png"), find_regions(regions, "b.png"), len(regions)) == (None, None, 1)
 
 
 def test_a_tsv_far_larger_than_its_memory_bound_is_read(tmp_path):
@@ -202,7 +202,7 @@ def test_h5_files_of_both_forms_give_regions(tmp_path):
         file["image_features"] = FEATURES
     found = read_regions(tmp_path / "groups.h5")
     assert find_regions(found, "a.png").boxes == pytest.approx(SHARES)
-    assert name_of(found, "/") is None
+    assert find_name(found, "/") is None
     with pytest.raises(UnreadableData, match=r"groups\.h5, image 'b': there is no boxes in it"):
         find_regions(found, "b")
     with pytest.raises(UnreadableData, match=r"image 'image_features': it is an array, not a group"):
