@@ -53,7 +53,7 @@ def rename_workspace(*, workspace: Workspace, name: str, by: User | None) -> Wor
 
 def _check_name(name: str) -> None:
     if is_blank(name):
-        raise ValidationError({"name": _("This field cannot be blank.")})
+        raise ValidationError({"name": Workspace._meta.get_field("name").error_messages["blank"]})
 
 
 @transaction.atomic

@@ -7,8 +7,6 @@ open.
 
 from collections.abc import Sequence
 
-from analysis.planning.frozen_version import FrozenVersion
-
 from ..io.errors import AnalysisError
 from ..participants.study_version import Bounds, Condition, Kind, Points, Question, TaskOptions, Version
 from ..participants.tasks import TASKS
@@ -16,6 +14,7 @@ from ..stats.correlations import LEAST_FOR_P, LEAST_SYSTEMS
 from ..stats.equivalence import check_margin
 from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
 from .declared_plan import Plan, read_frozen_plan
+from .frozen_version import FrozenVersion
 from .power import Power
 from .registration_forms import FORMS
 

@@ -152,7 +152,7 @@ class StudyDefinition(FrozenModel):
         validate_default=True,
         description="a template, or a mapping with `item`, `post_survey` and `pre_survey`",
     )
-    consent: Annotated[str, Field(min_length=1), VISIBLE] = Field(
+    consent: Annotated[str, Field(min_length=1)] = Field(
         description="plain text that participants agree to; an empty line starts a paragraph"
     )
     instructions: Instructions = Field(

@@ -236,7 +236,7 @@ def test_reasons_for_what_is_not_available():
     assert found.get("agreement", "empty").reason == "the condition has no participants"
     assert found.get("fp", "a").value is None
     assert found.get("agreement", "a").value == 1
-    assert not found.available("fp")
+    assert not found.has_value("fp")
 
 
 def test_one_participant_has_a_value_and_no_interval():

@@ -98,7 +98,7 @@ def test_without_a_plan_everything_is_exploratory(study, page):
     rows = rows_of(table(page, "differences"))
     systems = sum(not condition.ground_truth for condition in study.conditions)
     pairs = systems * (systems - 1) // 2
-    available = [key for key in EXPLORED["verification"] if study.retained.estimates.available(key)]
+    available = [key for key in EXPLORED["verification"] if study.retained.estimates.has_value(key)]
     assert len(rows) == pairs * len(available)
     others = rows_of(table(page, "differences_these_items"))
     for row, other in zip(rows, others, strict=True):

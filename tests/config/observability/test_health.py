@@ -89,7 +89,7 @@ def test_each_part_is_looked_at(client: Client, monkeypatch, settings, tmp_path,
 
 def test_a_storage_that_hangs_does_not_hold_up_the_answer(client: Client, monkeypatch):
     release = Event()
-    hanging = SimpleNamespace(works=lambda: release.wait(30))
+    hanging = SimpleNamespace(is_available=lambda: release.wait(30))
     monkeypatch.setattr("config.observability.health.storages", {"images": hanging})
     monkeypatch.setattr("config.observability.health.STORAGE_SECONDS", 0.1)
     begun = time.monotonic()

@@ -407,7 +407,7 @@ def test_a_system_of_other_programs_is_refused_before_it_starts(
         for kind in ("boxes", "spans")
     ]
     for module in ("forms", "runs"):
-        monkeypatch.setattr(f"predictions.views.{module}.served_systems", lambda: systems)
+        monkeypatch.setattr(f"predictions.views.{module}.list_served_systems", lambda: systems)
     scenes, games = (make_dataset(name=name, questions=1) for name in ("scenes", "games"))
     scenes.questions.update(images=["left.png"])
     games.questions.update(context=[["Game", ["Ada kicked."]]])
@@ -514,7 +514,7 @@ def test_a_reader_of_spans_is_refused_for_labels(researcher: Client, monkeypatch
     researcher.post(f"/data/imports/{Job.objects.get().pk}/apply/")
     served = [SystemInfo(name="qi2019", revision="1", description="", loaded=True, spans_only=True)]
     for module in ("forms", "runs"):
-        monkeypatch.setattr(f"predictions.views.{module}.served_systems", lambda: served)
+        monkeypatch.setattr(f"predictions.views.{module}.list_served_systems", lambda: served)
     posted = {"dataset": str(Dataset.objects.get().pk), "system": "qi2019"}
     page = researcher.post("/systems/predict/", posted)
     assert page.status_code == 422

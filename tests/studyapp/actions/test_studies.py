@@ -244,7 +244,7 @@ class TestDrawing:
         program = (
             "import os; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'config.settings')\n"
             "import django; django.setup()\n"
-            "from studyapp.queries.designs import draw\n"
+            "from studyapp.queries.item_pools import draw\n"
             "print(draw([f'q{n}' for n in range(200)], 25, 2020))"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

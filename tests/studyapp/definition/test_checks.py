@@ -58,7 +58,7 @@ def test_screening(scale, accept, passing, failing):
     if accept is None:
         assert question.passing is None
     else:
-        assert question.passes(question.passing)
+        assert question.is_passed_by(question.passing)
 
 
 @pytest.mark.parametrize(

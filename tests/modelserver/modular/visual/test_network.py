@@ -110,8 +110,8 @@ def test_a_pair_has_the_same_score_alone_and_among_all(visual_network, pair_plac
     boxes = torch.cat([corners, corners + torch.rand(3, 2, 5, 2)], dim=-1)
     pairs = network.relation(torch.randn(3, 2, 16), torch.randn(3, 2, 5, 16), boxes)
     other = torch.randint(5, (2, 2, 5))
-    expected = pairs.every([2, 0]).gather(-1, other[..., None]).squeeze(-1)
-    assert torch.allclose(pairs.chosen([2, 0], other), expected, atol=1e-6)
+    expected = pairs.score_all([2, 0]).gather(-1, other[..., None]).squeeze(-1)
+    assert torch.allclose(pairs.score_chosen([2, 0], other), expected, atol=1e-6)
 
 
 def test_places_of_pairs_by_hand():
