@@ -92,7 +92,7 @@ def test_pages_look_as_they_did(site: Site, browser: Browser, width: int):
     assert not different, "\n".join(different)
 
 
-def test_every_page_is_accessible_and_fits_a_phone(site: Site, browser: Browser, axe_script: str):
+def test_every_page_is_accessible_and_fits_phones_and_tablets(site: Site, browser: Browser, axe_script: str):
     site.manage("simulate_participants", "world-facts", "-n", "6")
     # In German, whose words are longer.
     page, problems, names = owner(browser, site, 320, "de"), list[str](), list[str]()
@@ -105,9 +105,11 @@ def test_every_page_is_accessible_and_fits_a_phone(site: Site, browser: Browser,
     page.on("console", note)
     for name in visit_pages(page, site, pause_ms=100):
         names.append(name)
-        width = page.evaluate("document.documentElement.scrollWidth")
-        if width > 320:
-            problems.append(f"{name} is {width} pixels wide")
+        for screen in (768, 1024, 320):  # a tablet in both ways, then the phone again
+            page.set_viewport_size({"width": screen, "height": VIEW["height"]})
+            width = page.evaluate("document.documentElement.scrollWidth")
+            if width > screen:
+                problems.append(f"{name} is {width} pixels wide on {screen}")
         problems += [f"{name}: the menu cuts {word}" for word in page.evaluate(CUT_WORDS)]
         page.evaluate(axe_script)
         found = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
