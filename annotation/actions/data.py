@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -27,6 +27,7 @@ from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Mem
 from annotation.operations import check_document
 from annotation.parsed_items import build_subject, label_changes_of, parse_item_program, parse_task
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
+from foundation.batches import cut_batches
 from foundation.errors import BadFile
 from foundation.images import image_files
 from foundation.imports.findings import Findings
@@ -34,7 +35,6 @@ from foundation.messages import extract_message, prefix_field, say
 from jobs.models import Job
 
 BATCH = 1000
-Row = TypeVar("Row")
 # Fields that make two imports of one ID the same item. `extra` belongs to the format.
 SHOWN = ("program", "text", "passage", "tokens", "images", "answer")
 
@@ -108,7 +108,7 @@ def import_items(
     if labels_from_file:
         stream = _adopt_labels(stream, project, by)
     work = _Import(project, purpose, folder, dry_run, timezone.now(), findings)
-    for batch in cut_batches(stream):
+    for batch in cut_batches(stream, BATCH):
         position += work.add(batch, position)
     if dry_run:
         transaction.set_rollback(True)
@@ -257,13 +257,6 @@ def bring_gold(*, item: Item, document: Document, by: User) -> Gold:
     check_document(document, parse_item_program(item, kind), build_subject(item, kind))
     check_storable(item.external_id, (), (document.model_dump_json(),))
     return set_gold(item=item, document=document, method=Gold.Method.IMPORTED, by=by)
-
-
-def cut_batches(records: Iterable[Row]) -> Iterator[list[Row]]:
-    """Cut a stream into lists of BATCH."""
-    stream = iter(records)
-    while batch := list(islice(stream, BATCH)):
-        yield batch
 
 
 class _Import:

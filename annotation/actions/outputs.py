@@ -11,13 +11,14 @@ from analysis.faithfulness.examples import normalise_module_name
 from analysis.programs import Program
 from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, check_storable
-from annotation.actions.data import cut_batches
+from annotation.actions.data import BATCH
 from annotation.errors import BadEdit, Conflict
 from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.operations import check_document
 from annotation.parsed_items import build_subject, parse_item_program
 from annotation.queries.outputs import list_outputs_in_use
 from annotation.schemas import Document, Layer, ModuleOutput, SystemRecord
+from foundation.batches import cut_batches
 from foundation.imports.findings import Findings
 
 
@@ -47,7 +48,7 @@ def import_outputs(
     check_storable(system, (system, revision), ())
     findings = findings if findings is not None else Findings()
     added = 0
-    for batch in cut_batches(findings.read_until_broken(records)):
+    for batch in cut_batches(findings.read_until_broken(records), BATCH):
         added += _import_batch(batch, project, system, revision, findings)
     if dry_run:
         transaction.set_rollback(True)

@@ -1,14 +1,14 @@
 """Store imported questions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 
 from accounts.models import User, Workspace
+from foundation.batches import cut_batches
 from foundation.errors import Conflict, NotFound
 from foundation.imports.findings import Findings
 from foundation.messages import prefix_field, say
@@ -70,7 +70,7 @@ def import_questions(
             defaults={"source_format": source_format, "licence": licence, "created_by": by},
         )
     added = unchanged = without_facts = 0
-    for read in _cut_batches(findings.read_until_broken(records)):
+    for read in cut_batches(findings.read_until_broken(records), BATCH):
         batch = _complete_records(read, workspace, findings)
         new = batch if dataset is None else _select_new_records(dataset, batch, findings)
         if not dry_run and not findings.refused_count:
@@ -87,12 +87,6 @@ def import_questions(
         if added or created:
             events.record(kind="dataset_imported", by=by, data={"dataset": name, "added": added})
     return ImportReport(added, unchanged)
-
-
-def _cut_batches(records: Iterable[QuestionRecord]) -> Iterator[list[QuestionRecord]]:
-    stream = iter(records)
-    while batch := list(islice(stream, BATCH)):
-        yield batch
 
 
 def _complete_records(

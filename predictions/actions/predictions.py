@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -10,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
+from foundation.batches import cut_batches
 from foundation.errors import BadFile, Conflict
 from foundation.imports.findings import Findings
 from jobs.model_gateway import predict_items
@@ -277,11 +277,8 @@ Read = list[tuple[Question, QAPrediction]]
 
 
 def _read_question_batches(dataset: Dataset) -> Iterator[list[Question]]:
-    stream = dataset.questions.only("pk", "external_id", "text", "context", "labels").iterator(
-        chunk_size=BATCH
-    )
-    while batch := list(islice(stream, BATCH)):
-        yield batch
+    rows = dataset.questions.only("pk", "external_id", "text", "context", "labels")
+    return cut_batches(rows.iterator(chunk_size=BATCH), BATCH)
 
 
 def _read_batch(file: PredictionsFile, batch: Sequence[Question], findings: Findings) -> Read:

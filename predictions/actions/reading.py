@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -11,6 +10,7 @@ from django.db import transaction
 from accounts.models import User
 from analysis.counterfactuals.instances import Instance, Version, Weight
 from analysis.counterfactuals.records import build_record
+from foundation.batches import cut_batches
 from foundation.errors import NotFound, RunFailed
 from jobs.model_gateway import explain_items, predict_items
 from modelserver.wire.errors import InvalidRequest, ModelServerError, Unavailable
@@ -37,8 +37,7 @@ def store_instances(*, dataset: Dataset, instances: Sequence[Instance]) -> list[
     """
     Dataset.objects.select_for_update(no_key=True).only("pk").get(pk=dataset.pk)  # one at a time
     keys: list[int] = []
-    stream = iter(instances)
-    while batch := list(islice(stream, BATCH)):
+    for batch in cut_batches(instances, BATCH):
         keys += _store_instances(dataset, batch)
     return keys
 

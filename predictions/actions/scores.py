@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,6 +10,7 @@ from django.utils import timezone
 from accounts.models import User
 from analysis.scores.erasure import Probabilities, score_erased_question
 from analysis.scores.farm_loca import REMOVALS
+from foundation.batches import cut_batches
 from foundation.errors import RunFailed
 from jobs.model_gateway import find_served_system, predict_items
 from modelserver.wire.errors import ModelServerError
@@ -197,7 +197,7 @@ def _save(
     )
     score.questions.all().delete()
     rows = (QuestionScore(score=score, question_id=question, parts=own) for question, own in parts)
-    while batch := list(islice(rows, BATCH)):
+    for batch in cut_batches(rows, BATCH):
         QuestionScore.objects.bulk_create(batch)
     events.record(kind="run_scored", by=by, data=events.describe_run(run))
     return score
@@ -206,8 +206,7 @@ def _save(
 def _read_scoring_inputs(run: PredictionRun) -> Iterator[tuple[int, scoring.Scored]]:
     """Yield each question's key and prediction, one batch in memory."""
     questions = run.dataset.questions.order_by("pk").values_list("pk", "answer", "supporting_facts")
-    stream = questions.iterator(chunk_size=BATCH)
-    while batch := list(islice(stream, BATCH)):
+    for batch in cut_batches(questions.iterator(chunk_size=BATCH), BATCH):
         columns = ("question_id", "answer", "facts", "answer_type", "location")
         within = run.predictions.filter(question__gte=batch[0][0], question__lte=batch[-1][0])
         predicted = {row[0]: row[1:] for row in within.values_list(*columns)}

@@ -8,7 +8,6 @@ import hmac
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, cast
 
 from analysis.participants.exclusion_rules import (
@@ -19,6 +18,7 @@ from analysis.participants.exclusion_rules import (
     list_person_hits,
     parse_rules,
 )
+from foundation.batches import cut_batches
 from foundation.database.days import measure_seconds
 from studyapp.definition.freezing import FrozenStudy, has_stages
 from studyapp.definition.question_flow import select_visible_questions
@@ -208,12 +208,11 @@ class StudyData:
         return {number: parse_rules(self.rules(number)) for number in self.frozen}
 
     def chunks(self) -> Iterator[list[Row]]:
-        """Yield participants in chunks, without those who withdrew."""
+        """Return participants in chunks, without those who withdrew."""
         participants = (
             participant for participant in self.participants if participant["status"] != "withdrawn"
         )
-        while chunk := list(islice(participants, CHUNK)):
-            yield chunk
+        return cut_batches(participants, CHUNK)
 
 
 def load(study: Study, *, public: bool, modes: Collection[str] = tuple(Mode.values)) -> StudyData:

@@ -6,9 +6,8 @@ order of a set goes into a file.
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.io.spreadsheet import escape_formula
+from foundation.batches import cut_batches
 from studyapp.exports.columns import Column
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -113,9 +113,9 @@ def _write_parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[An
     Times are text as in the other formats, so that a date and a moment read alike.
     """
     schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns])
-    iterator, count = iter(rows), 0
+    count = 0
     with pq.ParquetWriter(path, schema) as writer:
-        for batch in _split_into_batches(iterator):
+        for batch in cut_batches(rows, BATCH):
             by_column = zip(*batch, strict=True)
             arrays = [
                 pa.array(_convert_to_arrow(values, field.type), type=field.type)
@@ -130,8 +130,3 @@ def _convert_to_arrow(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
     if kind != pa.string():
         return list(values)
     return [None if value is None else format_value(value) for value in values]
-
-
-def _split_into_batches(rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
-    while batch := list(islice(rows, BATCH)):
-        yield batch

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from annotation.formats.checks import parse_record_program
 from annotation.formats.flat.statements import Source, list_sources, list_statements
 from annotation.formats.writing import write_file
 from annotation.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
+from foundation.batches import cut_batches
 
 ROWS = 50_000  # in memory at a time
 
@@ -73,7 +73,7 @@ def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the table in blocks. Chosen objects have the shape they refer to."""
     rows = (row for record in records for row in _build_rows(record))
     with write_file(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as table:
-        while block := list(islice(rows, ROWS)):
+        for block in cut_batches(rows, ROWS):
             columns = zip(*block, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
             table.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA))
