@@ -19,18 +19,16 @@ KEPT = timedelta(hours=24)
 def claim(*, user: User, key: str, digest: str) -> AnsweredRequest:
     """Return the row of a key, locked until the caller's transaction ends.
 
-    Of two requests at once the second waits here until the first is answered. A response from before the
-    user lost a role is not repeated: the request runs again, and its rights are checked again.
+    Of two requests at once the second waits here until the first is answered.
     """
     row, _is_new = AnsweredRequest.objects.select_for_update().get_or_create(
         user=user, key=key, defaults={"digest": digest}
     )
-    if row.status is not None and _has_lost_role_since(row):
-        row.status = None
     return row
 
 
-def _has_lost_role_since(row: AnsweredRequest) -> bool:
+def has_lost_role_since(row: AnsweredRequest) -> bool:
+    """Return whether the user lost a role after the request was answered."""
     ended = AuditEntry.objects.filter(kind="role_ended", at__gt=row.created_at)
     return ended.filter(subject=row.user.username).exists()
 

@@ -9,7 +9,13 @@ from typing import Any, TypeAlias
 from django.db import transaction
 from django.http import HttpResponse
 
-from accounts.actions.requests import claim, forget_response, read_response, store_response
+from accounts.actions.requests import (
+    claim,
+    forget_response,
+    has_lost_role_since,
+    read_response,
+    store_response,
+)
 from accounts.rest.bodies import MOST_LINE_BYTES, check_length, read_blocks
 from accounts.rest.problems import FieldProblem, Refused
 
@@ -67,8 +73,8 @@ def answer_once(view: Any, request: Any, digest: str, create: Callable[[], HttpR
     """Answer a request, or repeat the response that its key got before.
 
     The same request with the same key gets the same response for 24 hours, marked by
-    ``Idempotency-Replayed``; another request with that key gets 422. Only successes are kept, so a refused
-    request can be mended and sent again.
+    ``Idempotency-Replayed``; another request with that key gets 422, as does a user who lost a role since.
+    Only successes are kept, so a refused request can be mended and sent again.
 
     Args:
         view: The endpoint, which knows the user.
@@ -86,6 +92,9 @@ def answer_once(view: Any, request: Any, digest: str, create: Callable[[], HttpR
             if row.digest != digest:
                 raise _build_key_refusal("was sent with another request; make a new key for each request")
             if row.status is not None:
+                # The user may not read it any more, and to run the request again could create twice.
+                if has_lost_role_since(row):
+                    raise _build_key_refusal("was answered before you lost a role; make a new key")
                 return HttpResponse(
                     read_response(row),
                     content_type=row.content_type,
