@@ -232,22 +232,17 @@ def _explain_shortage(wanted: int, usable: int, pool: ItemPool) -> str:
     if pool.changed is not None:
         alone[pool.changed.dataset.name] = len(pool.changed.items)
     each = ", ".join(f"{name} {number}" for name, number in alone.items())
+    values = {"wanted": wanted, "usable": usable, "all": len(pool.keys), "dataset": str(pool.dataset)}
     if wanted > len(pool.keys) or all(len(shown) == len(pool.keys) for shown in pool.shows.values()):
         return say(
             "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
             "questions of %(dataset)s; lower the number",
-            wanted=wanted,
-            usable=usable,
-            all=len(pool.keys),
-            dataset=str(pool.dataset),
+            **values,
         )
     return say(
         "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
         "questions of %(dataset)s (each alone: %(each)s); a run under Systems, or "
         "`.venv/bin/python manage.py predict --dataset %(dataset)s --system NAME`, fills gaps",
-        wanted=wanted,
-        usable=usable,
-        all=len(pool.keys),
-        dataset=str(pool.dataset),
+        **values,
         each=each,
     )
