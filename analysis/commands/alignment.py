@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
 from ..io.spreadsheet import format_csv
 from ..io.whole_files import format_json_lines, hash_file, write_text
-from ..participants.condition_looks import COLOURS, GREY, MARKERS
+from ..participants.condition_styles import COLOURS, GREY, MARKERS
 from ..report.figures import STYLE, render_figure
 from ..report.page import Figure, Page, Section, Text, write_page
 from ..report.tables import (

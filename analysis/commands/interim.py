@@ -14,7 +14,7 @@ import numpy as np
 from ..io.errors import AnalysisError, InputError
 from ..participants.bundle import load_bundle
 from ..planning.declared_plan import load_plan
-from ..stats.sequential import Boundaries, Spending, boundaries, cost_of_looks, decide, observed_z
+from ..stats.sequential import Boundaries, Spending, boundaries, cost_of_interim_analyses, decide, observed_z
 from ..study.analysis import Options, analyse
 from .options import Count, Mode, Numbers, print_json
 
@@ -37,7 +37,7 @@ def print_boundaries(
 
     Args:
         bundle: Folder that export_results wrote of a running study; needs the plan, and adds its z.
-        plan: Declared plan (JSON) with looks, the sample size and one comparison.
+        plan: Declared plan (JSON) with interim analyses, the sample size and one comparison.
         fractions: Shares of the planned sample at each analysis, separated by commas, up to 1.
         spending: Spending function.
         alpha: Two-sided level.
@@ -72,8 +72,10 @@ def _compute_interim_values(
     Earlier analyses are at the planned shares, this one at that of the sample so far.
     """
     plan = load_plan(path)
-    if plan.looks is None or not plan.participants or len(plan.family) != 1:
-        problem = "an interim analysis needs looks, participants and exactly one comparison in family"
+    if plan.interim_analyses is None or not plan.participants or len(plan.family) != 1:
+        problem = (
+            "an interim analysis needs interim_analyses, participants and exactly one comparison in family"
+        )
         raise InputError(path, problem)
     ((measure, first, second),) = plan.family
     estimates = analyse(load_bundle(bundle), options).retained.estimates
@@ -86,33 +88,34 @@ def _compute_interim_values(
             path, f"the study has no {measure} of {first} and {second}", field="family"
         ) from None
     smallest = min(int((~np.isnan(own)).sum()) for own in values)
-    shares = [look.fraction for look in plan.looks.looks[: len(before)]]
+    shares = [analysis.fraction for analysis in plan.interim_analyses.analyses[: len(before)]]
     now = min(1.0, smallest / plan.participants)
-    return [*shares, now], plan.looks.spending, plan.alpha, [*before, observed_z(*values)]
+    return [*shares, now], plan.interim_analyses.spending, plan.alpha, [*before, observed_z(*values)]
 
 
 def _as_values(bounds: Boundaries, observed: Sequence[float], power: float) -> dict[str, object]:
-    complete = bounds.looks[-1].fraction == 1
+    complete = bounds.analyses[-1].fraction == 1
     return {
         **asdict(bounds),
-        "cost": asdict(cost_of_looks(bounds, power)) if complete else None,
+        "cost": asdict(cost_of_interim_analyses(bounds, power)) if complete else None,
         "decision": asdict(decide(bounds, observed)) if observed else None,
     }
 
 
 def _as_text(bounds: Boundaries, observed: Sequence[float], power: float) -> str:
     """Describe the boundaries, their cost and, with observed z, the decision."""
-    lines = ["look  share   |z|      p        alpha spent"]
+    lines = ["analysis  share   |z|      p        alpha spent"]
     lines += [
-        f"{turn:>4}  {look.fraction:5.3f}  {look.z:7.4f}  {look.p:.6f}  {look.spent:.6f}"
-        for turn, look in enumerate(bounds.looks, start=1)
+        f"{turn:>8}  {analysis.fraction:5.3f}  {analysis.z:7.4f}  {analysis.p:.6f}  {analysis.spent:.6f}"
+        for turn, analysis in enumerate(bounds.analyses, start=1)
     ]
-    if bounds.looks[-1].fraction == 1:
-        cost = cost_of_looks(bounds, power)
+    if bounds.analyses[-1].fraction == 1:
+        cost = cost_of_interim_analyses(bounds, power)
         lines.append(
-            f"For a power of {power:g} these looks cost {100 * (cost.inflation - 1):.1f} % more participants "
-            f"at most; the mean sample is {100 * cost.expected_effect:.0f} % of that of one analysis at the "
-            f"end where the planned effect is there, {100 * cost.expected_null:.0f} % where there is none."
+            f"For a power of {power:g} these interim analyses cost {100 * (cost.inflation - 1):.1f} % more "
+            f"participants at most; the mean sample is {100 * cost.expected_effect:.0f} % of that of one "
+            f"analysis at the end where the planned effect is there, {100 * cost.expected_null:.0f} % where "
+            "there is none."
         )
     if observed:
         lines.append(decide(bounds, observed).sentence)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 
 from ..io.errors import AnalysisError
 from ..participants.bundle import Bundle, load_bundle
-from ..participants.condition_looks import COLOURS
+from ..participants.condition_styles import COLOURS
 from ..participants.learning_curves import mark_right_ratings
 from ..participants.tasks.preference import name_win_rate
 from ..participants.trial_grid import Grid

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullLocator
 
-from ..participants.condition_looks import COLOURS, GREY, MARKERS
+from ..participants.condition_styles import COLOURS, GREY, MARKERS
 from ..report.figures import GRID, INK, STYLE, render_figure
 from ..report.page import Block, Figure, Page, Section, Text
 from ..report.tables import Cell, Column, Table, format_interval, format_number, format_p

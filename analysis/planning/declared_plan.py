@@ -10,23 +10,22 @@ It is JSON with any of these fields; the plan does not declare what it leaves ou
      "margins": {"over_estimation": [-0.05, 0.05]}, "rope": [-0.18, 0.18],
      "scores": ["loca"], "coefficient": "pearson", "sign_share": 0.9,
      "participants": 40,
-     "looks": {"fractions": [0.5, 1.0], "spending": "obrien_fleming"},
+     "interim_analyses": {"fractions": [0.5, 1.0], "spending": "obrien_fleming"},
      "alpha": 0.05, "known": "Nothing.", "authors": ["…"]}
 
 ``target`` is what the confirmatory statements are about: ``these_items`` (other participants, the same items)
-or ``items_like_these`` (other participants and other items), which is the default, but not with ``looks``:
-their tests are about these items. ``baseline`` is the condition with which the others are compared if no
-``family`` is declared. ``family`` names measure, first and second condition; ``margins`` bound an equivalence
-test of a measure, and ``rope`` the differences in log odds that the Bayesian model counts as none; ``looks``
-are the interim analyses. ``scores`` are the model scores that are related to people, ``coefficient`` the
-correlation that is reported, and ``sign_share`` the share of bootstrap replicates
-in which a sign of the rank table must recur.
+or ``items_like_these`` (other participants and other items), which is the default, but not with interim
+analyses: their tests are about these items. ``baseline`` is the condition with which the others are compared
+if no ``family`` is declared. ``family`` names measure, first and second condition; ``margins`` bound an
+equivalence test of a measure, and ``rope`` the differences in log odds that the Bayesian model counts as
+none. ``scores`` are the model scores that are related to people, ``coefficient`` the correlation that is
+reported, and ``sign_share`` the share of bootstrap replicates in which a sign of the rank table must recur.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import AnalysisError, InputError, find_first_problem
 from ..io.whole_files import read_json
@@ -75,17 +74,17 @@ class Plan(_Declared):
         rope: Region of practical equivalence of the Bayesian model, in log odds; None without one.
         participants: Sample size per condition.
         power: The simulated power that the sample size rests on.
-        looks: Boundaries of interim analyses of the family's only comparison; None without any.
+        interim_analyses: Boundaries of interim analyses of the family's only comparison; None without any.
         known: Knowledge of the data at the time of writing.
         authors: Names.
     """
 
     target: Target = "items_like_these"
     power: Power | None = None
-    looks: Boundaries | None = None
+    interim_analyses: Boundaries | None = None
 
 
-class _Looks(BaseModel):
+class _InterimAnalyses(BaseModel):
     model_config = ConfigDict(extra="forbid")
     fractions: list[float] = Field(min_length=1)
     spending: Spending = "obrien_fleming"
@@ -95,7 +94,10 @@ class PlanFile(_Declared):
     """A plan as a file holds it, and as a study freezes it."""
 
     target: Target | None = None
-    looks: _Looks | None = None
+    interim_analyses: _InterimAnalyses | None = Field(
+        default=None,
+        validation_alias=AliasChoices("interim_analyses", "looks"),  # the name until 0.1
+    )
 
 
 def load_plan(path: Path) -> Plan:
@@ -119,15 +121,19 @@ def build_plan(declared: PlanFile) -> Plan:
     Raises:
         ValueError: The interim analyses are malformed, or do not fit the target; the message names the field.
     """
-    looks = declared.looks
+    interim = declared.interim_analyses
     try:
-        bounds = boundaries(looks.fractions, spending=looks.spending, alpha=declared.alpha) if looks else None
+        bounds = (
+            boundaries(interim.fractions, spending=interim.spending, alpha=declared.alpha)
+            if interim
+            else None
+        )
     except ValueError as error:
-        raise ValueError(f"looks: {error}") from None
-    target = declared.target or ("these_items" if looks else "items_like_these")
-    if looks and target != "these_items":
+        raise ValueError(f"interim_analyses: {error}") from None
+    target = declared.target or ("these_items" if interim else "items_like_these")
+    if interim and target != "these_items":
         raise ValueError("target: the tests of interim analyses are about these_items; set it to that")
-    return Plan(**{**dict(declared), "looks": bounds, "target": target})
+    return Plan(**{**dict(declared), "interim_analyses": bounds, "target": target})
 
 
 def read_frozen_plan(version: Version) -> Plan | None:

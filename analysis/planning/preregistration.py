@@ -12,7 +12,7 @@ from ..participants.study_version import Bounds, Condition, Kind, Points, Questi
 from ..participants.tasks import TASKS
 from ..stats.correlations import LEAST_FOR_P, LEAST_SYSTEMS
 from ..stats.equivalence import check_margin
-from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
+from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_interim_analyses
 from .declared_plan import Plan, read_frozen_plan
 from .frozen_version import FrozenVersion
 from .power import Power
@@ -131,13 +131,14 @@ def _check(frozen: FrozenVersion, plan: Plan) -> None:
             raise AnalysisError(f"margin of {key!r}: {error}") from None
     if plan.participants is not None and plan.participants < 2:
         raise AnalysisError(f"{plan.participants} participants per condition are too few for any comparison")
-    if plan.looks is not None and len(plan.family) != 1:
+    if plan.interim_analyses is not None and len(plan.family) != 1:
         raise AnalysisError(
             f"interim analyses test one confirmatory comparison; the family has {len(plan.family)}"
         )
-    if plan.looks is not None and plan.looks.alpha != plan.alpha:
+    if plan.interim_analyses is not None and plan.interim_analyses.alpha != plan.alpha:
         raise AnalysisError(
-            f"the interim analyses spend an alpha of {plan.looks.alpha:g}, the plan has {plan.alpha:g}"
+            f"the interim analyses spend an alpha of {plan.interim_analyses.alpha:g}, "
+            f"the plan has {plan.alpha:g}"
         )
     systems = [condition.name for condition in frozen.version.conditions if not condition.ground_truth]
     if plan.baseline is not None and plan.baseline not in systems:
@@ -308,10 +309,10 @@ def _describe_sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
         lines.append(f"{plan.participants} participants per condition who complete, {total} in all.")
     if plan.power is not None:
         lines.append(_describe_power(plan.power))
-    if plan.looks is None:
+    if plan.interim_analyses is None:
         lines.append("The data are analysed once, when the sample is complete. There is no interim analysis.")
     else:
-        lines += _describe_interim_analyses(plan.looks)
+        lines += _describe_interim_analyses(plan.interim_analyses)
     return lines
 
 
@@ -352,20 +353,22 @@ def _describe_interim_analyses(bounds: Boundaries) -> list[str]:
         f"(Lan and DeMets 1983), two-sided alpha {bounds.alpha:g}. If one comes at another fraction, its "
         "boundary is computed again from the same function.",
         "",
-        "| look | share of the planned sample | stop at \\|z\\| of | nominal p | alpha spent |",
+        "| interim analysis | share of the planned sample | stop at \\|z\\| of | nominal p | alpha spent |",
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| {number} | {100 * look.fraction:.1f} % | {look.z:.4f} | {look.p:.5f} | {look.spent:.5f} |"
-        for number, look in enumerate(bounds.looks, start=1)
+        f"| {number} | {100 * analysis.fraction:.1f} % | {analysis.z:.4f} | {analysis.p:.5f} "
+        f"| {analysis.spent:.5f} |"
+        for number, analysis in enumerate(bounds.analyses, start=1)
     ]
-    if bounds.looks[-1].fraction == 1:
-        cost = cost_of_looks(bounds)
+    if bounds.analyses[-1].fraction == 1:
+        cost = cost_of_interim_analyses(bounds)
         lines += [
             "",
-            f"For a power of {cost.power:g} these looks cost {100 * (cost.inflation - 1):.1f} % more "
-            f"participants at most; the mean sample is {100 * cost.expected_effect:.0f} % of that of a study "
-            "without looks if the planned effect is there.",
+            f"For a power of {cost.power:g} these interim analyses cost "
+            f"{100 * (cost.inflation - 1):.1f} % more participants at most; the mean sample is "
+            f"{100 * cost.expected_effect:.0f} % of that of a study without them "
+            "if the planned effect is there.",
         ]
     return lines
 
@@ -442,15 +445,15 @@ def _count_systems(frozen: FrozenVersion) -> int:
 def _describe_test(frozen: FrozenVersion, plan: Plan) -> str:
     group_of = {c.name: c.group or c.name for c in frozen.version.conditions}
     within = {group_of[first] == group_of[second] for _, first, second in plan.family}
-    if plan.looks is not None:
+    if plan.interim_analyses is not None:
         statistic = (
             "the paired t of participants' changes"
             if within == {True}
             else "Welch's t over participant means"
         )
         return (
-            f"It is tested at each look by {statistic}, its p taken as that of a |z|, against the boundary "
-            "of the look. Everything else is exploratory."
+            f"It is tested at each interim analysis by {statistic}, its p taken as that of a |z|, against "
+            "the boundary of that analysis. Everything else is exploratory."
         )
     correction = f"Holm's correction over the family, alpha {plan.alpha:g}. Everything else is exploratory."
     if plan.target == "items_like_these":

@@ -27,7 +27,7 @@ from .figures import (
     SCALE,
     STYLE,
     TEXT,
-    Look,
+    Style,
     assign_styles,
     compute_scatter_offsets,
     draw_participants,
@@ -143,8 +143,8 @@ def draw_boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | Non
             panel.set_visible(False)
         canvas.legend(
             handles=[
-                _build_legend_key(number, look, people[name])
-                for number, (name, look) in enumerate(styles.items())
+                _build_legend_key(number, style, people[name])
+                for number, (name, style) in enumerate(styles.items())
             ],
             loc="outside lower center",
             ncols=4 if columns > 2 else 2,
@@ -207,7 +207,7 @@ def draw_times_figure(study: Study) -> Figure | None:
 
 
 def _draw_bars(
-    panel: Axes, scale: Points, all_shares: Sequence[Shares], styles: dict[str, Look], legend_rows: int
+    panel: Axes, scale: Points, all_shares: Sequence[Shares], styles: dict[str, Style], legend_rows: int
 ) -> None:
     """Draw a bar per condition; levels below the middle are hatched."""
     levels = scale.points
@@ -263,7 +263,7 @@ def _name_levels(scale: Points) -> list[str]:
     ]
 
 
-def _draw_boxes(panel: Axes, measure: Measure, estimates: Estimates, styles: dict[str, Look]) -> None:
+def _draw_boxes(panel: Axes, measure: Measure, estimates: Estimates, styles: dict[str, Style]) -> None:
     per_condition = zip(estimates.conditions, estimates.per_participant[measure.key], strict=True)
     values = {name: own[~np.isnan(own)] * SCALE.get(measure.unit, 1.0) for name, own in per_condition}
     for x, name in enumerate(styles):
@@ -273,48 +273,48 @@ def _draw_boxes(panel: Axes, measure: Measure, estimates: Estimates, styles: dic
     panel.grid(axis="y", color=GRID, linewidth=0.6)
 
 
-def _draw_box(panel: Axes, x: int, values: Array, look: Look) -> None:
+def _draw_box(panel: Axes, x: int, values: Array, style: Style) -> None:
     if not values.size:
         return
     panel.boxplot(
         [values], positions=[x], widths=0.62, showfliers=False, patch_artist=True, manage_ticks=False,
         boxprops={
-            "facecolor": to_rgba(look.colour, 0.2), "edgecolor": look.colour, "linewidth": 0.7,
+            "facecolor": to_rgba(style.colour, 0.2), "edgecolor": style.colour, "linewidth": 0.7,
             "hatch": BOX_HATCHES[x % len(BOX_HATCHES)],
         },
         medianprops={"color": INK, "linewidth": 1.3},
-        whiskerprops={"color": look.colour, "linewidth": 0.7},
-        capprops={"color": look.colour, "linewidth": 0.7},
+        whiskerprops={"color": style.colour, "linewidth": 0.7},
+        capprops={"color": style.colour, "linewidth": 0.7},
     )  # fmt: skip
     draw_participants(
-        panel, x + compute_scatter_offsets(len(values), 0.5), np.sort(values), look, sizes=(6, 2)
+        panel, x + compute_scatter_offsets(len(values), 0.5), np.sort(values), style, sizes=(6, 2)
     )
 
 
-def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) -> None:
+def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, style: Style) -> None:
     logs = np.log(times)
     if logs.size > 1 and np.ptp(logs) > 0:
         at = np.linspace(logs.min(), logs.max(), 200)
         density = gaussian_kde(logs)(at)
         axes.fill_between(
-            np.exp(at), y + 0.12, y + 0.12 + 0.42 * density / density.max(), color=look.colour, alpha=0.35,
+            np.exp(at), y + 0.12, y + 0.12 + 0.42 * density / density.max(), color=style.colour, alpha=0.35,
             linewidth=0,
         )  # fmt: skip
     axes.boxplot(
         [times], positions=[y], widths=0.13, orientation="horizontal", showfliers=False, patch_artist=True,
         manage_ticks=False,
-        boxprops={"facecolor": look.colour, "alpha": 0.5, "edgecolor": INK, "linewidth": 0.6},
+        boxprops={"facecolor": style.colour, "alpha": 0.5, "edgecolor": INK, "linewidth": 0.6},
         medianprops={"color": INK, "linewidth": 1.3},
     )  # fmt: skip
     own = np.sort(medians[~np.isnan(medians)])
     own = own[own > 0]
-    draw_participants(axes, own, y - 0.24 + compute_scatter_offsets(len(own), 0.16), look, sizes=(8, 3))
+    draw_participants(axes, own, y - 0.24 + compute_scatter_offsets(len(own), 0.16), style, sizes=(8, 3))
 
 
-def _build_legend_key(number: int, look: Look, people: int) -> mpl.patches.Patch:
+def _build_legend_key(number: int, style: Style, people: int) -> mpl.patches.Patch:
     return mpl.patches.Patch(
-        facecolor=to_rgba(look.colour, 0.2), edgecolor=look.colour,
-        hatch=BOX_HATCHES[number % len(BOX_HATCHES)], label=f"{look.title} (n = {people})",
+        facecolor=to_rgba(style.colour, 0.2), edgecolor=style.colour,
+        hatch=BOX_HATCHES[number % len(BOX_HATCHES)], label=f"{style.title} (n = {people})",
     )  # fmt: skip
 
 
@@ -335,7 +335,7 @@ def _median(values: Array, measure: Measure) -> float:
     return float(np.nanmedian(values)) * SCALE.get(measure.unit, 1.0)
 
 
-def _describe_bars(question: Question, all_shares: Sequence[Shares], styles: dict[str, Look]) -> str:
+def _describe_bars(question: Question, all_shares: Sequence[Shares], styles: dict[str, Style]) -> str:
     rows = "; ".join(
         f"{styles[shares.condition].title} "
         + ", ".join(f"{level}: {share:.0f} %" for level, share in enumerate(100 * shares.shares, start=1))

@@ -23,7 +23,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from ..participants.attrition import ParticipantFlow
-from ..participants.condition_looks import COLOURS, GREY, MARKERS, number_conditions
+from ..participants.condition_styles import COLOURS, GREY, MARKERS, number_conditions
 from ..participants.estimates import Estimate, Estimates
 from ..participants.time_by_certainty import TimeAtCertainty
 from ..study.analysis import Study, View
@@ -75,15 +75,15 @@ DIFFERENCES = (  # 0 is marked
 
 
 @dataclass(frozen=True)
-class Look:
-    """The look of a condition in every figure."""
+class Style:
+    """The style of a condition in every figure."""
 
     title: str
     colour: str
     marker: str
 
 
-def assign_styles(study: Study) -> dict[str, Look]:
+def assign_styles(study: Study) -> dict[str, Style]:
     """Assign a style to each condition; ground truth is grey."""
     numbers = number_conditions(
         (condition.name, condition.system is None or condition.ground_truth) for condition in study.conditions
@@ -92,7 +92,7 @@ def assign_styles(study: Study) -> dict[str, Look]:
     for condition in study.conditions:
         number = numbers[condition.name]
         style = (GREY, "X") if number is None else (COLOURS[number], MARKERS[number])
-        styles[condition.name] = Look(condition.title, *style)
+        styles[condition.name] = Style(condition.title, *style)
     return styles
 
 
@@ -176,14 +176,14 @@ def draw_certainty_figure(study: Study) -> Figure | None:
     return render_figure(canvas, "time-by-certainty", caption, alternative, half=True)
 
 
-def _draw_times(axes: Axes, styles: dict[str, Look], times: Sequence[TimeAtCertainty]) -> None:
+def _draw_times(axes: Axes, styles: dict[str, Style], times: Sequence[TimeAtCertainty]) -> None:
     """Draw a line per condition, and one of all with its intervals."""
-    for turn, (name, look) in enumerate(styles.items()):
+    for turn, (name, style) in enumerate(styles.items()):
         entries = [entry for entry in times if entry.by_condition.get(name) is not None]
         axes.plot(
             [entry.level for entry in entries], [entry.by_condition[name] or 0.0 for entry in entries],
-            color=look.colour, marker=look.marker, markersize=3.5, linewidth=0.9,
-            linestyle=STYLES[turn % len(STYLES)], alpha=0.8, label=look.title,
+            color=style.colour, marker=style.marker, markersize=3.5, linewidth=0.9,
+            linestyle=STYLES[turn % len(STYLES)], alpha=0.8, label=style.title,
         )  # fmt: skip
     for entry in times:
         if entry.interval:
@@ -305,18 +305,18 @@ def prepare_flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, byte
 
 
 def _draw_condition(
-    axes: Axes, y: int, values: np.ndarray, estimate: Estimate, scale: float, look: Look
+    axes: Axes, y: int, values: np.ndarray, estimate: Estimate, scale: float, style: Style
 ) -> None:
     values = np.sort(values[~np.isnan(values)])
     y_values = y + compute_scatter_offsets(len(values), 0.5)
-    draw_participants(axes, values, y_values, look, sizes=(11, 4), alphas=(0.45, 0.15))
+    draw_participants(axes, values, y_values, style, sizes=(11, 4), alphas=(0.45, 0.15))
     if estimate.interval:
         low, high = (bound * scale for bound in estimate.interval)
         axes.hlines(y, low, high, color=INK, linewidth=1.5)
         axes.vlines([low, high], y - 0.09, y + 0.09, color=INK, linewidth=1.5)
     assert estimate.value is not None
     axes.scatter(
-        [estimate.value * scale], [y], s=38, color=look.colour, marker=look.marker, edgecolors=INK,
+        [estimate.value * scale], [y], s=38, color=style.colour, marker=style.marker, edgecolors=INK,
         linewidths=0.9, zorder=3,
     )  # fmt: skip
 
@@ -327,19 +327,19 @@ def _draw_pairs(
     estimates: Sequence[Estimate],
     score: Quantity,
     scale: float,
-    styles: dict[str, Look],
+    styles: dict[str, Style],
 ) -> None:
     for system, (condition, estimate) in enumerate(zip(study.systems, estimates, strict=True)):
-        look, x = styles[condition.name], score.values[system] * 100
+        style, x = styles[condition.name], score.values[system] * 100
         if estimate.value is None or np.isnan(x):
             continue
         if estimate.interval:
             low, high = estimate.interval
-            panel.vlines(x, low * scale, high * scale, color=look.colour, linewidth=1.1)
+            panel.vlines(x, low * scale, high * scale, color=style.colour, linewidth=1.1)
         y = estimate.value * scale
         if bounds := score.interval(system):
-            panel.hlines(y, bounds[0] * 100, bounds[1] * 100, color=look.colour, linewidth=1.1)
-        panel.scatter([x], [y], color=look.colour, marker=look.marker, s=22, zorder=3, label=look.title)
+            panel.hlines(y, bounds[0] * 100, bounds[1] * 100, color=style.colour, linewidth=1.1)
+        panel.scatter([x], [y], color=style.colour, marker=style.marker, s=22, zorder=3, label=style.title)
     panel.margins(x=0.18)
     panel.xaxis.set_major_locator(MaxNLocator(3))
     panel.grid(color=GRID, linewidth=0.6)
@@ -406,7 +406,7 @@ def draw_participants(
     axes: Axes,
     x: np.ndarray,
     y: np.ndarray,
-    look: Look,
+    style: Style,
     *,
     sizes: tuple[int, int],
     alphas: tuple[float, float] = (0.6, 0.2),
@@ -414,7 +414,7 @@ def draw_participants(
     """Draw a mark per participant; second size and alpha above 100 of them."""
     many = len(x) > 100
     axes.scatter(
-        x, y, s=sizes[many], color=look.colour, marker=look.marker, alpha=alphas[many], linewidths=0,
+        x, y, s=sizes[many], color=style.colour, marker=style.marker, alpha=alphas[many], linewidths=0,
         rasterized=len(x) > 500,
     )  # fmt: skip
 

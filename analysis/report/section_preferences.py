@@ -208,11 +208,11 @@ def _draw_strengths_figure(study: Study, fitted: Sequence[Preference]) -> Figure
         for panel, each in zip(panels, shown, strict=True):
             rows = [_Strength(each, index) for index in range(len(each.conditions))]
             for y, row in enumerate(rows):
-                look = styles[row.condition]
+                style = styles[row.condition]
                 if row.interval:
                     panel.hlines(y, *row.interval, color=INK, linewidth=1.5)
                 panel.scatter(
-                    [row.log], [y], s=38, color=look.colour, marker=look.marker, edgecolors=INK,
+                    [row.log], [y], s=38, color=style.colour, marker=style.marker, edgecolors=INK,
                     linewidths=0.9, zorder=3,
                 )  # fmt: skip
             people = len(each.compared.wins)

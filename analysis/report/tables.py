@@ -185,7 +185,7 @@ class Table:
         return format_latex_table(self.name, self.caption, self.header, rows, self.notes)
 
     @property
-    def look(self) -> str:
+    def css_classes(self) -> str:
         """Classes of the table on the page."""
         return " ".join(
             name for name, is_so in (("wide", self.wide), ("many", len(self.header) > MANY)) if is_so

@@ -29,11 +29,11 @@ Spending = Literal["obrien_fleming", "pocock"]
 SPENDING_LABELS: dict[Spending, str] = {"obrien_fleming": "O'Brien-Fleming", "pocock": "Pocock"}
 FARTHEST = 8.0  # standard deviations; what lies beyond has a probability below 1e-15
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-MOST_LOOKS = 50
+MOST_ANALYSES = 50
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimAnalysis:
     """An interim analysis.
 
     Attributes:
@@ -55,7 +55,7 @@ class Boundaries:
 
     spending: Spending
     alpha: float
-    looks: tuple[Look, ...]
+    analyses: tuple[InterimAnalysis, ...]
     method: str = "alpha spending, two-sided symmetric, recursive numerical integration"
 
 
@@ -85,13 +85,13 @@ class Decision:
 
     Attributes:
         stop: True if a boundary is reached.
-        look: The latest interim analysis.
+        analysis: The latest interim analysis.
         z: Its statistic.
         sentence: The result for readers.
     """
 
     stop: bool
-    look: Look
+    analysis: InterimAnalysis
     z: float
     sentence: str
 
@@ -127,24 +127,24 @@ def boundaries(
         alpha: Two-sided.
 
     Raises:
-        ValueError: The fractions are malformed or more than `MOST_LOOKS`, or alpha
+        ValueError: The fractions are malformed or more than `MOST_ANALYSES`, or alpha
             does not lie in (0, 0.5].
 
     Examples:
-        >>> [round(look.z, 2) for look in boundaries([0.5, 1.0]).looks]
+        >>> [round(analysis.z, 2) for analysis in boundaries([0.5, 1.0]).analyses]
         [2.96, 1.97]
     """
     times = _fractions_iv(fractions, spending, alpha)
     walk = _Walk(0.0)
-    looks: list[Look] = []
+    analyses: list[InterimAnalysis] = []
     used = 0.0
     for time in times:
         spent = spent_alpha(spending, time, alpha)
         z = walk.boundary(time, spent - used)
         walk.step(time, z)
-        looks.append(Look(time, z, float(2 * scipy.special.ndtr(-z)), spent))
+        analyses.append(InterimAnalysis(time, z, float(2 * scipy.special.ndtr(-z)), spent))
         used = spent
-    return Boundaries(spending, alpha, tuple(looks))
+    return Boundaries(spending, alpha, tuple(analyses))
 
 
 def crossing_probabilities(bounds: Boundaries, drift: float = 0.0) -> Array:
@@ -156,13 +156,13 @@ def crossing_probabilities(bounds: Boundaries, drift: float = 0.0) -> Array:
             gives the alpha that each analysis spends.
 
     Returns:
-        Probabilities of either side together, shape (looks,).
+        Probabilities of either side together, shape (analyses,).
     """
     walk = _Walk(drift)
-    return np.array([walk.step(look.fraction, look.z) for look in bounds.looks])
+    return np.array([walk.step(analysis.fraction, analysis.z) for analysis in bounds.analyses])
 
 
-def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
+def cost_of_interim_analyses(bounds: Boundaries, power: float = 0.8) -> Cost:
     """Compute the cost of interim analyses in sample size.
 
     Args:
@@ -174,10 +174,10 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
             and 1.
 
     Examples:
-        >>> round(cost_of_looks(boundaries([0.5, 1.0])).inflation, 3)
+        >>> round(cost_of_interim_analyses(boundaries([0.5, 1.0])).inflation, 3)
         1.004
     """
-    if bounds.looks[-1].fraction != 1:
+    if bounds.analyses[-1].fraction != 1:
         raise ValueError(
             "the last interim analysis must be at the information fraction 1 to compute the cost"
         )
@@ -214,18 +214,18 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
         >>> decide(boundaries([0.5, 1.0]), [3.1]).stop
         True
     """
-    if not 1 <= len(observed) <= len(bounds.looks):
-        raise ValueError(f"observed must hold 1 to {len(bounds.looks)} values, not {len(observed)}")
+    if not 1 <= len(observed) <= len(bounds.analyses):
+        raise ValueError(f"observed must hold 1 to {len(bounds.analyses)} values, not {len(observed)}")
     if not np.isfinite(observed).all():
         raise ValueError("observed holds a value that is not finite")
-    reached = [abs(z) >= look.z for z, look in zip(observed, bounds.looks, strict=False)]
+    reached = [abs(z) >= analysis.z for z, analysis in zip(observed, bounds.analyses, strict=False)]
     if any(reached[:-1]):
         first = reached.index(True) + 1
         raise ValueError(f"interim analysis {first} reached the boundary; later ones do not count")
-    look, z = bounds.looks[len(observed) - 1], float(observed[-1])
-    last = look.fraction == 1
+    analysis, z = bounds.analyses[len(observed) - 1], float(observed[-1])
+    last = analysis.fraction == 1
     return Decision(
-        reached[-1], look, z, _describe_decision(bounds, len(observed), look, z, reached[-1], last)
+        reached[-1], analysis, z, _describe_decision(bounds, len(observed), analysis, z, reached[-1], last)
     )
 
 
@@ -300,8 +300,8 @@ def _fractions_iv(fractions: Sequence[float], spending: Spending, alpha: float) 
         raise ValueError(f"spending must be one of {', '.join(get_args(Spending))}, not {spending!r}")
     if not 0 < alpha <= 0.5:
         raise ValueError(f"alpha must be above 0 and at most 0.5, not {alpha}")
-    if not 1 <= len(times) <= MOST_LOOKS:
-        raise ValueError(f"fractions must hold 1 to {MOST_LOOKS} interim analyses, not {len(times)}")
+    if not 1 <= len(times) <= MOST_ANALYSES:
+        raise ValueError(f"fractions must hold 1 to {MOST_ANALYSES} interim analyses, not {len(times)}")
     steps = np.diff([0.0, *times])
     if not ((steps >= 1e-3).all() and times[-1] <= 1):
         raise ValueError(f"fractions must increase by 0.001 or more from 0 and end at 1 at most, not {times}")
@@ -318,16 +318,19 @@ def _solve_drift(power_at: Callable[[float], float], power: float) -> float:
 
 def _compute_expected_fraction(bounds: Boundaries, drift: float) -> float:
     stopping = crossing_probabilities(bounds, drift)
-    fractions = np.array([look.fraction for look in bounds.looks])
+    fractions = np.array([analysis.fraction for analysis in bounds.analyses])
     return float(stopping @ fractions + (1 - stopping.sum()))
 
 
-def _describe_decision(bounds: Boundaries, number: int, look: Look, z: float, stop: bool, last: bool) -> str:
+def _describe_decision(
+    bounds: Boundaries, number: int, analysis: InterimAnalysis, z: float, stop: bool, last: bool
+) -> str:
     what = "reaches" if stop else "stays inside"
     text = (
-        f"Interim analysis {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information"
-        f": |z| = {abs(z):.3f} {what} the {SPENDING_LABELS[bounds.spending]} boundary of {look.z:.3f} "
-        f"(nominal two-sided p {look.p:.4f}; {look.spent:.4f} of alpha {bounds.alpha:g} spent). "
+        f"Interim analysis {number} of {len(bounds.analyses)} at {100 * analysis.fraction:.0f} % of the "
+        f"information: |z| = {abs(z):.3f} {what} the {SPENDING_LABELS[bounds.spending]} boundary of "
+        f"{analysis.z:.3f} (nominal two-sided p {analysis.p:.4f}; {analysis.spent:.4f} of "
+        f"alpha {bounds.alpha:g} spent). "
     )
     if stop and last:
         return text + "A difference is claimed."

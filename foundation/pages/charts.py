@@ -54,7 +54,7 @@ class Interval:
     """
 
     label: str
-    look: str
+    style: str
     value: float
     low: float | None
     high: float | None
@@ -107,9 +107,9 @@ def build_intervals(
     The place is empty if zero is not on the axis.
 
     Args:
-        rows: Label, look, value, low and high of each.
+        rows: Label, style, value, low and high of each.
     """
-    numbers = [n for _label, _look, *values in rows for n in values if n is not None]
+    numbers = [n for _label, _style, *values in rows for n in values if n is not None]
     low, high = min(numbers, default=0.0), max(numbers, default=1.0)
     if low > 0 and low < high / 2:
         low = 0.0
@@ -120,8 +120,8 @@ def build_intervals(
         return "" if value is None else format_percent(100 * (value - low) / (high - low))
 
     shapes = [
-        Interval(label, look, value, start, end, position(value), position(start), position(end))
-        for label, look, value, start, end in rows
+        Interval(label, style, value, start, end, position(value), position(start), position(end))
+        for label, style, value, start, end in rows
     ]
     return shapes, position(0.0) if low <= 0 <= high else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from analysis.participants.measures import Measure
 from analysis.participants.study_version import Version
@@ -16,7 +16,7 @@ from analysis.planning.frozen_version import list_measures
 from analysis.scores.score_table import SCORES
 from analysis.stats.correlations import Coefficient
 from analysis.stats.results import Target
-from analysis.stats.sequential import MOST_LOOKS, Spending
+from analysis.stats.sequential import MOST_ANALYSES, Spending
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
 from studyapp.definition.questionnaires import Questionnaire, list_question_parts
@@ -51,7 +51,7 @@ class InterimAnalyses(FrozenModel):
     """Analyses while the study runs, by alpha spending."""
 
     fractions: Annotated[
-        list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1, max_length=MOST_LOOKS)
+        list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1, max_length=MOST_ANALYSES)
     ] = Field(description="shares of the planned sample at each analysis, such as `[0.5, 1]`")
     spending: Spending = Field(
         default="obrien_fleming", description="spending function: `obrien_fleming` or `pocock`"
@@ -89,8 +89,10 @@ class AnalysisPlan(FrozenModel):
     participants: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None, description="planned sample size per condition"
     )
-    looks: InterimAnalyses | None = Field(
-        default=None, description="interim analyses of the only comparison of the family"
+    interim_analyses: InterimAnalyses | None = Field(
+        default=None,
+        validation_alias=AliasChoices("interim_analyses", "looks"),  # its name in earlier drafts
+        description="interim analyses of the only comparison of the family",
     )
     alpha: Annotated[float, Field(gt=0, le=0.5)] = Field(default=0.05, description="two-sided level")
     known: Knowledge = ""  # words: allow - the name of a field in plan files
@@ -109,13 +111,15 @@ class AnalysisPlan(FrozenModel):
             raise value_error("margins: %(measure)r is not in the family", measure=min(unused))
         if len({*self._rows()}) < len(self.family):
             raise value_error("family: a comparison is given twice")
-        if self.looks and self.target not in (None, "these_items"):
+        if self.interim_analyses and self.target not in (None, "these_items"):
             raise value_error("target: interim analyses need these_items")
-        if self.looks and (len(self.family) != 1 or self.participants is None):
-            raise value_error("looks: interim analyses need one comparison in family, and participants")
-        fractions = [0.0, *self.looks.fractions] if self.looks else []
+        if self.interim_analyses and (len(self.family) != 1 or self.participants is None):
+            raise value_error(
+                "interim_analyses: interim analyses need one comparison in family, and participants"
+            )
+        fractions = [0.0, *self.interim_analyses.fractions] if self.interim_analyses else []
         if any(later - earlier < 1e-3 for earlier, later in pairwise(fractions)):
-            raise value_error("looks: the fractions must increase by 0.001 or more")
+            raise value_error("interim_analyses: the fractions must increase by 0.001 or more")
         return self
 
     def freeze(self) -> PlanFile:

@@ -204,7 +204,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ),
     ("plan: a comparison of the family", "", analysis_plan.Contrast),
     ("plan: a margin", "", analysis_plan.Margin),
-    ("plan: looks", "", analysis_plan.InterimAnalyses),
+    ("plan: interim_analyses", "", analysis_plan.InterimAnalyses),
 ]
 
 _DESCRIPTIONS = {

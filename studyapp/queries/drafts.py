@@ -131,7 +131,7 @@ def list_usable_names(draft: Draft, study: Study, by: User) -> KnownNames:
 
 
 @dataclass(frozen=True)
-class Look:
+class Preview:
     """The preview of a draft.
 
     ``problems`` prevent a launch: those of the definition itself, else what it refers to and is missing.
@@ -144,7 +144,7 @@ class Look:
     made_up: str = ""
 
 
-def preview_draft(draft: Draft, workspace: Workspace) -> Look:
+def preview_draft(draft: Draft, workspace: Workspace) -> Preview:
     """Return the preview of a draft: what a launch would freeze now."""
     problems_found = [
         Problem(problem.location, translate_text(problem.message)) for problem in find_problems(draft)
@@ -155,10 +155,10 @@ def preview_draft(draft: Draft, workspace: Workspace) -> Look:
         refusals = launch_refusals(definition, timezone.localdate())
         problems_found = [Problem(refusal.location, translate_text(refusal.message)) for refusal in refusals]
     try:
-        return Look(problems_found, build_design(definition, workspace).content)
+        return Preview(problems_found, build_design(definition, workspace).content)
     except StudyRefused as error:
         refused = Problem(error.location, translate_error(error))
-        return Look(
+        return Preview(
             [*problems_found, refused] if is_valid else problems_found,
             sample.build_content(definition),
             translate_error(error),

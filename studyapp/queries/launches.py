@@ -18,7 +18,7 @@ from studyapp.errors import StudyRefused
 from studyapp.models import LaunchDecision, Mode, Participant, Study
 from studyapp.queries.correctness import ONE_JUDGE, list_shown_answers
 from studyapp.queries.designs import Design, build_design
-from studyapp.queries.drafts import Look, preview_draft, read_current_draft, read_definition
+from studyapp.queries.drafts import Preview, preview_draft, read_current_draft, read_definition
 from studyapp.rules.launch_checks import REFUSING, check_of, launch_refusals
 from studyapp.studio.drafts import parse_draft
 
@@ -135,7 +135,7 @@ def count_rehearsals(study: Study, content_hash: str) -> Rehearsed:
     return Rehearsed(**counts)
 
 
-def build_checklist(study: Study, seen: Look | None = None) -> list[CheckState]:
+def build_checklist(study: Study, seen: Preview | None = None) -> list[CheckState]:
     """Return the checklist of a draft, in the active language.
 
     ``seen`` is the look at the present draft, if it was taken already.

@@ -31,7 +31,7 @@ PARTS = {
     ("recruitment",),
     ("recruitment", "pay"),
     ("plan",),
-    ("plan", "looks"),
+    ("plan", "interim_analyses"),
 }
 
 

@@ -24,8 +24,8 @@ from studyapp.actions.running import restore_study
 from studyapp.models import Study
 from studyapp.queries import overview
 from studyapp.queries.answer_quotas import list_answer_quotas
+from studyapp.queries.condition_styles import style_conditions
 from studyapp.queries.excluded import count_excluded_trials
-from studyapp.queries.looks import style_conditions
 from studyapp.queries.progress import ModeProgress, build_study_progress, list_studies_with_counts
 from studyapp.rules import states
 from studyapp.rules.states import ForbiddenTransition
@@ -97,9 +97,9 @@ def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
 
 def build_mode_bars(study: Study, modes: list[ModeProgress]) -> list[tuple[ModeProgress, list[ConditionBar]]]:
     """Return the progress of each mode with the bars of its conditions."""
-    looks = style_conditions(study)
+    styles = style_conditions(study)
     return [
-        (mode, [build_condition_bar(row, looks.get(row.condition, "")) for row in mode.conditions])
+        (mode, [build_condition_bar(row, styles.get(row.condition, "")) for row in mode.conditions])
         for mode in modes
     ]
 

@@ -23,7 +23,7 @@ from studyapp.actions.participants import replace_link as make_new_link
 from studyapp.actions.participants import revoke_links
 from studyapp.exports.responses import load_response_data, load_response_page
 from studyapp.models import ExternalIds, Participant, Study
-from studyapp.queries.looks import label_groups, style_conditions
+from studyapp.queries.condition_styles import label_groups, style_conditions
 from studyapp.queries.people import PeoplePage, Person, Step, find_person, list_steps, read_people_page
 from studyapp.queries.privacy import read_stored_data
 from studyapp.queries.responses import ResponseFilter
@@ -53,7 +53,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "form": form,
         "page": page,
         "rows": [(person, STATE_LABELS[person.state]) for person in page.rows],
-        "looks": style_conditions(study),
+        "styles": style_conditions(study),
         "labels": label_groups(study),
         "table": table,
         "is_filtered": any(request.GET.get(name) for name in form.fields),
@@ -159,7 +159,7 @@ def _page(
         "person": person,
         "behaviour": BEHAVIOUR_LABELS.get(behaviour, behaviour),
         "state_label": STATE_LABELS[person.state],
-        "looks": style_conditions(study),
+        "styles": style_conditions(study),
         "labels": label_groups(study),
         "steps": _steps(study, person),
         "may_identify": may_identify,

@@ -18,7 +18,7 @@ from studyapp.exports.responses import (
 )
 from studyapp.exports.rows import StudyData
 from studyapp.models import Study
-from studyapp.queries.looks import style_conditions
+from studyapp.queries.condition_styles import style_conditions
 from studyapp.queries.responses import Key, filter_trials
 from studyapp.views.access import study_page
 from studyapp.views.staff_results import start_job
@@ -51,7 +51,7 @@ def responses(request: HttpRequest, study: Study) -> HttpResponse:
         "total": filter_trials(study, chosen).count(),
         "next": _build_next_link(page, query.urlencode()),
         "query": query.urlencode(),
-        "looks": style_conditions(study),
+        "styles": style_conditions(study),
         "is_first": "after" not in request.GET,
         "is_filtered": any(value for name, value in request.GET.items() if name != "column"),
     }

@@ -30,7 +30,7 @@ from studyapp.exports.registration import build_preregistration
 from studyapp.exports.report_summary import Summary, measure_label, measure_unit
 from studyapp.exports.rows import load
 from studyapp.models import Report, Study
-from studyapp.queries.looks import label_conditions, style_conditions
+from studyapp.queries.condition_styles import label_conditions, style_conditions
 from studyapp.queries.results import read_data_state
 from studyapp.views.access import study_page
 from studyapp.web.results_forms import BundleForm, ReportForm
@@ -196,7 +196,7 @@ def _jobs(request: HttpRequest, study: Study) -> dict[str, list[Job]]:
 def _build_first_screen(study: Study, report: Report) -> dict[str, Any]:
     """Return the headline, the key chart and the rank table of a report."""
     summary = Summary.model_validate(report.summary)
-    labels, looks = label_conditions(study), style_conditions(study)
+    labels, styles = label_conditions(study), style_conditions(study)
     factor = FACTORS.get(measure_unit(summary.measure), 1)
 
     def scale_value(value: float | None) -> float | None:
@@ -206,7 +206,7 @@ def _build_first_screen(study: Study, report: Report) -> dict[str, Any]:
         [
             (
                 labels.get(row.condition, row.condition),
-                looks.get(row.condition, ""),
+                styles.get(row.condition, ""),
                 row.value * factor,
                 scale_value(row.low),
                 scale_value(row.high),

@@ -20,6 +20,7 @@ from foundation.translated_messages import show_errors, translate_error
 from studyapp.actions import running as actions
 from studyapp.exports.estimates import compute_running_estimates
 from studyapp.models import Condition, Event, Study
+from studyapp.queries.condition_styles import label_groups
 from studyapp.queries.flags import count_flags, list_flagged_participants
 from studyapp.queries.log import (
     LOG_COLUMNS,
@@ -30,7 +31,6 @@ from studyapp.queries.log import (
     list_notes,
     log_rows,
 )
-from studyapp.queries.looks import label_groups
 from studyapp.queries.overview import count_flagged_participants
 from studyapp.queries.progress import drop_outs, list_archived_studies
 from studyapp.queries.studies import AlteredVersion, find_latest_version

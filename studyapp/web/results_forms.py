@@ -11,8 +11,8 @@ from django.utils.translation import pgettext_lazy
 from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translate_text
 from studyapp.models import Mode, Study
+from studyapp.queries.condition_styles import label_conditions, label_groups
 from studyapp.queries.flag_labels import FLAG_LABELS
-from studyapp.queries.looks import label_conditions, label_groups
 from studyapp.queries.people import PeopleFilter, list_groups
 from studyapp.queries.responses import ResponseFilter
 

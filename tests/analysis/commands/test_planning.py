@@ -1,4 +1,4 @@
-"""The planning commands: sample size, looks, pre-registration."""
+"""The planning commands: sample size, interim analyses, pre-registration."""
 
 import json
 import re
@@ -110,7 +110,7 @@ def test_interim_analyses_as_json(capsys):
     status, out, _ = run(capsys, "interim", "--fractions", "0.5,1", "--observed", "1.2,2.1", "--json")
     assert status == 0
     values = json.loads(out)
-    assert [round(look["z"], 4) for look in values["looks"]] == [2.9626, 1.9686]
+    assert [round(analysis["z"], 4) for analysis in values["analyses"]] == [2.9626, 1.9686]
     assert values["decision"]["stop"]
     assert values["cost"]["inflation"] > 1
 
@@ -119,7 +119,7 @@ def plan_with_looks(tmp_path, **more):
     plan = {
         "family": [["agreement", "one", "two"]],
         "participants": 12,
-        "looks": {"fractions": [0.5, 1.0], "spending": "pocock"},
+        "interim_analyses": {"fractions": [0.5, 1.0], "spending": "pocock"},
     }
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(plan | more), "utf-8")
@@ -136,20 +136,20 @@ def test_an_interim_analysis_of_a_bundle_takes_its_values_and_share(capsys, tmp_
     assert status == 0
     values = json.loads(out)
     assert (values["spending"], values["decision"]["z"]) == ("pocock", z)
-    assert [look["fraction"] for look in values["looks"]] == [0.5]
+    assert [analysis["fraction"] for analysis in values["analyses"]] == [0.5]
     later = planted_study(tmp_path / "later", people=12)
     status, out, _ = run(
         capsys, "interim", later, "--plan", plan_with_looks(tmp_path), "--observed", "0.5", "--json"
     )
     assert status == 0
-    assert [look["fraction"] for look in json.loads(out)["looks"]] == [0.5, 1.0]
+    assert [analysis["fraction"] for analysis in json.loads(out)["analyses"]] == [0.5, 1.0]
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"looks": None}, "needs looks, participants and exactly one comparison"),
-        ({"participants": None}, "needs looks, participants and exactly one comparison"),
+        ({"interim_analyses": None}, "needs interim_analyses, participants and exactly one comparison"),
+        ({"participants": None}, "needs interim_analyses, participants and exactly one comparison"),
         ({"family": [["agreement", "one", "four"]]}, "the study has no agreement of one and four"),
     ],
 )

@@ -105,12 +105,12 @@ def test_what_is_left_open_is_named(tmp_path):
     assert "## Exclusions" not in text
 
 
-def test_looks_are_in_the_text(tmp_path):
-    plan = full_plan(family=FAMILY[:1], looks=boundaries([0.5, 1.0]), target="these_items")
+def test_interim_analyses_are_in_the_text(tmp_path):
+    plan = full_plan(family=FAMILY[:1], interim_analyses=boundaries([0.5, 1.0]), target="these_items")
     text = preregistration(load_frozen(frozen_study(tmp_path / "study")), plan)
     assert "| 1 | 50.0 % | 2.9626 |" in text
     assert "cost 0.4 % more" in text
-    assert "against the boundary of the look" in text
+    assert "against the boundary of that analysis" in text
     assert "analysed once" not in text
 
 
@@ -126,12 +126,16 @@ def test_target_and_baseline_are_in_the_text(tmp_path):
     assert "all are exploratory, each condition against one." in text
 
 
-def test_looks_make_these_items_the_target_of_a_plan_file(tmp_path):
+def test_interim_analyses_make_these_items_the_target_of_a_plan_file(tmp_path):
     path = tmp_path / "plan.json"
-    for fields, target in (({}, "items_like_these"), ({"looks": {"fractions": [1.0]}}, "these_items")):
+    for fields, target in (
+        ({}, "items_like_these"),
+        ({"interim_analyses": {"fractions": [1.0]}}, "these_items"),
+        ({"looks": {"fractions": [1.0]}}, "these_items"),  # the name until 0.1
+    ):
         path.write_text(json.dumps(fields), encoding="utf-8")
         assert load_plan(path).target == target
-    path.write_text(json.dumps({"looks": {"fractions": [1.0]}, "target": "items_like_these"}))
+    path.write_text(json.dumps({"interim_analyses": {"fractions": [1.0]}, "target": "items_like_these"}))
     with pytest.raises(InputError, match=r"target: the tests of interim analyses are about these_items"):
         load_plan(path)
 
@@ -172,8 +176,11 @@ def test_the_text_is_of_one_version(tmp_path):
         ({"margins": {"agreement": (0.1, 0.2)}}, "margin of 'agreement'"),
         ({"margins": {"time_geometric": (-0.1, 0.1)}}, "margin of 'time_geometric'"),
         ({"participants": 1}, "too few"),
-        ({"looks": boundaries([1.0])}, "interim analyses test one"),
-        ({"looks": boundaries([1.0]), "family": FAMILY[:1], "alpha": 0.01}, "interim analyses spend"),
+        ({"interim_analyses": boundaries([1.0])}, "interim analyses test one"),
+        (
+            {"interim_analyses": boundaries([1.0]), "family": FAMILY[:1], "alpha": 0.01},
+            "interim analyses spend",
+        ),
         ({"baseline": "truth"}, "the baseline 'truth' is not one of"),
     ],
 )

@@ -165,7 +165,7 @@ def test_a_plan_that_does_not_fit_the_study_is_told(study, tmp_path):
         ({"family": [["agreement", "one"]]}, "family"),
         ({"alpha": 2}, "alpha"),
         ({"target": "all_items"}, "target"),
-        ({"looks": {"fractions": [1.0, 0.5]}}, "looks"),
+        ({"interim_analyses": {"fractions": [1.0, 0.5]}}, "interim_analyses"),
     ],
 )
 def test_a_wrong_plan_names_file_and_field(tmp_path, fields, named):

@@ -8,7 +8,7 @@ from scipy import stats
 
 from analysis.stats.sequential import (
     boundaries,
-    cost_of_looks,
+    cost_of_interim_analyses,
     crossing_probabilities,
     decide,
     observed_z,
@@ -28,26 +28,28 @@ PUBLISHED = {
 SPENDINGS: Any = ["obrien_fleming", "pocock"]
 
 
-def equal(looks):
-    return [look / looks for look in range(1, looks + 1)]
+def equal(number):
+    return [turn / number for turn in range(1, number + 1)]
 
 
 def test_it_works():
     found = boundaries([0.5, 1.0])
-    assert [look.fraction for look in found.looks] == [0.5, 1.0]
-    assert found.looks[0].p == pytest.approx(2 * stats.norm.sf(found.looks[0].z))
-    assert found.looks[-1].spent == pytest.approx(0.05)
+    assert [analysis.fraction for analysis in found.analyses] == [0.5, 1.0]
+    assert found.analyses[0].p == pytest.approx(2 * stats.norm.sf(found.analyses[0].z))
+    assert found.analyses[-1].spent == pytest.approx(0.05)
     going_on, stopping = decide(found, [1.2]), decide(found, [1.2, -2.5])
     assert (going_on.stop, stopping.stop) == (False, True)
     assert "goes on" in going_on.sentence
     assert "interim analysis 2 of 2" in stopping.sentence.lower()
 
 
-@pytest.mark.parametrize(("spending", "looks"), PUBLISHED)
-def test_published_boundaries(spending, looks):
-    found = boundaries(equal(looks), spending=spending)
-    precision = 1e-6 if (spending, looks) == ("obrien_fleming", 3) else 0.0006
-    assert [look.z for look in found.looks] == pytest.approx(PUBLISHED[spending, looks], abs=precision)
+@pytest.mark.parametrize(("spending", "number"), PUBLISHED)
+def test_published_boundaries(spending, number):
+    found = boundaries(equal(number), spending=spending)
+    precision = 1e-6 if (spending, number) == ("obrien_fleming", 3) else 0.0006
+    assert [analysis.z for analysis in found.analyses] == pytest.approx(
+        PUBLISHED[spending, number], abs=precision
+    )
 
 
 @pytest.mark.parametrize("spending", SPENDINGS)
@@ -55,32 +57,37 @@ def test_published_boundaries(spending, looks):
 def test_another_algorithm_gives_the_spent_alpha(spending, fractions):
     """The multivariate normal of scipy (Genz), with correlation sqrt(s/t), staying inside."""
     found = boundaries(fractions, spending=spending, alpha=0.1)
-    t, z = np.array(fractions), np.array([look.z for look in found.looks])
+    t, z = np.array(fractions), np.array([analysis.z for analysis in found.analyses])
     correlation = np.sqrt(np.minimum.outer(t, t) / np.maximum.outer(t, t))
     for k in range(1, len(t) + 1):
         normal = stats.multivariate_normal(np.zeros(k), correlation[:k, :k])
         inside = normal.cdf(z[:k], lower_limit=-z[:k], rng=np.random.default_rng(1))
-        assert 1 - inside == pytest.approx(found.looks[k - 1].spent, abs=2e-4)
+        assert 1 - inside == pytest.approx(found.analyses[k - 1].spent, abs=2e-4)
 
 
 @pytest.mark.parametrize("spending", SPENDINGS)
 def test_a_single_look_is_the_plain_test(spending):
     found = boundaries([1.0], spending=spending, alpha=0.01)
-    assert found.looks[0].z == pytest.approx(stats.norm.isf(0.005))
-    cost = cost_of_looks(found)
+    assert found.analyses[0].z == pytest.approx(stats.norm.isf(0.005))
+    cost = cost_of_interim_analyses(found)
     assert (cost.inflation, cost.power_without_more) == pytest.approx((1, 0.8))
 
 
 def test_later_looks_leave_earlier_boundaries():
     early, full = boundaries([0.2, 0.5]), boundaries([0.2, 0.5, 0.7, 1.0])
-    assert [look.z for look in early.looks] == pytest.approx([look.z for look in full.looks[:2]])
+    assert [analysis.z for analysis in early.analyses] == pytest.approx(
+        [analysis.z for analysis in full.analyses[:2]]
+    )
 
 
 @pytest.mark.parametrize("spending", SPENDINGS)
 def test_type_one_error_power_and_expected_sample_by_simulation(spending):
     rng, studies = np.random.default_rng(1), 40_000
     found: Any = boundaries(equal(4), spending=spending)
-    cost, z = cost_of_looks(found, power=0.8), np.array([look.z for look in found.looks])
+    cost, z = (
+        cost_of_interim_analyses(found, power=0.8),
+        np.array([analysis.z for analysis in found.analyses]),
+    )
     single = stats.norm.isf(0.025) + stats.norm.isf(0.2)
     for drift, rate, sample in (
         (0.0, 0.05, cost.expected_null),
@@ -101,7 +108,7 @@ def test_looks_at_small_samples_keep_alpha():
     for _ in range(studies):
         one, two = rng.normal(0, 1, 20), rng.normal(0, 2, 20)
         z = [observed_z(one[:n], two[:n]) for n in (5, 10, 20)]
-        stopped += any(abs(value) >= look.z for value, look in zip(z, found.looks, strict=True))
+        stopped += any(abs(value) >= analysis.z for value, analysis in zip(z, found.analyses, strict=True))
     low, high = stats.binom.ppf([0.001, 0.999], studies, 0.05)
     assert low <= stopped <= high
 
@@ -116,7 +123,7 @@ def test_observed_z():
 
 
 def test_looks_cost_and_pocock_costs_more():
-    obrien, pocock = (cost_of_looks(boundaries(equal(5), spending=s)) for s in SPENDINGS)
+    obrien, pocock = (cost_of_interim_analyses(boundaries(equal(5), spending=s)) for s in SPENDINGS)
     assert 1 < obrien.inflation < 1.05 < 1.15 < pocock.inflation < 1.3
     assert pocock.expected_effect < obrien.expected_effect < 1
     assert pocock.power_without_more < obrien.power_without_more < 0.8
@@ -132,7 +139,7 @@ def test_spending_grows_to_alpha():
 def test_very_early_and_near_looks():
     found = boundaries([0.02, 0.5, 0.501, 1.0])
     assert crossing_probabilities(found).sum() == pytest.approx(0.05, abs=1e-6)
-    assert found.looks[0].p > 0
+    assert found.analyses[0].p > 0
 
 
 @pytest.mark.parametrize(
@@ -163,7 +170,7 @@ def test_malformed_decisions_and_costs_are_named():
         with pytest.raises(ValueError, match=words):
             decide(found, observed)
     with pytest.raises(ValueError, match="fraction 1"):
-        cost_of_looks(boundaries([0.5]))
+        cost_of_interim_analyses(boundaries([0.5]))
     with pytest.raises(ValueError, match="power"):
-        cost_of_looks(found, power=0.04)
+        cost_of_interim_analyses(found, power=0.04)
     assert "does not show that there is none" in decide(found, [0.1, 0.2]).sentence

@@ -79,15 +79,19 @@ def test_a_study_without_a_plan_is_frozen_as_before():
         ({"margins": [{**MARGIN, "lower": 0.01}]}, "must lie on both sides of 0"),
         ({"baseline": "other"}, "baseline: there is no condition 'other'"),
         ({"scores": ["joy"]}, "scores: there is no score 'joy'"),
-        ({"looks": {"fractions": [0.5, 1]}}, "looks: interim analyses need one comparison"),
         (
-            {"looks": {"fractions": [1, 0.5]}, "participants": 20},
-            "looks: the fractions must increase by 0.001 or more",
+            {"interim_analyses": {"fractions": [0.5, 1]}},
+            "interim_analyses: interim analyses need one comparison",
         ),
         (
-            {"looks": {"fractions": [1]}, "participants": 20, "target": "items_like_these"},
+            {"interim_analyses": {"fractions": [1, 0.5]}, "participants": 20},
+            "interim_analyses: the fractions must increase by 0.001 or more",
+        ),
+        (
+            {"interim_analyses": {"fractions": [1]}, "participants": 20, "target": "items_like_these"},
             "target: interim analyses need these_items",
         ),
+        ({"looks": {"fractions": [0.5, 1]}}, "interim_analyses: interim analyses need one comparison"),
         ({"alpha": 0.9}, "less than or equal to 0.5"),
         ({"sign_share": 0.4}, "greater than 0.5"),
     ],

@@ -153,7 +153,7 @@ LATER: dict[str, Any] = {
         "sign_share": 0.9,
         "rope": None,
         "participants": None,
-        "looks": None,
+        "interim_analyses": None,
         "alpha": 0.01,
         "resamples": 2000,
         "permutations": 9999,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.participants.condition_looks import COLOURS, GREY, MARKERS, number_conditions
+from analysis.participants.condition_styles import COLOURS, GREY, MARKERS, number_conditions
 
 ROOT = Path(__file__).resolve().parents[3]
 # Linear RGB as seen without one kind of cones. Machado, Oliveira and Fernandes 2009, table 1, severity 1.
