@@ -176,7 +176,10 @@ def script(tmp_path_factory):
         (["train", "qi2019", "--pat"], {"--patience"}),
         (["predict-parquet", "--he"], {"--help"}),
         (["site", "create_"], {"create_study", "create_workspace"}),
+        (["site", "export_results", "--form"], {"--format"}),
+        (["site", "predict", "--data"], {"--dataset"}),
         (["resto"], {"restore"}),
+        (["restore", "--he"], {"--help"}),
     ],
 )
 def test_bash_completes_commands_and_options(script, words, expected):
