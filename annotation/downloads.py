@@ -9,7 +9,7 @@ from pydantic import Field
 
 from accounts.actions import audit
 from annotation.formats import registry
-from annotation.imports import find_project
+from annotation.importing.items import find_project
 from annotation.queries.export import write_items
 from foundation.frozen_model import FrozenModel
 from foundation.imports.import_fields import Text

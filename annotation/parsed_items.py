@@ -3,13 +3,13 @@
 from typing import cast
 
 from analysis.programs import Program
-from annotation.completeness import drop_hidden_parts
+from annotation.content.completeness import drop_hidden_parts
+from annotation.content.label_changes import LabelChange
+from annotation.content.labels import LabelTask, is_label_text
+from annotation.content.operations import Subject
+from annotation.content.schemas import Document, Kind
 from annotation.formats.checks import parse_program_text
-from annotation.label_changes import LabelChange
-from annotation.labels import LabelTask, is_label_text
 from annotation.models import Annotation, Item, Project, SystemOutput
-from annotation.operations import Subject
-from annotation.schemas import Document, Kind
 from annotation.suggestions import Suggestions, build_suggestions
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Role, User
 from accounts.policy import Act, Roles, find_granting_roles, is_allowed
-from accounts.rights import explain_refusal
+from accounts.rights.roles import explain_refusal
 from annotation.errors import AnnotationError
 from annotation.models import Annotation, Membership, Project
 from annotation.models import Role as ProjectRole

@@ -12,7 +12,7 @@ from accounts.models import User
 from annotation import bots
 from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.bots import BEHAVIOURS, Bot, Plan
-from annotation.imports import find_project
+from annotation.importing.items import find_project
 from annotation.models import Project
 from annotation.queries.bots import count_stored_operations, find_submitted_annotations, read_current_gold
 from annotation.queries.progress import count_totals

@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 from analysis.programs import Program
 from analysis.scores.hotpotqa import normalise_answer
+from annotation.content.labels import ANSWERED, LabelLayer, LabelProgram, LabelTask
+from annotation.content.operations import Subject
+from annotation.content.schemas import Answer, Object, Span
 from annotation.formats.texts import build_span, trim_stretch
-from annotation.labels import ANSWERED, LabelLayer, LabelProgram, LabelTask
-from annotation.operations import Subject
-from annotation.schemas import Answer, Object, Span
 from foundation.frozen_model import FrozenModel
 from modelserver.wire.schema import QAItem, QAPrediction
 

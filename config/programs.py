@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.programs import OBJECTS, Execution, FoundBox, FoundSpan, Node, Program, Value
-from annotation.completeness import execute_document
+from annotation.content.completeness import execute_document
 from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
 from annotation.parsed_items import parse_document, parse_item_program
 from annotation.queries.node_outputs import LIKELY, compute_strength
 from annotation.queries.outputs import map_outputs_to_nodes
 from predictions.actions.programs import ExecutionRecord
-from predictions.executions import format_answer
+from predictions.explanations.executions import format_answer
+from predictions.explanations.program_steps import ItemImage, Step, StepBox
 from predictions.formats.records import QuestionRecord
-from predictions.program_steps import ItemImage, Step, StepBox
 
 Tokens = list[tuple[int, int, int]]
 Values = tuple[Value | None, list[Value]]  # the single value, or those of the runs for each image

@@ -18,10 +18,10 @@ from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
 
 from analysis import __version__
-from config.database_settings import read_databases
-from config.environment import env, read_address, read_choice, read_secret
+from config.environment.databases import read_databases
+from config.environment.redis_addresses import RedisAddress
+from config.environment.variables import env, read_address, read_choice, read_secret
 from config.observability.log_files import FORMATS, build_logging_settings
-from config.redis_addresses import RedisAddress
 from config.steady_schedule import schedule_every
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -92,13 +92,13 @@ MIDDLEWARE = [
     "config.observability.metrics.Metrics",
     "config.observability.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
-    "config.user_content.OwnOrigin",
+    "config.web.user_content.OwnOrigin",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "studyapp.web.middleware.NoStore",
     "studyapp.web.middleware.RateLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "config.page_language.PageLanguage",
-    "config.failures.UTF8Forms",
+    "config.web.page_language.PageLanguage",
+    "config.web.failures.UTF8Forms",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -106,9 +106,9 @@ MIDDLEWARE = [
     "accounts.login.middleware.Unreachable",
     "accounts.login.middleware.RequireSecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "config.failures.MethodPages",
+    "config.web.failures.MethodPages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.content_policy.ContentPolicy",
+    "config.web.content_policy.ContentPolicy",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -507,8 +507,8 @@ CELERY_BEAT_SCHEDULE = {
 # The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
-    "import_items": "annotation.imports.import_items_file",
-    "import_outputs": "annotation.output_imports.import_outputs_file",
+    "import_items": "annotation.importing.items.import_items_file",
+    "import_outputs": "annotation.importing.outputs.import_outputs_file",
     "export_annotations": "annotation.downloads.export_annotations",
     "simulate_annotators": "annotation.simulation.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",

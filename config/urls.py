@@ -6,11 +6,11 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.i18n import set_language
 
 from accounts.rest.views import Unknown
-from config.user_content import content
-from config.views import Schema, ScriptTexts, api_docs, choose_density, choose_theme, search, start
+from config.web.pages import Schema, ScriptTexts, api_docs, choose_density, choose_theme, search, start
+from config.web.user_content import content
 
-handler400 = "config.failures.bad_request"
-handler500 = "config.failures.server_error"
+handler400 = "config.web.failures.bad_request"
+handler500 = "config.web.failures.server_error"
 urlpatterns: list[URLPattern | URLResolver] = [
     # The most requested addresses come first: each request tries the patterns in turn.
     path("", include("studyapp.urls")),

@@ -8,7 +8,7 @@ from typing import Any
 from celery import Task
 
 from foundation.errors import NoBroker, RunFailed
-from jobs.model_gateway import find_served_system, list_served_names
+from jobs.model_servers.gateway import find_served_system, list_served_names
 from jobs.models import SlicedRun
 from jobs.progress_bar import Bar
 from jobs.queue import LOST_LIMIT, has_pending_slices, list_workers

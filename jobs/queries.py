@@ -40,7 +40,7 @@ def find_user_job(user: User, pk: int) -> Job | None:
 def _list_allowed_objects(user: User, act: Act, kind: str, jobs: QuerySet[Job]) -> list[int]:
     """Return the keys of the objects of jobs with which a user may do this.
 
-    It is what `accounts.rights.can` says of each, in as many queries for all of them as for one.
+    It is what `accounts.rights.roles.can` says of each, in as many queries for all of them as for one.
     """
     keys = set(jobs.order_by().values_list(f"options__{kind}", flat=True).distinct())
     if not keys:

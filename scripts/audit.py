@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 NPM = str(Path(sys.executable).parent / "npm")
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 
 def main() -> int:
@@ -14,11 +14,12 @@ def main() -> int:
 
     The others run even after one has failed.
     """
-    names = sorted(path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py"))
+    paths = sorted((ROOT / "benchmarks").glob("*/[!_]*.py"))
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
     failed = []
     for name in names:
-        print(f"== benchmarks.{name}", flush=True)
-        if subprocess.call([sys.executable, "-m", f"benchmarks.{name}"], cwd=ROOT, env=dict(os.environ)):
+        print(f"== {name}", flush=True)
+        if subprocess.call([sys.executable, "-m", name], cwd=ROOT, env=dict(os.environ)):
             failed.append(name)
     print(f"Failed: {', '.join(failed)}" if failed else f"{len(names)} benchmarks done.")
     return 1 if failed else 0

@@ -12,7 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 BIN = Path(sys.executable).parent
 
@@ -37,8 +37,8 @@ CHECKS = {
     "generated pages": [
         *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
         "tests/analysis/test_public_api.py",
-        "tests/scripts/test_command_page.py",
-        "tests/scripts/test_roles_page.py",
+        "tests/scripts/pages/test_commands.py",
+        "tests/scripts/pages/test_roles.py",
     ],
     "migrations": [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"],
     "docs": [sys.executable, "-m", "scripts.docs"],

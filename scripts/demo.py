@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from scripts.processes import ROOT, PartFailed, Supervisor, interrupt_on_signals, is_port_taken, run
-from scripts.stack import Stack
+from scripts.sites.processes import ROOT, PartFailed, Supervisor, interrupt_on_signals, is_port_taken, run
+from scripts.sites.stack import Stack
 
 
 class Stop(Exception):

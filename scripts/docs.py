@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 OPTIONS = ["--strip-extras", "--no-emit-index-url", "--no-emit-find-links", "--no-header", "--quiet"]
 # A local build of torch calls itself 2.13.0+cpu, a version that no index offers.

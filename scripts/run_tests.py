@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from scripts import servers
 from scripts.debian import provide
-from scripts.processes import ROOT, end, interrupt_on_signals
+from scripts.sites import servers
+from scripts.sites.processes import ROOT, end, interrupt_on_signals
 
 # Twice as many processes as cores: tests that start a site wait for most of their time. They come first, as
 # tests/conftest.py orders them, and not last, as files with few tests would.

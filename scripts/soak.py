@@ -13,7 +13,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 
 class Suite(NamedTuple):

@@ -18,7 +18,7 @@ import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 LONGEST_SUMMARY = 72
 ALLOWED = "words: allow"

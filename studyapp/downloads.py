@@ -23,9 +23,9 @@ from studyapp.exports.report_summary import read_summary
 from studyapp.exports.responses import format_cells, list_response_columns, load_response_data, read_responses
 from studyapp.exports.writers import Format
 from studyapp.models import Mode, Study, StudyVersion
-from studyapp.queries.progress import ModeName
-from studyapp.queries.responses import ResponseFilter, filter_trials
-from studyapp.queries.results import find_answered_version, read_data_state
+from studyapp.queries.running.progress import ModeName
+from studyapp.queries.running.responses import ResponseFilter, filter_trials
+from studyapp.queries.running.results import find_answered_version, read_data_state
 
 REPORT_SECONDS = 540  # less than a task may take
 REPORT_STEPS = 3  # the bundle, the analysis, and keeping it

@@ -5,9 +5,9 @@ StudyappError (a TouchstoneError, as are Conflict, NotFound and BadFile of found
 ├── StudyRefused      what a definition refers to is missing; names the field
 ├── NotAdmitted       (policies) a person cannot take part; the sentence is for that person
 │   └── Full          (policies) because the study or link is full
-├── BadArrival        (definition.recruitment) an address lacks what the platform should have filled in
-├── KeysUnavailable   (web.prolific_signature) a platform's public keys cannot be fetched now
-├── BadNotice         (definition.prolific_webhook) a notice is not proven to be the platform's
+├── BadArrival        (definition.participation) an address lacks what the platform should have filled in
+├── KeysUnavailable   (web.prolific) a platform's public keys cannot be fetched now
+├── BadNotice         (definition.participation) a notice is not proven to be the platform's
 └── AlteredVersion    (queries.studies) what a launch froze is no longer what is stored
 """
 

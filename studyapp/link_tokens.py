@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
 
 from foundation.database.prepared_queries import Prepared, make_slot
-from studyapp.definition.recruitment import Arrival
+from studyapp.definition.participation.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Trial
 
 _PAGE_COLUMNS = (

@@ -12,8 +12,8 @@ from jobs.actions.jobs import JobCancelled, JobContinues, JobResult, Report
 from jobs.models import Job
 from studyapp.actions.payments import Payer
 from studyapp.models import Payment, Study
-from studyapp.queries.payments import count_payment_states
-from studyapp.web.prolific_api import Stopped, connect_to_prolific
+from studyapp.queries.participants.payments import count_payment_states
+from studyapp.web.prolific.api import Stopped, connect_to_prolific
 
 TURN_SECONDS = 300  # of a task, which may take 600
 STEP_SECONDS = 0.5  # between two looks at whether the job was cancelled

@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from studyapp.definition.recruitment import PLATFORMS, Arrival
+from studyapp.definition.participation.recruitment import PLATFORMS, Arrival
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
-from studyapp.queries.recruitment import count_participants, find_recruitment
+from studyapp.queries.participants.recruitment import count_participants, find_recruitment
 from studyapp.queries.studies import find_latest_version, load_frozen_study
 
 # The message to the visitor, by the reason.

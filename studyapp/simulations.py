@@ -20,9 +20,9 @@ from jobs.models import Job
 from modelserver.systems.language.paid_requests import CHARACTERS_PER_TOKEN
 from modelserver.wire.schema import Usage
 from studyapp.actions.links import create_link
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import Question, list_question_parts
-from studyapp.definition.task_questions import list_task_pages
+from studyapp.definition.frozen.freezing import FrozenStudy
+from studyapp.definition.questions.questionnaires import Question, list_question_parts
+from studyapp.definition.task_designs.task_questions import list_task_pages
 from studyapp.definition.tasks import Simulation
 from studyapp.link_tokens import resume_token
 from studyapp.models import EntryLink, Mode, Participant, Study
@@ -32,7 +32,7 @@ from studyapp.simulation import walk
 from studyapp.simulation.language_model import Respondent
 from studyapp.simulation.page_text import read_text
 from studyapp.simulation.walk import BEHAVIOURS, Bot, Planted
-from studyapp.web.stimulus_html import render_stimulus
+from studyapp.web.html.stimulus import render_stimulus
 
 MOST_BOTS = 200
 CONCURRENCY = 4

@@ -2,18 +2,20 @@
 
 from django.urls import path
 
-from studyapp.views import staff_correctness as correctness
-from studyapp.views import staff_designs as designs
-from studyapp.views import staff_members as members
-from studyapp.views import staff_payments as payments
-from studyapp.views import staff_people as people
-from studyapp.views import staff_preview as preview
-from studyapp.views import staff_responses as responses
-from studyapp.views import staff_results as results
-from studyapp.views import staff_running as running
-from studyapp.views import staff_settings as settings
-from studyapp.views import staff_sizes as sizes
-from studyapp.views import staff_webhooks
+from studyapp.views.staff import (
+    correctness,
+    designs,
+    members,
+    payments,
+    people,
+    responses,
+    results,
+    running,
+    settings,
+    sizes,
+)
+from studyapp.views.staff import webhooks as staff_webhooks
+from studyapp.views.studio import launched_preview as preview
 
 _RUN = "correctness/<int:pk>/"
 _STUDY = "studies/<slug:slug>/"

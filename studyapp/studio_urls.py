@@ -2,9 +2,9 @@
 
 from django.urls import path
 
-from studyapp.views import studio, studio_items
-from studyapp.views import studio_preview as preview
-from studyapp.views import studio_review as review
+from studyapp.views.studio import items as studio_items
+from studyapp.views.studio import preview, review
+from studyapp.views.studio import steps as studio
 
 _STUDY = "studio/<slug:slug>/"
 _STEP = f"{_STUDY}step/<slug:name>/"

@@ -3,7 +3,10 @@
 from django.urls import include, path
 
 from studyapp import staff_urls, studio_urls
-from studyapp.views import home, images, participants, privacy, recruitment, staff
+from studyapp.views import home, images, privacy
+from studyapp.views.participants import recruitment
+from studyapp.views.participants import walk as participants
+from studyapp.views.staff import studies as staff
 
 app_name = "studyapp"
 

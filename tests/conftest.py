@@ -17,7 +17,7 @@ from django.db.models.signals import post_migrate
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
-from scripts.site import prepare_postgres, prepare_site_folder
+from scripts.sites.site import prepare_postgres, prepare_site_folder
 from tests.soak import WHOLE
 
 # Beside other tests an example may take any time, which says nothing about the code.

@@ -5,7 +5,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 BLOCK = re.compile(r"^( *)```sh\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 ASSIGNMENT = re.compile(r"[A-Z][A-Z_]*=")

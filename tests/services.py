@@ -17,9 +17,9 @@ import pytest
 import redis as redis_client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from scripts import servers
 from scripts.debian import find_chromium
-from scripts.processes import ROOT
+from scripts.sites import servers
+from scripts.sites.processes import ROOT
 
 # Beside other tests a page may take its time.
 expect.set_options(timeout=20_000)

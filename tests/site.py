@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 import redis
 
-from scripts.processes import PartFailed
-from scripts.site import Site, prepare_site_folder, run_site
+from scripts.sites.processes import PartFailed
+from scripts.sites.site import Site, prepare_site_folder, run_site
 
 __all__ = ["EmptySite", "Site", "run_site", "site"]
 

@@ -22,7 +22,7 @@ import analysis.__main__
 import modelserver.__main__
 import touchstone.cli
 from analysis.io.command_line import build_command_line
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from tests.page_commands import Command, commands_of, pages
 
 PAGES = [page for page in pages() if commands_of(page)]

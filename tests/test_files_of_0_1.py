@@ -15,7 +15,7 @@ from annotation.actions.data import import_items
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from annotation.queries.export import read_item_records
-from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.frozen.freezing import FrozenStudy
 from tests.annotation import factories
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -17,7 +17,7 @@ from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from modelserver.modular.visual.folder import create_encoder
 from modelserver.training.visual_nmn.command import SceneOptions
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from tests.modelserver.modular.visual.region_rows import regions_row
 from tests.page_commands import Command, commands_of
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import trends
-from benchmarks.trends import TRENDS, Trend, format_table, judge_trend, list_cells, read_store
+from benchmarks.models import trends
+from benchmarks.models.trends import TRENDS, Trend, format_table, judge_trend, list_cells, read_store
 from modelserver.training.text_nmn.table import TABLE
 from modelserver.training.visual_nmn.table import VARIANTS
 from modelserver.wire.errors import UnreadableWeights
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 TREND = Trend("X", "a is higher", ("k/a", "f1"), ("k/b", "f1"))
 
@@ -65,14 +65,14 @@ def test_the_cells_are_systems_that_exist():
 
 
 def test_the_docs_show_the_table_of_what_has_run() -> None:
-    store = read_store(ROOT / "benchmarks/trends.jsonl")
+    store = read_store(ROOT / "benchmarks/models/trends.jsonl")
     assert {name for name, _seed in store} <= set(list_cells(TRENDS))
     assert format_table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
 
 
 def test_three_seeds_take_about_eight_hours_of_one_core() -> None:
     """By the median seconds of each cell that has run, as the docs say."""
-    lines = map(json.loads, (ROOT / "benchmarks/trends.jsonl").read_text().splitlines())
+    lines = map(json.loads, (ROOT / "benchmarks/models/trends.jsonl").read_text().splitlines())
     seconds: dict[str, list[float]] = {}
     for line in lines:
         seconds.setdefault(line["cell"], []).append(line["seconds"])
@@ -118,7 +118,7 @@ def test_a_tiny_cell_is_trained_once(
 @pytest.mark.parametrize("kind", sorted(trends.KINDS.keys() - {"heuristics"}))
 def test_every_command_of_a_cell_gets_the_device(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     given: list[list[str]] = []
-    monkeypatch.setattr("benchmarks._trend_cells.modelserver", given.append)  # it leaves no results
+    monkeypatch.setattr("benchmarks.models._trend_cells.modelserver", given.append)  # it leaves no results
     monkeypatch.setattr(trends, "CHOSEN_UNDER", {})
     options = ["--tiny", "--seeds", 1, "--only", kind, "--store", tmp_path / "trends.jsonl"]
     with pytest.raises((FileNotFoundError, UnreadableWeights)):

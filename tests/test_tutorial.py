@@ -18,9 +18,9 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from accounts.models import User
-from benchmarks.predictions import run_server
+from benchmarks.models.predictions import run_server
 from modelserver.serving.system_spec import ClassSpec, RemoteSpec, parse
-from scripts.processes import ROOT, free_port, is_port_taken
+from scripts.sites.processes import ROOT, free_port, is_port_taken
 from tests.studyapp.questions import entries
 from tests.studyapp.serving import eager, made_dataset
 from tests.waiting import eventually

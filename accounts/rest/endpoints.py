@@ -4,7 +4,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE, require_existing
 from accounts.actions import audit
 from accounts.actions.deletion import delete_account
 from accounts.actions.invitations import create_invitation, revoke_invitation
@@ -29,6 +28,7 @@ from accounts.rest.invitations import answer_invitation, build_invitation_rows
 from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row, validate_row
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
+from accounts.rights.access import NOT_THERE, require_existing
 from accounts.shareable import Shareable, load_sharing_module
 from touchstone.client import rows as wire
 

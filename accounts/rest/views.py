@@ -16,11 +16,11 @@ from rest_framework.request import Request
 from rest_framework.throttling import UserRateThrottle
 from rest_framework.views import APIView
 
-from accounts.access import require
 from accounts.models import User, Workspace
 from accounts.policy import Act, Roles
 from accounts.rest.problems import answer_problem
-from accounts.rights import Owned
+from accounts.rights.access import require
+from accounts.rights.roles import Owned
 from accounts.token_auth import BearerToken
 
 _log = logging.getLogger(__name__)

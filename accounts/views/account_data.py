@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_user
 from accounts.actions import audit
 from accounts.actions.deletion import FORMER, delete_account
 from accounts.people.forms import DeleteAccountForm
 from accounts.queries.account_data import collect_account_data
+from accounts.rights.access import require_user
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translate_error
 

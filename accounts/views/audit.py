@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.access import require, require_existing, require_user
 from accounts.actions.audit import record
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import AuditEntry, Workspace
@@ -26,6 +25,7 @@ from accounts.queries.audit import (
     select_workspace_entries,
 )
 from accounts.queries.people import find_workspace
+from accounts.rights.access import require, require_existing, require_user
 from foundation.pages.spreadsheet import build_csv_download
 
 COLUMNS = ("at", "actor", "kind", "subject", "data")

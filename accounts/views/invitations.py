@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, require_user
 from accounts.actions import invitations
 from accounts.models import Role, Workspace
 from accounts.people.forms import InvitationForm
 from accounts.people.mail import has_mail_server, send_invitation
 from accounts.queries import people
+from accounts.rights.access import NOT_THERE, require_user
 from accounts.views.people import get_managed_or_404
 from foundation.errors import TouchstoneError
 

@@ -16,10 +16,10 @@ from django.views.decorators.http import require_http_methods
 from django.views.generic.base import ContextMixin
 from django.views.generic.edit import FormView
 
-from accounts.access import NOT_THERE, require_user
 from accounts.actions.passwords import create_reset_link
 from accounts.queries.second_factor import has_recovery_codes
 from accounts.queries.sessions import select_sessions
+from accounts.rights.access import NOT_THERE, require_user
 from accounts.views.browsers import browser_name
 from accounts.views.site_accounts import get_administered_or_404
 

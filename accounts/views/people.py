@@ -12,16 +12,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, require, require_existing, require_user
-from accounts.account_rights import select_administrable
 from accounts.actions import workspaces
-from accounts.current_workspace import choose_workspace, load_own_workspaces
 from accounts.models import Role, User, Workspace
 from accounts.people.forms import RoleForm, WorkspaceForm
 from accounts.policy import Act
 from accounts.queries import people
 from accounts.queries.workspaces import select_workspaces
-from accounts.rights import can
+from accounts.rights.access import NOT_THERE, require, require_existing, require_user
+from accounts.rights.accounts import select_administrable
+from accounts.rights.current_workspace import choose_workspace, load_own_workspaces
+from accounts.rights.roles import can
 from accounts.shareable import Share, list_shares, load_sharing_module
 from accounts.views.audit import check_superuser
 from foundation.errors import TouchstoneError

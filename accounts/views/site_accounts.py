@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import NOT_THERE, require_user
-from accounts.account_rights import check_administer, select_administrable
 from accounts.actions import users
 from accounts.errors import NotAllowed
 from accounts.models import User
 from accounts.policy import Act
 from accounts.queries.people import find_account, find_tied_workspaces, select_accounts
 from accounts.queries.workspaces import select_workspaces
+from accounts.rights.access import NOT_THERE, require_user
+from accounts.rights.accounts import check_administer, select_administrable
 from accounts.views.audit import check_superuser
 from accounts.views.people import confirm_act
 from foundation.pages.tables import Column, Table

@@ -8,11 +8,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, require_user
 from accounts.actions.tokens import CreatedToken, create_token, revoke_token
 from accounts.models import Scope
 from accounts.people.forms import TokenForm
 from accounts.queries.tokens import select_tokens
+from accounts.rights.access import require_existing, require_user
 
 
 @require_safe

@@ -18,8 +18,8 @@ from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, align
 from ..io.spreadsheet import format_csv
 from ..io.whole_files import format_json_lines, hash_file, write_text
 from ..participants.condition_styles import COLOURS, GREY, MARKERS
-from ..report.figures import STYLE, render_figure
 from ..report.page import Figure, Page, Section, Text, write_page
+from ..report.plots.intervals import STYLE, render_figure
 from ..report.tables import (
     Cell,
     Column,

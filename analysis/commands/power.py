@@ -20,8 +20,8 @@ from ..participants.trial_grid import Grid
 from ..planning.power import Pilot, Population, fit_normal_population, pilot_values
 from ..planning.power import pilot as read_pilot
 from ..planning.sample_size import HALF, Design, assume_population, design_sentence, format_rate, plan_size
-from ..report.figures import GRID, INK, STYLE, render_figure
 from ..report.page import Block, Figure, Page, Section, Text, write_page
+from ..report.plots.intervals import GRID, INK, STYLE, render_figure
 from ..report.tables import Column, Table, build_csv_rows, format_number
 from ..stats.arrays import Array
 from ..stats.correlations import Coefficient

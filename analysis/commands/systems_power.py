@@ -10,7 +10,7 @@ from ..io.errors import AnalysisError
 from ..participants.bundle import load_bundle
 from ..planning.systems_needed import SCENARIOS, plan_systems
 from ..report.page import Page, Section, Text, write_page
-from ..report.section_correlations import measure_noise, tabulate_needed_systems
+from ..report.sections.correlations import measure_noise, tabulate_needed_systems
 from ..report.tables import format_number
 from ..stats.correlations import Coefficient
 from ..study.analysis import Options, analyse

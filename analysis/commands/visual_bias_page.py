@@ -11,8 +11,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullLocator
 
 from ..participants.condition_styles import COLOURS, GREY, MARKERS
-from ..report.figures import GRID, INK, STYLE, render_figure
 from ..report.page import Block, Figure, Page, Section, Text
+from ..report.plots.intervals import GRID, INK, STYLE, render_figure
 from ..report.tables import Cell, Column, Table, format_interval, format_number, format_p
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.pairs import PARTS, Frequency, Part, VisualBias

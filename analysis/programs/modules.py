@@ -17,7 +17,7 @@ Kind = Literal["boxes", "spans"]
 Type = Literal["boxes", "spans", "numbers", "dates", "number", "truth", "answers"]
 # The task of a person at a node: draw any object; choose among those of the first child; link each new one to
 # an object of the child; answer a question of a plain task; or nothing, because it is computed.
-# "answer" and "relate" are of plain tasks, see `annotation.labels`.
+# "answer" and "relate" are of plain tasks, see `annotation.content.labels`.
 Role = Literal["draw", "choose", "link", "answer", "relate", "compute"]
 Argument = Literal["none", "optional", "required"]
 

@@ -15,33 +15,33 @@ from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .page import Details, Page, Points, Script, Section, Text
 from .r_script import render_study_script
-from .section_against_scores import build_all_scores_section
-from .section_behaviour import build_behaviour_section, describe_behaviour
-from .section_conditions import SHORT, build_differences_section, build_styles_section
-from .section_correctness import build_correctness_section
-from .section_correlations import (
+from .sections.against_scores import build_all_scores_section
+from .sections.behaviour import build_behaviour_section, describe_behaviour
+from .sections.conditions import SHORT, build_differences_section, build_styles_section
+from .sections.correctness import build_correctness_section
+from .sections.correlations import (
     NOTHING_TO_RESAMPLE,
     OVER_PARTICIPANTS,
     SWITCHED_OFF,
     TWO_WAY,
     build_correlations_section,
 )
-from .section_exclusions import NOTHING_LEFT, build_exclusions_section
-from .section_models import build_models_section
-from .section_not_found import build_undetected_section
-from .section_participants import (
+from .sections.exclusions import NOTHING_LEFT, build_exclusions_section
+from .sections.models import build_models_section
+from .sections.not_found import build_undetected_section
+from .sections.participants import (
     DRAWN,
     build_figures_section,
     build_measures_section,
     build_missing_section,
     build_participants_section,
 )
-from .section_preferences import build_preferences_section
-from .section_robustness import build_choices_section, build_left_out_block, try_choices
-from .section_sample import build_sample_section
-from .section_scales import build_scales_section
-from .section_summary import build_summary_section
-from .section_systems import build_ranks_section, build_scores_section
+from .sections.preferences import build_preferences_section
+from .sections.robustness import build_choices_section, build_left_out_block, try_choices
+from .sections.sample import build_sample_section
+from .sections.scales import build_scales_section
+from .sections.summary import build_summary_section
+from .sections.systems import build_ranks_section, build_scores_section
 from .tables import Table, format_count, tabulate_inputs, tabulate_values
 
 BANNERS = {

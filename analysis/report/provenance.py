@@ -19,7 +19,7 @@ _NAMES = {  # function to the tables and figures that it computes
         "confidence-change-by-condition"
     ),
     "participants.time_by_certainty.time_at_certainty": "time-by-certainty",
-    "report.distribution_figures.compute_level_shares": "answers-by-condition",
+    "report.plots.distributions.compute_level_shares": "answers-by-condition",
     "participants.trial_grid.build_grids": "times-by-condition",
     "study.comparisons.compare_family": (
         "differences differences_these_items styles styles_these_items differences-forest styles-forest"

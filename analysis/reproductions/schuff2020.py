@@ -14,9 +14,9 @@ from pathlib import Path
 from ..io.schuff2020_release import GROUND_TRUTH, Release, read_release
 from ..participants.bundle import load_bundle
 from ..participants.measures import MEASURES
-from ..report.distribution_figures import draw_boxes_figure, draw_likert_figure
-from ..report.figures import SCALE, draw_certainty_figure, draw_condition_figure
 from ..report.page import Block
+from ..report.plots.distributions import draw_boxes_figure, draw_likert_figure
+from ..report.plots.intervals import SCALE, draw_certainty_figure, draw_condition_figure
 from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..stats.correlations import correlate
 from ..stats.rank_agreement import Direction, desirability, rank_relation

@@ -223,7 +223,7 @@ def region_interval(
     for all systems together holds for any function of them [2]. The percentiles of
     the coefficient itself are not a confidence interval: noise pulls a correlation
     towards 0, in the replicates once more than in the estimate, so that with few
-    participants they seldom hold a true value near 1 (`benchmarks.coverage`). This
+    participants they seldom hold a true value near 1 (`benchmarks.statistics.coverage`). This
     interval errs on the wide side.
 
     Args:

@@ -8,17 +8,24 @@ from pydantic import ValidationError
 
 from accounts.models import User
 from annotation.actions import projects
+from annotation.content.labels import LabelTask
+from annotation.content.schemas import Image, ItemRecord, SystemRecord
 from annotation.errors import Conflict
 from annotation.formats.labelled.label_studio import build_predicted_document, build_prediction_task
 from annotation.formats.labelled.label_studio_config import build_labelling_config, list_object_names
-from annotation.labels import LabelTask
 from annotation.models import ImageFile, Item, OutputRun, Project
 from annotation.parsed_items import get_kind, parse_task
-from annotation.schemas import Image, ItemRecord, SystemRecord
 from foundation.images.image_files import read_image
 from foundation.imports.import_fields import format_first_error
 from foundation.messages import say
-from jobs.ml_backend import Backend, Prediction, Problem, check_backend_address, predict_tasks, set_up
+from jobs.model_servers.ml_backend import (
+    Backend,
+    Prediction,
+    Problem,
+    check_backend_address,
+    predict_tasks,
+    set_up,
+)
 from modelserver.wire.schema import ItemError
 
 MOST_IMAGE_BYTES = 8_000_000  # of the images of one request

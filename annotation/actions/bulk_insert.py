@@ -1,7 +1,7 @@
 """Insert tens of thousands of rows through the driver, past the ORM.
 
 An import makes up to five rows an item. Making, preparing and compiling an object for each takes several
-times as long as the database needs to store it (benchmarks/annotation_import.py). Constraints still apply.
+times as long as the database needs to store it (benchmarks/annotation/importing.py). Constraints still apply.
 """
 
 import json

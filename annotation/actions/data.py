@@ -19,14 +19,14 @@ from annotation.actions.bulk_insert import as_json, as_time, check_storable, ins
 from annotation.actions.images import Kept, require_shape
 from annotation.actions.projects import create_project, replace_labels
 from annotation.actions.review import set_gold
+from annotation.content.label_changes import relabel_record
+from annotation.content.labels import LabelTask, can_extend, is_label_text
+from annotation.content.operations import check_document
+from annotation.content.schemas import AnnotationRecord, Document, Image, ItemRecord
 from annotation.errors import Conflict, conflict_at
 from annotation.formats.images import ImageFolder
-from annotation.label_changes import relabel_record
-from annotation.labels import LabelTask, can_extend, is_label_text
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
-from annotation.operations import check_document
 from annotation.parsed_items import build_subject, label_changes_of, parse_item_program, parse_task
-from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation.batches import cut_batches
 from foundation.errors import BadFile
 from foundation.images import image_files

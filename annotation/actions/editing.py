@@ -15,14 +15,14 @@ from accounts.models import User
 from accounts.policy import find_granting_roles
 from annotation import states
 from annotation.actions import assignments, audit, disagreement, qualification
-from annotation.completeness import open_nodes
+from annotation.content.completeness import open_nodes
+from annotation.content.label_changes import LabelChange, relabel_edit
+from annotation.content.operations import OperationIn, apply
+from annotation.content.schemas import Document
 from annotation.errors import BadEdit, NotReady, StaleBase
-from annotation.label_changes import LabelChange, relabel_edit
 from annotation.models import Annotation, Item, Membership, Operation
-from annotation.operations import OperationIn, apply
 from annotation.parsed_items import build_subject, label_changes_of, parse_document, parse_item_program
 from annotation.policies import TASKS, NotAllowed, check_editing, check_owner
-from annotation.schemas import Document
 from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, make_slot
 
 PAUSE = timedelta(minutes=2)  # seconds; longer pauses between edits do not count as active time

@@ -7,10 +7,10 @@ from django.db import transaction
 
 from accounts.models import User
 from annotation.actions import audit
+from annotation.content.schemas import Image
 from annotation.errors import BadImage, conflict_at
 from annotation.formats.images import read_image_size
 from annotation.models import ImageFile, Project
-from annotation.schemas import Image
 from foundation.errors import BadFile
 from foundation.images import image_files
 

@@ -9,8 +9,7 @@ from django.db.models import F, QuerySet
 from accounts.models import User
 from annotation.actions import audit
 from annotation.actions.projects import lock
-from annotation.errors import Conflict, conflict_at
-from annotation.label_changes import (
+from annotation.content.label_changes import (
     LabelChange,
     find_question,
     relabel_document,
@@ -18,7 +17,8 @@ from annotation.label_changes import (
     relabel_task,
     remember_change,
 )
-from annotation.labels import LabelTask
+from annotation.content.labels import LabelTask
+from annotation.errors import Conflict, conflict_at
 from annotation.models import Gold, Project, SystemOutput
 from annotation.parsed_items import label_changes_of
 from foundation.messages import extract_message, say

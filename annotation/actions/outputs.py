@@ -12,12 +12,12 @@ from analysis.programs import Program
 from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, check_storable
 from annotation.actions.data import BATCH
+from annotation.content.operations import check_document
+from annotation.content.schemas import Document, Layer, ModuleOutput, SystemRecord
 from annotation.errors import BadEdit, Conflict
 from annotation.models import Annotation, Item, Project, SystemOutput
-from annotation.operations import check_document
 from annotation.parsed_items import build_subject, parse_item_program
 from annotation.queries.outputs import list_outputs_in_use
-from annotation.schemas import Document, Layer, ModuleOutput, SystemRecord
 from foundation.batches import cut_batches
 from foundation.imports.findings import Findings
 

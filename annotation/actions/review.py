@@ -9,12 +9,12 @@ from accounts.models import User
 from annotation import states
 from annotation.actions import audit
 from annotation.actions.editing import count_submitted
-from annotation.completeness import drop_hidden_parts, open_nodes
+from annotation.content.completeness import drop_hidden_parts, open_nodes
+from annotation.content.schemas import Document
 from annotation.errors import NotReady, StaleBase
 from annotation.models import Annotation, Comment, Gold, Item, Project
 from annotation.parsed_items import parse_document, parse_item_program
 from annotation.policies import check_owner
-from annotation.schemas import Document
 
 
 @transaction.atomic

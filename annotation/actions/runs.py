@@ -13,18 +13,18 @@ from annotation.actions import audit
 from annotation.actions.backend_runs import predict_items as ask_backend
 from annotation.actions.backend_runs import prepare_backend
 from annotation.actions.outputs import build_output_columns
+from annotation.content.labels import ANSWERED
+from annotation.content.schemas import Kind, SystemRecord
 from annotation.errors import Conflict
 from annotation.formats.checks import parse_program_text
-from annotation.labels import ANSWERED
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
 from annotation.parsed_items import build_subject, get_kind, parse_item_program, parse_task
 from annotation.queries.runs import list_missing_items
-from annotation.schemas import Kind, SystemRecord
 from annotation.suggestions import Fit, build_marks, build_questions
 from foundation.images.image_files import read_image
 from foundation.imports.import_fields import format_first_error
 from foundation.messages import say
-from jobs.model_gateway import execute_items, predict_items
+from jobs.model_servers.gateway import execute_items, predict_items
 from jobs.sliced_runs import RunKind
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem, QAPrediction
 

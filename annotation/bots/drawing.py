@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.bots.behaviours import Behaviour
-from annotation.labels import MarkCondition
-from annotation.schemas import Answer, Box, Chosen, Document, Ellipse, KeyPoint, Layer, Object, Span
+from annotation.content.labels import MarkCondition
+from annotation.content.schemas import Answer, Box, Chosen, Document, Ellipse, KeyPoint, Layer, Object, Span
 
 Json = dict[str, Any]
 

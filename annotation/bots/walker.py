@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from annotation.bots.behaviours import Bot
 from annotation.bots.drawing import Sheet, build_edits, build_removal_edits, draw
-from annotation.schemas import Document
+from annotation.content.schemas import Document
 from foundation.simulated_people import BotError, Think
 
 Json = dict[str, Any]

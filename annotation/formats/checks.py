@@ -11,10 +11,10 @@ from itertools import chain, islice
 from operator import le, lt
 
 from analysis.programs import Program, ProgramError, parse
+from annotation.content.labels import is_label_text, label_program
+from annotation.content.operations import Subject, check_document
+from annotation.content.schemas import Document, ItemRecord, Kind
 from annotation.errors import BadEdit
-from annotation.labels import is_label_text, label_program
-from annotation.operations import Subject, check_document
-from annotation.schemas import Document, ItemRecord, Kind
 from foundation.messages import extract_message, field_error, prefix_field
 
 DRAFT = "draft"  # in `ItemRecord.extra`: the document that annotations start from

@@ -18,12 +18,12 @@ from typing import NamedTuple
 from analysis.counterfactuals.instances import Instance, Verdict, Version, find_sentence_starts
 from analysis.counterfactuals.partitions import find_words
 from analysis.programs import parse
+from annotation.content.schemas import Document, ItemRecord, Layer, Span
 from annotation.formats.checks import DRAFT, check_record
 from annotation.formats.jsonl import read_lines
 from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, find_touched_tokens, tokenize
 from annotation.formats.writing import write_file
-from annotation.schemas import Document, ItemRecord, Layer, Span
 from foundation.messages import extract_message, field_error, prefix_field, say, value_error
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import PIL.Image
 
-from annotation.schemas import MOST_NAME, Image
+from annotation.content.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
 from foundation.images.image_cleaning import FORMATS, MOST_PIXELS, read_orientation
 from foundation.messages import extract_message, say, value_error

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from annotation.content.schemas import ItemRecord
 from annotation.formats.checks import check_record
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
 from annotation.formats.writing import write_file
-from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.imports.json_elements import reject_repeated_keys
 from foundation.imports.text_files import refuse_utf_16

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from annotation.content.schemas import SystemRecord
 from annotation.formats.jsonl import read_lines
-from annotation.schemas import SystemRecord
 from foundation.imports.findings import Findings
 from foundation.messages import say
 

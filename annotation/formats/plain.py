@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
+from annotation.content.schemas import Image, ItemRecord, Plain
 from annotation.formats.checks import check_record
 from annotation.formats.jsonl import read_objects
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
-from annotation.schemas import Image, ItemRecord, Plain
 from foundation.errors import BadFile
 from foundation.imports.dataset_rows import has_rows, read_rows
 from foundation.imports.text_files import open_text

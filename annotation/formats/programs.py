@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from analysis.programs import ProgramError
+from annotation.content.schemas import Kind
 from annotation.formats.checks import parse_program_text
 from annotation.formats.faithful_nmn.tables import read_program_rows
-from annotation.schemas import Kind
 from foundation.imports.findings import Findings
 from foundation.imports.text_files import open_text
 from foundation.messages import extract_message, prefix_field, value_error

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.programs import Program
-from annotation.schemas import Answer, Box, Chosen, Document, Layer, Object, Problem, Relation, Span, State
+from annotation.content.schemas import (
+    Answer,
+    Box,
+    Chosen,
+    Document,
+    Layer,
+    Object,
+    Problem,
+    Relation,
+    Span,
+    State,
+)
 from foundation.imports.findings import Findings
 
 TWICE = "object drawn at equal steps, kept once"

@@ -5,6 +5,8 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
+from annotation.content.labels import is_label_text
+from annotation.content.schemas import ItemRecord, Kind
 from annotation.errors import Conflict
 from annotation.formats.coco import read_coco, write_coco
 from annotation.formats.counterfactuals import read_reasons, write_reasons
@@ -21,8 +23,6 @@ from annotation.formats.plain import read_plain
 from annotation.formats.programs import read_programs
 from annotation.formats.source import Source
 from annotation.formats.writing import write_folder
-from annotation.labels import is_label_text
-from annotation.schemas import ItemRecord, Kind
 from foundation.imports.findings import Findings
 from foundation.messages import extract_message, value_error
 

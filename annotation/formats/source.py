@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from annotation.content.schemas import Kind
 from annotation.formats.images import ImageFolder
-from annotation.schemas import Kind
 from foundation.imports.findings import Findings
 
 

@@ -11,7 +11,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from annotation.schemas import Span
+from annotation.content.schemas import Span
 from foundation.messages import value_error
 
 Tokens = Sequence[tuple[int, int]]

@@ -42,10 +42,12 @@ class Project(models.Model):
     slug = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind)
-    labels = models.JSONField(default=dict, blank=True)  # an `annotation.labels.LabelTask`; {} for programs
+    labels = models.JSONField(
+        default=dict, blank=True
+    )  # an `annotation.content.labels.LabelTask`; {} for programs
     label_changes = models.JSONField(
         default=list, blank=True
-    )  # each an `annotation.label_changes.LabelChange`
+    )  # each an `annotation.content.label_changes.LabelChange`
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     annotators_per_item = models.PositiveSmallIntegerField(
         default=1, validators=[MinValueValidator(1), MaxValueValidator(20)]

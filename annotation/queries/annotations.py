@@ -7,9 +7,10 @@ from django.urls import reverse
 
 from accounts.models import User
 from analysis.programs import Program, describe, is_answer_consistent
-from annotation.completeness import execute_document
-from annotation.label_changes import LabelChange, relabel_edit
-from annotation.labels import LabelTask
+from annotation.content.completeness import execute_document
+from annotation.content.label_changes import LabelChange, relabel_edit
+from annotation.content.labels import LabelTask
+from annotation.content.schemas import Document
 from annotation.models import (
     Annotation,
     Comment,
@@ -32,9 +33,8 @@ from annotation.parsed_items import (
 )
 from annotation.queries.comparison import find_other_objects
 from annotation.queries.items import free_items
-from annotation.schemas import Document
 from foundation.database.prepared_queries import Prepared, make_slot
-from predictions.module_words import describe_module
+from predictions.explanations.module_words import describe_module
 
 HISTORY = 200  # operations that the editor can undo after a reload
 

@@ -7,7 +7,7 @@ from django.db.models import OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.comparison import build_steps
+from annotation.content.comparison import build_steps
 from annotation.models import Annotation, Project
 from annotation.parsed_items import get_kind, parse_item_program
 from annotation.queries.comparison import read_visible_documents

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.gold_agreement import Agreement, Group, Metrics, agreement
-from annotation.comparison import (
+from annotation.content.comparison import (
     Step,
     build_agreement_item,
     build_draft,
@@ -17,10 +17,10 @@ from annotation.comparison import (
     build_steps,
     list_letters,
 )
+from annotation.content.schemas import Document, Kind
 from annotation.models import Annotation, Item, Project
 from annotation.parsed_items import get_kind, parse_item_program, read_visible_document
 from annotation.queries.review import list_finished_annotations
-from annotation.schemas import Document, Kind
 
 MOST_ITEMS = 2_000  # of a project, the newest; more would hardly narrow a confidence interval
 QUICK_ITEMS = 150  # compared while a page opens

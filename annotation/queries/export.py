@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from annotation.content.schemas import AnnotationRecord, Document, Image, ItemRecord
 from annotation.formats import registry
 from annotation.models import Annotation, Gold, ImageFile, Item, Project
 from annotation.parsed_items import drop_hidden_layers
-from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation.imports.findings import Findings
 
 BLOCK = 1000

@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from analysis.programs import Execution, Node, Program, Value, describe
-from annotation.completeness import execute_document
+from annotation.content.completeness import execute_document
+from annotation.content.schemas import Box, Span
 from annotation.models import Gold, Item, Project, SystemOutput
 from annotation.parsed_items import parse_document, parse_item_program
 from annotation.queries.annotations import describe_images
 from annotation.queries.outputs import Pair, map_gold_to_nodes, map_outputs_to_nodes, score_of_node
-from annotation.schemas import Box, Span
-from predictions.box_labels import Rectangle, place_labels
+from predictions.explanations.box_labels import Rectangle, place_labels
 
 LIKELY = 0.5  # probability above which a proposal counts as output
 WIDTH = 1000  # units of a drawing

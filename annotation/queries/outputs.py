@@ -23,11 +23,11 @@ from analysis.faithfulness.evaluation import (
 )
 from analysis.faithfulness.examples import MatchError, is_scored
 from analysis.programs import Program
-from annotation.completeness import resolve_references
+from annotation.content.completeness import resolve_references
+from annotation.content.schemas import Box, Span
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Gold, Project, SystemOutput
 from annotation.parsed_items import parse_document, parse_item_program
-from annotation.schemas import Box, Span
 from foundation.messages import say
 
 WORST = 50  # items, unless more are asked for

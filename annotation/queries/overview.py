@@ -5,15 +5,15 @@ from typing import Any
 
 from analysis.gold_agreement import DRAWN, NUMBERS, TRUTHS, Agreement, Cluster, Group
 from analysis.programs import Program, describe
-from annotation.comparison import Step, build_steps, compute_outline
-from annotation.completeness import find_hidden_nodes
-from annotation.labels import LabelProgram, LabelTask
+from annotation.content.comparison import Step, build_steps, compute_outline
+from annotation.content.completeness import find_hidden_nodes
+from annotation.content.labels import LabelProgram, LabelTask
+from annotation.content.schemas import Answer, Box, KeyPoint, Relation, Span
 from annotation.models import Item, Project
 from annotation.parsed_items import get_kind, parse_document, parse_item_program
 from annotation.queries.annotations import compute_outcome, describe_images
 from annotation.queries.comparison import key_by_letter, read_visible_documents
 from annotation.queries.review import list_finished_annotations
-from annotation.schemas import Answer, Box, KeyPoint, Relation, Span
 
 WORDS = {
     "f1_50": "F1 of boxes, IoU above 0.5",

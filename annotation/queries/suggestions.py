@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation.comparison import measure_likeness
+from annotation.content.comparison import measure_likeness
+from annotation.content.schemas import Document, Layer, Object, Relation
 from annotation.models import Annotation, Project, SystemOutput
 from annotation.parsed_items import (
     build_subject,
@@ -16,7 +17,6 @@ from annotation.parsed_items import (
     read_visible_document,
     suggest_from_output,
 )
-from annotation.schemas import Document, Layer, Object, Relation
 from annotation.suggestions import Suggestions
 
 MOST_ANNOTATIONS = 2_000  # of a project, the newest

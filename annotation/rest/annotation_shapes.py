@@ -7,9 +7,9 @@ from pydantic import Field
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
-from annotation.operations import OperationIn
+from annotation.content.operations import OperationIn
+from annotation.content.schemas import Document, Note, ObjectId, Position
 from annotation.rest.shapes import Name, UserName
-from annotation.schemas import Document, Note, ObjectId, Position
 from foundation.imports.import_fields import Text
 from touchstone.client.project_rows import AnnotationStatus, CommentRow, HistoryRow, Task
 

@@ -9,7 +9,7 @@ from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import answer
 from annotation.downloads import ExportOptions
-from annotation.imports import ImportOptions
+from annotation.importing.items import ImportOptions
 from annotation.rest import shapes
 from annotation.rest.views import ProjectView
 from jobs.rest.endpoints import JobRow, build_job_row

@@ -7,15 +7,16 @@ from pathlib import Path
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import require_existing
 from accounts.policy import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import PageOf, answer, answer_page, validate_row
+from accounts.rights.access import require_existing
 from annotation.actions import data
 from annotation.actions.images import add_image
 from annotation.actions.ordering import move_items, order_items
+from annotation.content.schemas import ItemRecord
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
 from annotation.models import ImageFile, Item, Order, Project
@@ -25,7 +26,6 @@ from annotation.queries.comparison import compute_project_agreement
 from annotation.queries.items import find_ordinary_items
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, build_refusal
-from annotation.schemas import ItemRecord
 from annotation.views.access import project_item_or_404
 from foundation.images.image_files import build_image_response
 from touchstone.client import project_rows as wire

@@ -7,9 +7,9 @@ from pydantic import Field, RootModel
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
+from annotation.content.schemas import ModuleOutput, Object, Position, SystemRecord, Value
 from annotation.queries import outputs
 from annotation.rest.shapes import Name, SystemName
-from annotation.schemas import ModuleOutput, Object, Position, SystemRecord, Value
 from annotation.suggestions import Fit
 from foundation.imports.import_fields import Text
 from touchstone.client.project_rows import Averaging, OutputSystem

@@ -6,15 +6,16 @@ from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query, read_records
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
+from accounts.rights.access import NOT_THERE
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
+from annotation.content.schemas import SystemRecord
 from annotation.models import OutputRun
 from annotation.parsed_items import parse_task
 from annotation.queries import outputs, records
@@ -22,10 +23,9 @@ from annotation.queries.suggestions import measure_acceptance
 from annotation.rest import output_shapes as shapes
 from annotation.rest import rows
 from annotation.rest.views import ProjectView
-from annotation.schemas import SystemRecord
 from annotation.suggestions import choose_default_fit
 from annotation.tasks import enqueue_missing
-from jobs.model_gateway import find_served_system
+from jobs.model_servers.gateway import find_served_system
 from touchstone.client import project_rows as wire
 
 

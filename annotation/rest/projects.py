@@ -6,7 +6,6 @@ from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import require, require_existing
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.models import Workspace
@@ -18,9 +17,10 @@ from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.invitations import answer_invitation, build_invitation_rows
 from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
+from accounts.rights.access import require, require_existing
 from annotation.actions import labels, projects, qualification
 from annotation.actions.review import change_project
-from annotation.labels import LabelTask, read_label_task
+from annotation.content.labels import LabelTask, read_label_task
 from annotation.models import Membership, Project, Role
 from annotation.parsed_items import parse_task
 from annotation.policies import check_own_role, list_roles

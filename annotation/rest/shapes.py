@@ -7,10 +7,10 @@ from pydantic import AfterValidator, Field, RootModel
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
+from annotation.content.schemas import Document, ItemRecord, Kind
 from annotation.downloads import ExportFormat
 from annotation.event_labels import EVENT_LABELS
-from annotation.imports import ImportFormat
-from annotation.schemas import Document, ItemRecord, Kind
+from annotation.importing.items import ImportFormat
 from foundation.imports.import_fields import Filled, Text
 from foundation.messages import value_error
 from touchstone.client.project_rows import (

@@ -14,9 +14,9 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from accounts.access import NOT_THERE, require_existing, require_user
 from accounts.policy import Act
-from accounts.rights import explain_refusal
+from accounts.rights.access import NOT_THERE, require_existing, require_user
+from accounts.rights.roles import explain_refusal
 from annotation.models import Annotation, Batch, Comment, Item, Membership
 from annotation.policies import NotAllowed, can_begin, can_see, check_working, collect_roles, list_acts, may
 from annotation.queries.annotations import find_annotation_with_item

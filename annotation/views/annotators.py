@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_user
-from accounts.current_workspace import find_chosen_workspace
 from accounts.policy import Act
 from accounts.queries.workspaces import select_workspaces
+from accounts.rights.access import require_user
+from accounts.rights.current_workspace import find_chosen_workspace
 from annotation import states
 from annotation.actions import assignments
 from annotation.errors import NothingLeft

@@ -7,11 +7,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_user
 from accounts.policy import Act
+from accounts.rights.access import require_user
 from annotation.actions import batches
-from annotation.assignment_forms import BatchForm, DueDateForm
 from annotation.errors import AssignmentLost, Conflict
+from annotation.forms.assignment import BatchForm, DueDateForm
 from annotation.models import Membership
 from annotation.queries.batches import build_batch_progress
 from annotation.queries.batches import select_batches as batches_of

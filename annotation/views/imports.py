@@ -8,8 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from accounts.access import NOT_THERE, require_user
 from accounts.policy import Act
+from accounts.rights.access import NOT_THERE, require_user
 from annotation.models import Membership
 from annotation.views.access import members_only
 from foundation.errors import Conflict

@@ -8,13 +8,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, require_existing, require_user
 from accounts.policy import Act
+from accounts.rights.access import NOT_THERE, require_existing, require_user
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items
 from annotation.errors import Conflict
-from annotation.forms import UPLOADS, ItemFilterForm, ItemForm, MoveForm, OrderForm, UploadForm
-from annotation.imports import IMAGES
+from annotation.forms.projects import UPLOADS, ItemFilterForm, ItemForm, MoveForm, OrderForm, UploadForm
+from annotation.importing.items import IMAGES
 from annotation.models import Item, Membership, Order
 from annotation.queries.imports import is_in_use, is_touched, is_waiting, list_imports
 from annotation.queries.items import search_items

@@ -9,13 +9,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import require_user
 from accounts.policy import Act
+from accounts.rights.access import require_user
 from annotation.actions import labels as label_actions
 from annotation.actions import projects
+from annotation.content.labels import LabelTask, label_yaml
 from annotation.errors import Conflict
-from annotation.forms import LabelsForm, RemoveLabelForm, RenameLabelForm
-from annotation.labels import LabelTask, label_yaml
+from annotation.forms.projects import LabelsForm, RemoveLabelForm, RenameLabelForm
 from annotation.models import Membership
 from annotation.parsed_items import parse_task
 from annotation.views.access import members_only

@@ -8,11 +8,12 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require_somewhere, require_user
 from accounts.policy import Act
+from accounts.rights.access import require_somewhere, require_user
 from annotation.actions import projects, review
+from annotation.content.labels import TEMPLATES, LabelLayer
 from annotation.event_labels import EVENT_LABELS
-from annotation.forms import (
+from annotation.forms.projects import (
     AnnotatorsPerItemForm,
     ExportForm,
     GuidelineForm,
@@ -20,7 +21,6 @@ from annotation.forms import (
     SettingsForm,
     build_template_layers,
 )
-from annotation.labels import TEMPLATES, LabelLayer
 from annotation.models import Membership, Project
 from annotation.queries.annotations import describe_guidelines
 from annotation.queries.progress import count_totals

@@ -8,15 +8,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, require_user
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
 from accounts.policy import Act
+from accounts.rights.access import require_existing, require_user
 from annotation.actions import assignments, projects, qualification
-from annotation.assignment_forms import AssignForm
 from annotation.errors import AssignmentLost
-from annotation.forms import BotsForm, MemberForm, ProjectInvitationForm
+from annotation.forms.assignment import AssignForm
+from annotation.forms.projects import BotsForm, MemberForm, ProjectInvitationForm
 from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
 from annotation.queries import records

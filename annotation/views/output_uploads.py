@@ -6,13 +6,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require_user
 from accounts.policy import Act
+from accounts.rights.access import require_user
 from annotation.actions.outputs import delete_outputs
 from annotation.errors import Conflict
-from annotation.forms import OutputsForm
+from annotation.forms.projects import OutputsForm
+from annotation.importing.outputs import OutputOptions
 from annotation.models import Membership
-from annotation.output_imports import OutputOptions
 from annotation.views.access import members_only
 from annotation.views.imports import OUTPUTS, import_context, import_or_404
 from foundation.translated_messages import show_errors

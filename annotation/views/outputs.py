@@ -17,12 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from accounts.access import NOT_THERE, require_existing, require_user
 from accounts.policy import Act
+from accounts.rights.access import NOT_THERE, require_existing, require_user
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
 from annotation.errors import AnnotationError
-from annotation.forms import ReaderForm
+from annotation.forms.projects import ReaderForm
 from annotation.models import Membership, OutputRun, Project, SystemOutput
 from annotation.parsed_items import get_kind, parse_task
 from annotation.policies import may
@@ -42,8 +42,8 @@ from annotation.views.access import members_only
 from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
 from foundation.translated_messages import show_errors, translate_error
-from jobs.model_gateway import find_served_system
-from jobs.served_systems import list_served_systems, read_server_states
+from jobs.model_servers.gateway import find_served_system
+from jobs.model_servers.served_systems import list_served_systems, read_server_states
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import SystemInfo, SystemKind
 

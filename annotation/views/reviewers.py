@@ -6,11 +6,11 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, require_user
 from accounts.policy import Act
+from accounts.rights.access import require_existing, require_user
 from annotation.actions import review
 from annotation.errors import StaleBase
-from annotation.forms import DecisionForm, ReturnForm
+from annotation.forms.projects import DecisionForm, ReturnForm
 from annotation.models import Annotation, Item, Membership
 from annotation.parsed_items import get_kind, parse_task
 from annotation.policies import may

@@ -20,7 +20,7 @@ from analysis import __version__
 from config.backups import databases
 from config.backups.archive import PART, ArchiveWriter, write_archive
 from config.backups.manifest import Manifest, compute_secret_key_check
-from config.environment import SETTINGS_READ, SETTINGS_SECRET
+from config.environment.variables import SETTINGS_READ, SETTINGS_SECRET
 from foundation.errors import BadFile, RunFailed
 from modelserver.wire.redaction import redact_logins
 

@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonR
 from django.utils.deprecation import MiddlewareMixin
 from redis.exceptions import RedisError
 
-from jobs.served_systems import read_server_states
+from jobs.model_servers.served_systems import read_server_states
 
 if TYPE_CHECKING:
     from foundation.images.image_bucket import BucketStorage

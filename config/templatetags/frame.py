@@ -10,8 +10,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts.current_workspace import find_chosen_workspace, load_own_workspaces
 from accounts.models import Workspace
+from accounts.rights.current_workspace import find_chosen_workspace, load_own_workspaces
 from foundation.known_messages import recognise_message
 from foundation.messages import Message
 from foundation.pages.tables import SortedTable
@@ -24,7 +24,7 @@ _CURRENT = mark_safe(' aria-current="page"')
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """Draw an icon of `scripts.icons` beside words that say the same."""
+    """Draw an icon of `scripts.pictures.icons` beside words that say the same."""
     address = static("img/icons.svg")
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', address, name)
 

@@ -4,11 +4,11 @@ from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE, require_existing
 from accounts.rest.bodies import FILE, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
+from accounts.rights.access import NOT_THERE, require_existing
 from foundation.imports.findings import build_public_result
 from jobs.actions.jobs import cancel_job, get_job_folder
 from jobs.job_progress import read_progress

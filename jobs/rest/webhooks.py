@@ -7,12 +7,12 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import require_existing
 from accounts.rest.bodies import Payload, read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
+from accounts.rights.access import require_existing
 from jobs.webhooks.models import DeliveryBase, WebhookBase
 from touchstone.client.rows import DeliveryRow, NewWebhookRow, WebhookRow
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, require_existing, require_user
+from accounts.rights.access import NOT_THERE, require_existing, require_user
 from foundation.errors import Conflict
 from foundation.pages.tables import Column, Table
 from foundation.translated_messages import show_errors

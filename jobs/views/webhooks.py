@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import require_existing, require_user
+from accounts.rights.access import require_existing, require_user
 from foundation.errors import Conflict
 from foundation.pages.event_labels import Labels
 from foundation.pages.tables import Column, Table

@@ -12,9 +12,9 @@ from jobs.models import Job
 from modelserver.wire.schema import SaliencyMethod
 from predictions.actions.saliency import start_saliency
 from predictions.actions.scores import retry_failed_reductions
+from predictions.explanations.saliency import build_highlight_options
 from predictions.models import PredictionRun
 from predictions.queries.run_jobs import open_job
-from predictions.saliency import build_highlight_options
 
 
 @transaction.atomic

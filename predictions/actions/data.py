@@ -13,9 +13,9 @@ from foundation.errors import Conflict, NotFound
 from foundation.imports.findings import Findings
 from foundation.messages import prefix_field, say
 from predictions.actions import events
+from predictions.explanations.program_steps import IMAGES
 from predictions.formats.records import QuestionRecord
 from predictions.models import Dataset, Question
-from predictions.program_steps import IMAGES
 
 BATCH = 500
 NAMES = {"text": "question", "kind": "type"}  # of columns, as files name them

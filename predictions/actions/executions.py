@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from analysis.programs import ProgramError
 from foundation.images.image_files import read_image
 from foundation.imports.import_fields import format_first_error
-from jobs.model_gateway import execute_items
+from jobs.model_servers.gateway import execute_items
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
-from predictions.executions import build_module_item, format_answer, list_steps
+from predictions.explanations.executions import build_module_item, format_answer, list_steps
+from predictions.explanations.program_steps import IMAGES, STEPS, ItemImage
 from predictions.models import Question
-from predictions.program_steps import IMAGES, STEPS, ItemImage
 
 Outcome = dict[str, Any] | ItemError  # the columns of a prediction, or why there is none
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from foundation.errors import Conflict
 from modelserver.wire.schema import SCHEMA_VERSION
 from predictions.actions import events
+from predictions.explanations.program_steps import STEPS, Step
 from predictions.models import Dataset, Prediction, PredictionRun, System
-from predictions.program_steps import STEPS, Step
 
 
 @dataclass(frozen=True)

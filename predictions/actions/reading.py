@@ -12,13 +12,13 @@ from analysis.counterfactuals.instances import Instance, Version, Weight
 from analysis.counterfactuals.records import build_record
 from foundation.batches import cut_batches
 from foundation.errors import NotFound, RunFailed
-from jobs.model_gateway import explain_items, predict_items
+from jobs.model_servers.gateway import explain_items, predict_items
 from modelserver.wire.errors import InvalidRequest, ModelServerError, Unavailable
 from modelserver.wire.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
 from predictions.actions import events
+from predictions.explanations.saliency import name_method
 from predictions.models import Dataset, ReadingInstance, ReadingProbe, ReadingRecord, System
 from predictions.queries.reading import list_pending
-from predictions.saliency import name_method
 
 BATCH = 500
 

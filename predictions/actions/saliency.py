@@ -5,13 +5,13 @@ from django.db import transaction
 from accounts.models import User
 from foundation.errors import Conflict, RunFailed
 from foundation.messages import say
-from jobs.model_gateway import explain_items
+from jobs.model_servers.gateway import explain_items
 from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
 from predictions.actions import events
+from predictions.explanations.saliency import extract_question_weights, extract_weights, name_method
 from predictions.models import Prediction, PredictionRun
 from predictions.queries.saliency import LACKS_WEIGHTS, list_without_weights
-from predictions.saliency import extract_question_weights, extract_weights, name_method
 
 
 @transaction.atomic

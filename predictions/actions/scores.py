@@ -12,14 +12,14 @@ from analysis.scores.erasure import Probabilities, score_erased_question
 from analysis.scores.farm_loca import REMOVALS
 from foundation.batches import cut_batches
 from foundation.errors import RunFailed
-from jobs.model_gateway import find_served_system, predict_items
+from jobs.model_servers.gateway import find_served_system, predict_items
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction
-from predictions import scoring
 from predictions.actions import events
-from predictions.farm_contexts import Reductions
 from predictions.models import Prediction, PredictionRun, QuestionScore, ReducedAnswer, Score
 from predictions.queries.reductions import list_with_questions, read_with_answers, reduce_prediction
+from predictions.scores import scoring
+from predictions.scores.farm_contexts import Reductions
 
 SCHEMA_VERSION = 1
 BATCH = 500

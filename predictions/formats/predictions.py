@@ -37,7 +37,7 @@ from modelserver.wire.schema import (
     QuestionWeight,
     TokenWeight,
 )
-from predictions.highlights import check_places, check_question_places
+from predictions.explanations.highlights import check_places, check_question_places
 
 Weight = Annotated[float, Field(allow_inf_nan=False)]
 REVISION_DIGITS = 12

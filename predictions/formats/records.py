@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from modelserver.wire.schema import Context, Fact
-from predictions.program_steps import IMAGES, STEPS, ItemImage, Step
+from predictions.explanations.program_steps import IMAGES, STEPS, ItemImage, Step
 
 
 @dataclass(frozen=True, slots=True)

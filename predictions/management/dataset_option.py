@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.models import User
 from accounts.policy import Act
-from jobs.base_command import add_workspace, read_workspace_option
+from jobs.commands.base import add_workspace, read_workspace_option
 from predictions.models import Dataset
 from predictions.queries.data import find_dataset
 

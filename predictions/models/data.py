@@ -53,10 +53,10 @@ class Question(models.Model):
 
     ``context`` is ``[[title, [sentence, ...]], ...]``; ``supporting_facts`` is ``[[title, index], ...]``
     or NULL if the gold facts are unknown. ``images`` and ``steps`` have the forms of
-    ``predictions.program_steps``: the images that the text is about, and the gold output of every step of its
-    program, NULL if that is unknown. ``labels`` are the answers to choose from, such as the verdicts on a
-    claim; empty if the answer is free. ``source_item_id`` is set for a changed item: the ID of the
-    question that it was made from, in another dataset, and ``kind`` is then the kind of change.
+    ``predictions.explanations.program_steps``: the images that the text is about, and the gold output of
+    every step of its program, NULL if that is unknown. ``labels`` are the answers to choose from, such as the
+    verdicts on a claim; empty if the answer is free. ``source_item_id`` is set for a changed item: the ID of
+    the question that it was made from, in another dataset, and ``kind`` is then the kind of change.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="questions")

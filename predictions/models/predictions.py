@@ -18,8 +18,8 @@ from modelserver.wire.schema import (
     TokenWeight,
     Usage,
 )
+from predictions.explanations.saliency import name_method
 from predictions.models.data import Dataset, Question
-from predictions.saliency import name_method
 
 
 class System(models.Model):
@@ -100,7 +100,8 @@ class Prediction(models.Model):
 
     Attributes:
         question_weights: Start, end and weight of the question's words; NULL if unknown.
-        steps: The steps of a modular network (``predictions.program_steps``); NULL for other systems.
+        steps: The steps of a modular network (``predictions.explanations.program_steps``); NULL for
+            other systems.
         saliency_error: Why the weights that the run asks for are missing.
     """
 
@@ -251,8 +252,8 @@ class Score(models.Model):
 class QuestionScore(models.Model):
     """The parts of one question in the scores of a run.
 
-    ``parts`` is a list as `predictions.scoring.PARTS`, with null for scores that are not given. Confidence
-    intervals need it.
+    ``parts`` is a list as `predictions.scores.scoring.PARTS`, with null for scores that are not given.
+    Confidence intervals need it.
     """
 
     score = models.ForeignKey(Score, on_delete=models.CASCADE, related_name="questions")

@@ -10,11 +10,11 @@ from analysis.scores import hotpotqa
 from jobs.actions.jobs import OPEN
 from jobs.models import Job
 from jobs.run_states import RunState, run_state
-from predictions.highlights import Highlights, build_highlights
+from predictions.explanations.highlights import Highlights, build_highlights
+from predictions.explanations.saliency import has_sign
 from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.queries.predictions import RunProgress, count_progress
 from predictions.queries.rest import annotate_counts
-from predictions.saliency import has_sign
 
 SYSTEMS_AT_ONCE = 12  # on the page of a question
 

@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from foundation.errors import RunFailed
 from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import Context
-from predictions.farm_contexts import Reductions, build_reductions
 from predictions.models import Prediction, PredictionRun, ReducedAnswer
 from predictions.queries.predictions import CHARACTERS_PER_TOKEN
+from predictions.scores.farm_contexts import Reductions, build_reductions
 
 CHUNK = 200
 

@@ -7,7 +7,6 @@ from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import require_existing
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
@@ -15,12 +14,13 @@ from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import PageOf, answer, answer_page, build_row
 from accounts.rest.views import RestView
+from accounts.rights.access import require_existing
 from jobs.actions.previews import apply_preview
-from jobs.model_gateway import find_served_system
+from jobs.model_servers.gateway import find_served_system
+from jobs.model_servers.served_systems import list_served_systems, read_server_states
 from jobs.rest.endpoints import JobRow, JobView, build_job_row
 from jobs.rest.uploads import answer_upload
 from jobs.run_states import run_state
-from jobs.served_systems import list_served_systems, read_server_states
 from jobs.tasks import enqueue_job
 from predictions.actions.computations import start_scoring, start_weighing
 from predictions.actions.deletion import delete_dataset, delete_run

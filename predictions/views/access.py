@@ -8,11 +8,11 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 
-from accounts.access import NOT_THERE, require, require_existing, require_somewhere, require_user
-from accounts.current_workspace import find_chosen_workspace
 from accounts.models import User, Workspace
 from accounts.policy import Act
-from accounts.rights import Owned, can
+from accounts.rights.access import NOT_THERE, require, require_existing, require_somewhere, require_user
+from accounts.rights.current_workspace import find_chosen_workspace
+from accounts.rights.roles import Owned, can
 from jobs.models import Job
 from jobs.queries import find_user_job
 from predictions.models import Dataset, PredictionRun, Question

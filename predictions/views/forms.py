@@ -10,7 +10,7 @@ from accounts.models import Workspace
 from foundation.errors import Conflict
 from foundation.imports.hub_forms import FIELDS, HubFields
 from foundation.translated_messages import translate_error
-from jobs.served_systems import list_served_systems
+from jobs.model_servers.served_systems import list_served_systems
 from modelserver.wire.schema import SaliencyMethod
 from predictions.actions.predictions import require_free_answers, require_programs
 from predictions.imports import QUESTION_FORMATS

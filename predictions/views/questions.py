@@ -9,12 +9,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.access import NOT_THERE, require_user
 from accounts.actions.audit import record_export
 from accounts.policy import Act
+from accounts.rights.access import NOT_THERE, require_user
 from foundation.images.image_files import build_image_response
 from foundation.pages.spreadsheet import build_csv_download
-from predictions.articles import Article, Sentence, cut_pieces, highlight_articles
+from predictions.explanations.articles import Article, Sentence, cut_pieces, highlight_articles
 from predictions.models import Dataset, Question
 from predictions.queries.pages import SystemAnswer, list_system_answers
 from predictions.queries.rest import QUESTION_COLUMNS, build_question_rows, find_matching_questions

@@ -9,15 +9,15 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require, require_user
 from accounts.actions.audit import record_export
 from accounts.models import Workspace
 from accounts.policy import Act
+from accounts.rights.access import require, require_user
 from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
 from foundation.pages.spreadsheet import build_csv_download
 from foundation.translated_messages import show_errors, translate_error
-from jobs.model_gateway import find_served_system
-from jobs.served_systems import list_served_systems, read_server_states
+from jobs.model_servers.gateway import find_served_system
+from jobs.model_servers.served_systems import list_served_systems, read_server_states
 from jobs.tasks import enqueue_job
 from modelserver.wire.errors import ModelServerError
 from predictions.actions.computations import start_scoring, start_weighing

@@ -9,9 +9,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require_user
 from accounts.models import Workspace
 from accounts.policy import Act
+from accounts.rights.access import require_user
 from foundation.errors import Conflict
 from foundation.imports.hub_forms import Upload
 from foundation.translated_messages import translate_error

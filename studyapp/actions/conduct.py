@@ -9,10 +9,10 @@ from django.db.models.functions import Greatest
 
 from foundation.database.days import measure_seconds
 from foundation.database.prepared_queries import PreparedUpdate, make_slot
-from studyapp.definition.suspicion_flags import IMPOSSIBLE_SECONDS, ItemPage, hash_values
+from studyapp.definition.participation.suspicion_flags import IMPOSSIBLE_SECONDS, ItemPage, hash_values
 from studyapp.models import Event, Item, ItemTime, Participant, Stage, StageResponse, StudyVersion, Trial
-from studyapp.queries.excluded import annotate_time, build_rule_condition
-from studyapp.queries.flags import HONEYPOT, read_item_pages
+from studyapp.queries.participants.excluded import annotate_time, build_rule_condition
+from studyapp.queries.participants.flags import HONEYPOT, read_item_pages
 from studyapp.queries.studies import cache_per_version
 from studyapp.rules.page_timing import PageTiming
 

@@ -14,9 +14,9 @@ from predictions.models import PredictionRun
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study, StudyVersion, Trial
-from studyapp.queries.correctness import Answer, find_later_decisions, name_decision_source, queue
-from studyapp.queries.decisions import hash_answer
-from studyapp.queries.own_answers import exclude_withdrawn, list_answer_keys
+from studyapp.queries.design.correctness import Answer, find_later_decisions, name_decision_source, queue
+from studyapp.queries.design.decisions import hash_answer
+from studyapp.queries.participants.own_answers import exclude_withdrawn, list_answer_keys
 from studyapp.rules.proposed_verdicts import Proposal
 
 HOW = JudgedAnswer.How

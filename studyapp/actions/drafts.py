@@ -18,7 +18,7 @@ from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import DraftRevision, Study
 from studyapp.queries.access import can_choose_data, list_draft_data, list_study_data
-from studyapp.queries.drafts import (
+from studyapp.queries.design.drafts import (
     Edited,
     find_current_revision,
     find_redoable_revision,

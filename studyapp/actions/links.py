@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.models import User
 from studyapp.actions import events
-from studyapp.definition.recruitment import Recruitment
+from studyapp.definition.participation.recruitment import Recruitment
 from studyapp.errors import StudyRefused
 from studyapp.link_tokens import make_entry_token
 from studyapp.models import EntryLink, Mode, Study

@@ -23,10 +23,10 @@ from studyapp.actions.participants import (
     select_active_participant,
 )
 from studyapp.definition.checks import is_admitted, is_comprehended
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.question_flow import find_next_page
-from studyapp.definition.questionnaires import Answer
-from studyapp.definition.task_questions import resolve_answers
+from studyapp.definition.frozen.freezing import FrozenStudy
+from studyapp.definition.questions.flow import find_next_page
+from studyapp.definition.questions.questionnaires import Answer
+from studyapp.definition.task_designs.task_questions import resolve_answers
 from studyapp.models import (
     Outcome,
     Participant,
@@ -38,7 +38,7 @@ from studyapp.models import (
     WebhookEvent,
 )
 from studyapp.queries.answer_quotas import find_matching_quotas
-from studyapp.queries.flags import HONEYPOT
+from studyapp.queries.participants.flags import HONEYPOT
 from studyapp.queries.question_pages import (
     PageName,
     build_part_pages,

@@ -15,7 +15,7 @@ from foundation.database.prepared_queries import Prepared, PreparedUpdate, inser
 from foundation.errors import Conflict
 from foundation.messages import say
 from studyapp.actions import events, webhooks
-from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.tasks import Preference, Simulation
 from studyapp.link_tokens import resume_token
 from studyapp.models import (

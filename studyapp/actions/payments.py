@@ -23,11 +23,11 @@ from accounts.models import User
 from foundation.errors import Conflict
 from foundation.messages import say
 from studyapp.actions import events
-from studyapp.definition.payments import PaymentOrder
+from studyapp.definition.participation.payments import PaymentOrder
 from studyapp.models import ExternalIds, Payment, Study
 from studyapp.models.payments import SENDING
-from studyapp.queries.payments import Plan, plan_payments
-from studyapp.web.prolific_api import Doubtful, NotSent, Prolific, RefusedByProlific, Submission
+from studyapp.queries.participants.payments import Plan, plan_payments
+from studyapp.web.prolific.api import Doubtful, NotSent, Prolific, RefusedByProlific, Submission
 
 Kind, State = Payment.Kind, Payment.State
 MONEY = (Kind.BONUS, Kind.SCREEN_OUT)

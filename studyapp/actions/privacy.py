@@ -18,8 +18,8 @@ from analysis.scores import hotpotqa
 from studyapp.actions import events
 from studyapp.actions.conduct import forget_times, recount
 from studyapp.actions.correctness import forget_answers
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import Question
+from studyapp.definition.frozen.freezing import FrozenStudy
+from studyapp.definition.questions.questionnaires import Question
 from studyapp.definition.tasks import Advice
 from studyapp.models import (
     Event,
@@ -34,8 +34,8 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.queries.own_answers import list_answer_keys
-from studyapp.queries.privacy import find_overdue_versions
+from studyapp.queries.participants.own_answers import list_answer_keys
+from studyapp.queries.participants.privacy import find_overdue_versions
 from studyapp.queries.question_pages import list_part_questions, list_stages
 from studyapp.queries.studies import load_frozen_study
 from studyapp.rules import states

@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from studyapp.actions import events
 from studyapp.actions.participants import consent, hold
-from studyapp.definition.prolific_webhook import Notice
-from studyapp.definition.recruitment import Arrival
+from studyapp.definition.participation.prolific_webhook import Notice
+from studyapp.definition.participation.recruitment import Arrival
 from studyapp.models import EntryLink, ExternalIds, Participant, ReceivedNotice, StudyVersion
 from studyapp.policies import check_arrival
-from studyapp.queries.recruitment import find_earlier_participant
+from studyapp.queries.participants.recruitment import find_earlier_participant
 
 
 def enter(

@@ -6,7 +6,7 @@ from accounts.models import User
 from studyapp.actions import events
 from studyapp.actions.studies import freeze
 from studyapp.models import Study
-from studyapp.queries.launches import plan_launch
+from studyapp.queries.design.launches import plan_launch
 
 
 @transaction.atomic

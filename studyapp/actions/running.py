@@ -9,7 +9,7 @@ from studyapp.actions import events
 from studyapp.actions.drafts import start_draft
 from studyapp.errors import StudyappError
 from studyapp.models import Condition, Event, Study
-from studyapp.queries.drafts import read_current_draft
+from studyapp.queries.design.drafts import read_current_draft
 
 
 class CannotRun(StudyappError):

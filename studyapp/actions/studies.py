@@ -15,11 +15,11 @@ from foundation.validation_messages import FORMS
 from studyapp.actions import events
 from studyapp.actions.drafts import replace_draft
 from studyapp.actions.running import restore_study
-from studyapp.definition.freezing import Shown
+from studyapp.definition.frozen.freezing import Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
 from studyapp.models import Condition, Item, JudgedAnswer, LaunchDecision, Stimulus, Study, StudyVersion
-from studyapp.queries.correctness import (
+from studyapp.queries.design.correctness import (
     EXACT_MATCH,
     GOLD,
     Answer,
@@ -27,9 +27,9 @@ from studyapp.queries.correctness import (
     find_decisions,
     find_missed_answers_of_design,
 )
-from studyapp.queries.designs import Design, build_design
-from studyapp.queries.item_pools import PlannedCondition
-from studyapp.queries.launches import NeedsDecision, open_checks, plan_launch
+from studyapp.queries.design.designs import Design, build_design
+from studyapp.queries.design.item_pools import PlannedCondition
+from studyapp.queries.design.launches import NeedsDecision, open_checks, plan_launch
 from studyapp.rules import states
 from studyapp.rules.launch_checks import LONGEST_REASON, SHORTEST_REASON
 from studyapp.studio.drafts import open_draft

@@ -15,7 +15,7 @@ from accounts.models import User
 from foundation.database.prepared_queries import Prepared, make_slot
 from jobs.actions import webhooks
 from studyapp.actions import events
-from studyapp.definition.suspicion_flags import OF_ALL_ITEMS, Flag
+from studyapp.definition.participation.suspicion_flags import OF_ALL_ITEMS, Flag
 from studyapp.models import (
     Condition,
     EntryLink,
@@ -26,8 +26,8 @@ from studyapp.models import (
     WebhookEvent,
 )
 from studyapp.queries.answer_quotas import AnswerQuota
-from studyapp.queries.flags import list_participant_flags
-from studyapp.queries.recruitment import count_participants
+from studyapp.queries.participants.flags import list_participant_flags
+from studyapp.queries.participants.recruitment import count_participants
 
 _LISTENING = Prepared(
     lambda: StudyWebhook.objects.filter(study=make_slot("study", Study), active=True).only("kinds")

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
-from studyapp.definition.freezing import WITH_RATIONALE, WITH_TOKENS, Design, Explanation
-from studyapp.definition.question_display import NamedCondition
+from studyapp.definition.frozen.freezing import WITH_RATIONALE, WITH_TOKENS, Design, Explanation
+from studyapp.definition.questions.display import NamedCondition
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\s;][^\n;]*$")]
 

@@ -12,8 +12,8 @@ from analysis.participants.exclusion_rules import Clock, DeclaredRule
 from foundation.frozen_model import FrozenModel, map_kinds
 from foundation.messages import say, value_error
 from studyapp.definition.conditions import Name
-from studyapp.definition.questionnaires import Questionnaire, find_question
-from studyapp.definition.suspicion_flags import FLAGS, Flag
+from studyapp.definition.participation.suspicion_flags import FLAGS, Flag
+from studyapp.definition.questions.questionnaires import Questionnaire, find_question
 
 _FROZEN_RULE: TypeAdapter[DeclaredRule] = TypeAdapter(DeclaredRule)
 Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None

@@ -13,9 +13,10 @@ from pydantic.fields import FieldInfo
 
 from studyapp.definition import analysis_plan, checks, conditions, exclusion_rules, tasks
 from studyapp.definition import schema as form
-from studyapp.definition.privacy import Privacy
-from studyapp.definition.question_display import InstructionPart, Range, ShowIf
-from studyapp.definition.question_scales import (
+from studyapp.definition.languages.translations import Translation
+from studyapp.definition.participation.privacy import Privacy
+from studyapp.definition.participation.recruitment import Ending, Recruitment
+from studyapp.definition.questions.answer_scales import (
     Choice,
     LikertScale,
     MatrixRow,
@@ -27,11 +28,16 @@ from studyapp.definition.question_scales import (
     SliderScale,
     TextField,
 )
-from studyapp.definition.questionnaires import TEMPLATES, Question, QuestionImage, Questionnaire, Role
-from studyapp.definition.recruitment import Ending, Recruitment
-from studyapp.definition.scale_scores import PUBLISHED, ScaleKey
-from studyapp.definition.scales import SCALES
-from studyapp.definition.translations import Translation
+from studyapp.definition.questions.display import InstructionPart, Range, ShowIf
+from studyapp.definition.questions.questionnaires import (
+    TEMPLATES,
+    Question,
+    QuestionImage,
+    Questionnaire,
+    Role,
+)
+from studyapp.definition.questions.scale_scores import PUBLISHED, ScaleKey
+from studyapp.definition.questions.scales import SCALES
 
 _INTRODUCTION = """\
 <!-- Made by `.venv/bin/python -m studyapp.definition.reference_page`: change the schema, not this page. -->

@@ -1,6 +1,6 @@
 """The study definition that a researcher writes: form, defaults, YAML.
 
-Pure: no Django. ``queries.designs`` looks up the datasets and systems that it names.
+Pure: no Django. ``queries.design.designs`` looks up the datasets and systems that it names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,8 @@ from foundation.blank_texts import VISIBLE
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
 from foundation.validation_messages import describe_error
-from studyapp.definition import scale_scores, scales
 from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, list_question_measures
-from studyapp.definition.blocks import (
-    check_attention,
-    check_conditions,
-    check_design,
-    check_items,
-    fill_item_count,
-)
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
-from studyapp.definition.comparing import (
-    check_compared,
-    check_compared_attention,
-    check_compared_design,
-    check_compared_items,
-    check_compared_order,
-    list_texts_to_translate,
-)
 from studyapp.definition.conditions import (
     ConditionDefinition,
     ItemsDefinition,
@@ -54,11 +38,21 @@ from studyapp.definition.exclusion_rules import (
     check_person_rule,
     check_question,
 )
-from studyapp.definition.freezing import Design, FrozenCondition, FrozenItem, FrozenStudy
-from studyapp.definition.freezing_limits import freeze_instructions, freeze_questions, list_instruction_texts
-from studyapp.definition.privacy import Privacy
-from studyapp.definition.question_display import Instructions, check_display, check_names
-from studyapp.definition.questionnaires import (
+from studyapp.definition.frozen.freezing import Design, FrozenCondition, FrozenItem, FrozenStudy
+from studyapp.definition.frozen.limits import freeze_instructions, freeze_questions, list_instruction_texts
+from studyapp.definition.languages.translations import (
+    Language,
+    Translation,
+    fill_translation,
+    find_missing_fields,
+    find_unknown_texts,
+    translate_builtin_texts,
+)
+from studyapp.definition.participation.privacy import Privacy
+from studyapp.definition.participation.recruitment import Recruitment, check_address
+from studyapp.definition.questions import scale_scores, scales
+from studyapp.definition.questions.display import Instructions, check_display, check_names
+from studyapp.definition.questions.questionnaires import (
     PARTS_ASKED,
     TASK_TEMPLATES,
     TEMPLATES,
@@ -68,18 +62,24 @@ from studyapp.definition.questionnaires import (
     check_keys,
     find_template,
 )
-from studyapp.definition.recruitment import Recruitment, check_address
-from studyapp.definition.scale_scores import ScaleKey, check_scales
-from studyapp.definition.task_questions import list_check_questions, select_page_questions
-from studyapp.definition.tasks import Preference, Task, Verification, expand_task, is_reserved
-from studyapp.definition.translations import (
-    Language,
-    Translation,
-    fill_translation,
-    find_missing_fields,
-    find_unknown_texts,
-    translate_builtin_texts,
+from studyapp.definition.questions.scale_scores import ScaleKey, check_scales
+from studyapp.definition.task_designs.blocks import (
+    check_attention,
+    check_conditions,
+    check_design,
+    check_items,
+    fill_item_count,
 )
+from studyapp.definition.task_designs.comparing import (
+    check_compared,
+    check_compared_attention,
+    check_compared_design,
+    check_compared_items,
+    check_compared_order,
+    list_texts_to_translate,
+)
+from studyapp.definition.task_designs.task_questions import list_check_questions, select_page_questions
+from studyapp.definition.tasks import Preference, Task, Verification, expand_task, is_reserved
 from studyapp.definition.yaml_document import (
     MAX_PROBLEMS,
     build_located_error,

@@ -16,7 +16,7 @@ import yaml
 
 from foundation.imports.bounded_yaml import Loader, YamlError, find_repeated_keys, read_yaml
 from foundation.messages import say
-from studyapp.definition import scales
+from studyapp.definition.questions import scales
 from studyapp.errors import StudyappError
 
 MAX_CHARACTERS = 300_000

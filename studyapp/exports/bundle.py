@@ -18,8 +18,8 @@ from studyapp.exports.psych_ds import DATA, build_psych_ds, copy_tables
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import FORMATS, Format, write_table
 from studyapp.models import Mode, Study
-from studyapp.queries import results
-from studyapp.queries.results import Row, snapshot
+from studyapp.queries.running import results
+from studyapp.queries.running.results import Row, snapshot
 
 # Files beside the tables that read them, by their name in a bundle.
 LOADERS = {f"load.{suffix}": Path(__file__).with_name(f"loader.{suffix}") for suffix in ("py", "R")}

@@ -13,9 +13,9 @@ from analysis.scores import hotpotqa
 from analysis.scores.erasure import DIFFERENCES
 from analysis.scores.farm_loca import REMOVALS
 from analysis.scores.score_table import SCORES
-from studyapp.definition.questionnaires import ORDER_COLUMN, Answer, Question
-from studyapp.definition.scale_scores import Score
-from studyapp.definition.suspicion_flags import FEWEST_CHARACTERS, FEWEST_ITEMS, MEANINGS
+from studyapp.definition.participation.suspicion_flags import FEWEST_CHARACTERS, FEWEST_ITEMS, MEANINGS
+from studyapp.definition.questions.questionnaires import ORDER_COLUMN, Answer, Question
+from studyapp.definition.questions.scale_scores import Score
 
 ColumnType = Literal["string", "integer", "number", "boolean", "time", "json", "mixed"]
 Public = Literal["as is", "date", "pseudonym", "withheld"]

@@ -7,16 +7,16 @@ from analysis import __version__
 from analysis.io.origin import commit
 from analysis.scores.score_table import SCORES
 from predictions.models import PredictionRun
-from predictions.score_document import ScoresDocument, SystemScores, build_scores_document
-from predictions.scoring import PARTS
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import list_question_parts
-from studyapp.definition.scale_scores import list_score_columns
+from predictions.scores.score_document import ScoresDocument, SystemScores, build_scores_document
+from predictions.scores.scoring import PARTS
+from studyapp.definition.frozen.freezing import FrozenStudy
+from studyapp.definition.questions.questionnaires import list_question_parts
+from studyapp.definition.questions.scale_scores import list_score_columns
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import format_value
 from studyapp.models import LaunchDecision, StudyVersion
-from studyapp.queries import results
-from studyapp.queries.results import Row
+from studyapp.queries.running import results
+from studyapp.queries.running.results import Row
 
 Document = dict[str, Any]
 

@@ -19,8 +19,8 @@ from analysis.participants.tasks import TASKS, find_measure
 from analysis.participants.trial_grid import choose_clock
 from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
-from studyapp.queries.own_answers import count_decisions
-from studyapp.queries.results import CHANGING
+from studyapp.queries.participants.own_answers import count_decisions
+from studyapp.queries.running.results import CHANGING
 
 SHOWN = ("fraction_correct", "tp", "fp", "tn", "fn", "user_f1", "time_median", "certainty", "helpfulness")
 RESAMPLES = 500

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from studyapp.models import Mode, Study
-from studyapp.queries.privacy import list_external_ids
-from studyapp.queries.recruitment import find_shown_code
+from studyapp.queries.participants.privacy import list_external_ids
+from studyapp.queries.participants.recruitment import find_shown_code
 
 ID_COLUMNS = (
     *("participant_id", "mode", "platform", "person_id", "session_id"),

@@ -10,8 +10,8 @@ from studyapp.exports import documents
 from studyapp.exports.documents import Document
 from studyapp.exports.rows import load
 from studyapp.models import Study
-from studyapp.queries.correctness import add_verdict, build_empty_verdicts, list_shown_answers
-from studyapp.queries.launches import open_checks, plan_launch
+from studyapp.queries.design.correctness import add_verdict, build_empty_verdicts, list_shown_answers
+from studyapp.queries.design.launches import open_checks, plan_launch
 
 
 def build_preregistration(study: Study, form: str = "touchstone") -> str:

@@ -10,9 +10,15 @@ from studyapp.exports.columns import Column
 from studyapp.exports.rows import StudyData, Tally, build_trial_row, mark_trial_rows
 from studyapp.exports.writers import format_value, prepare
 from studyapp.models import Study
-from studyapp.queries.person_facts import Facts, read_person_facts
-from studyapp.queries.responses import Key, ResponseFilter, build_page_key, filter_trials, list_trials_after
-from studyapp.queries.results import Row, list_verified_versions
+from studyapp.queries.participants.facts import Facts, read_person_facts
+from studyapp.queries.running.responses import (
+    Key,
+    ResponseFilter,
+    build_page_key,
+    filter_trials,
+    list_trials_after,
+)
+from studyapp.queries.running.results import Row, list_verified_versions
 from studyapp.queries.studies import load_frozen_study
 
 PAGE = 100

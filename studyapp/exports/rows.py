@@ -20,11 +20,11 @@ from analysis.participants.exclusion_rules import (
 )
 from foundation.batches import cut_batches
 from foundation.database.days import measure_seconds
-from studyapp.definition.freezing import FrozenStudy, has_stages
-from studyapp.definition.question_flow import select_visible_questions
-from studyapp.definition.questionnaires import ORDER_COLUMN, Question, list_question_parts
-from studyapp.definition.scale_scores import Score, list_scale_scores
-from studyapp.definition.suspicion_flags import Flag
+from studyapp.definition.frozen.freezing import FrozenStudy, has_stages
+from studyapp.definition.participation.suspicion_flags import Flag
+from studyapp.definition.questions.flow import select_visible_questions
+from studyapp.definition.questions.questionnaires import ORDER_COLUMN, Question, list_question_parts
+from studyapp.definition.questions.scale_scores import Score, list_scale_scores
 from studyapp.definition.tasks import Advice, Predicting, Preference
 from studyapp.exports.columns import (
     QUESTION_ORDER,
@@ -41,12 +41,12 @@ from studyapp.exports.task_columns import (
     build_task_columns,
 )
 from studyapp.models import Condition, Mode, Participant, Study, StudyVersion
-from studyapp.queries import results
-from studyapp.queries.correctness import SOURCES, read_decided_answers
-from studyapp.queries.flags import list_participant_flags
-from studyapp.queries.person_facts import Facts, read_person_facts
+from studyapp.queries.design.correctness import SOURCES, read_decided_answers
+from studyapp.queries.participants.facts import Facts, read_person_facts
+from studyapp.queries.participants.flags import list_participant_flags
 from studyapp.queries.question_pages import PageName, build_part_pages, compute_seed, is_shuffled
-from studyapp.queries.results import CLOCKS, Row
+from studyapp.queries.running import results
+from studyapp.queries.running.results import CLOCKS, Row
 from studyapp.rules.survey_pages import merge_pages
 
 BY_HAND = "by hand"

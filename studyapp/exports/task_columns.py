@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from analysis.scores import hotpotqa
-from studyapp.definition.blocks import BLOCKS
-from studyapp.definition.comparing import COMPARISON
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.task_questions import (
+from studyapp.definition.frozen.freezing import FrozenStudy
+from studyapp.definition.task_designs.blocks import BLOCKS
+from studyapp.definition.task_designs.comparing import COMPARISON
+from studyapp.definition.task_designs.task_questions import (
     ADVICE_PAGES,
     ANSWER,
     CONFIDENCE,
@@ -17,7 +17,7 @@ from studyapp.definition.task_questions import (
 )
 from studyapp.definition.tasks import Preference, Simulation
 from studyapp.exports.columns import Column
-from studyapp.queries.decisions import hash_answer
+from studyapp.queries.design.decisions import hash_answer
 from studyapp.rules.survey_pages import merge_answers
 
 _CLOCKS = {

@@ -36,8 +36,8 @@ class Report(models.Model):
     deleted after a week; reports are kept.
 
     Attributes:
-        data: The state of the data that the report is of, as `studyapp.queries.results.read_data_state` gives
-            it.
+        data: The state of the data that the report is of, as
+            `studyapp.queries.running.results.read_data_state` gives it.
         summary: The first screen, as `studyapp.exports.report_summary` reads it from the tables.
     """
 

@@ -273,8 +273,9 @@ class EntryLink(models.Model):
     Only the SHA-256 of its token is stored.
 
     ``quota`` limits the number of participants of the link, None does not. ``recruitment`` replaces that
-    of the study if it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.
-    ``behaviour`` says what simulates the participants of a link for bots.
+    of the study if it is set; it has the form of
+    ``studyapp.definition.participation.recruitment.Recruitment``. ``behaviour`` says what simulates the
+    participants of a link for bots.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="links")

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet, Value
 from accounts.models import Membership, Role, User, Workspace
 from accounts.policy import Act, Roles, find_granting_roles, is_allowed
 from accounts.queries.workspaces import select_workspaces
-from accounts.rights import can
+from accounts.rights.roles import can
 from predictions.models import PredictionRun
 from predictions.queries.predictions import list_finished_runs
 from studyapp.models import Condition, Study, StudyShare

@@ -6,11 +6,15 @@ Bots look an answer up by the question and the answer that they are shown, as a 
 from collections.abc import Sequence
 
 from foundation.errors import NotFound
-from studyapp.definition.blocks import list_blocks_by_position
-from studyapp.definition.comparing import list_comparison_questions
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import YES_NO, list_check_questions, select_page_questions
+from studyapp.definition.frozen.freezing import FrozenStudy
+from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.task_designs.blocks import list_blocks_by_position
+from studyapp.definition.task_designs.comparing import list_comparison_questions
+from studyapp.definition.task_designs.task_questions import (
+    YES_NO,
+    list_check_questions,
+    select_page_questions,
+)
 from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial

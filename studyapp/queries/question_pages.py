@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Literal
 
 from foundation.database.days import measure_seconds
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.question_flow import Viewer, build_pages, find_next_page, select_open_questions
-from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import (
+from studyapp.definition.frozen.freezing import FrozenStudy
+from studyapp.definition.questions.flow import Viewer, build_pages, find_next_page, select_open_questions
+from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.task_designs.task_questions import (
     Words,
     limit_of,
     list_check_questions,

@@ -12,7 +12,7 @@ from foundation.database.prepared_queries import Prepared, make_slot
 from foundation.errors import NotFound
 from foundation.messages import say
 from studyapp.definition.checks import FrozenAttention
-from studyapp.definition.freezing import FrozenItem, FrozenStudy, hash_canonical
+from studyapp.definition.frozen.freezing import FrozenItem, FrozenStudy, hash_canonical
 from studyapp.errors import StudyappError
 from studyapp.link_tokens import TRIAL_COLUMNS
 from studyapp.models import (

@@ -14,7 +14,6 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import require, require_existing
 from accounts.actions.audit import record_export, record_reading
 from accounts.models import Workspace
 from accounts.policy import Act
@@ -34,6 +33,7 @@ from accounts.rest.pages import (
 )
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
+from accounts.rights.access import require, require_existing
 from analysis.participants.estimates import Estimate
 from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
@@ -53,12 +53,12 @@ from studyapp.exports.rows import Tally, load
 from studyapp.exports.writers import format_value, prepare
 from studyapp.models import EntryLink, Participant, Study, StudyVersion
 from studyapp.queries.access import list_studies
-from studyapp.queries.drafts import preview_draft, read_current_draft
-from studyapp.queries.launches import build_checklist
-from studyapp.queries.people import find_person
-from studyapp.queries.privacy import read_stored_data
-from studyapp.queries.progress import build_study_progress
-from studyapp.queries.results import snapshot
+from studyapp.queries.design.drafts import preview_draft, read_current_draft
+from studyapp.queries.design.launches import build_checklist
+from studyapp.queries.participants.privacy import read_stored_data
+from studyapp.queries.participants.table import find_person
+from studyapp.queries.running.progress import build_study_progress
+from studyapp.queries.running.results import snapshot
 from studyapp.rest import shapes
 from studyapp.studio import starts
 from studyapp.studio.files import read_draft

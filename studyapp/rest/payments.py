@@ -8,23 +8,23 @@ from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import require_existing
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import Page, PageOf, answer, answer_page, build_row
+from accounts.rights.access import require_existing
 from foundation.translated_messages import translate_text
 from jobs.rest.endpoints import JobRow, build_job_row
 from jobs.tasks import start_job_about
 from studyapp.actions.links import create_link
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.actions.rehearsals import start_rehearsal
-from studyapp.definition.payments import PaymentOrder
+from studyapp.definition.participation.payments import PaymentOrder
 from studyapp.models import Mode, Payment
 from studyapp.payments import PayOptions
-from studyapp.queries.payments import Plan, list_payments, plan_payments
+from studyapp.queries.participants.payments import Plan, list_payments, plan_payments
 from studyapp.rest import shapes
 from studyapp.rest.endpoints import StudyView
 from studyapp.simulations import SimulationOptions

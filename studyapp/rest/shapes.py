@@ -8,8 +8,8 @@ from pydantic import Field, JsonValue, StringConstraints
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page
 from foundation.imports.import_fields import Filled, Text
-from studyapp.definition.payments import MOST_ROWS, Amount, Group
-from studyapp.queries.progress import ModeName
+from studyapp.definition.participation.payments import MOST_ROWS, Amount, Group
+from studyapp.queries.running.progress import ModeName
 from studyapp.simulations import BehaviourName
 from touchstone.client.rows import (
     BundleFormat,

@@ -10,15 +10,15 @@ from analysis.io.schuff2020_release import CONDITIONS, GROUND_TRUTH, Release
 from analysis.participants.exclusion_rules import Answered, DeclaredRule, MaxTime, MinTime
 from analysis.reproductions.published import load_paper
 from analysis.reproductions.schuff2020_bundle import NOTE, TITLE, read_published_scores
-from studyapp.definition.freezing import (
+from studyapp.definition.frozen.freezing import (
     FrozenCondition,
     FrozenItem,
     FrozenStudy,
     Shown,
 )
-from studyapp.definition.freezing_limits import freeze_questions
-from studyapp.definition.question_display import NamedCondition
-from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.frozen.limits import freeze_questions
+from studyapp.definition.questions.display import NamedCondition
+from studyapp.definition.questions.questionnaires import TEMPLATES
 
 _EXPLAINED = [NamedCondition(name, is_explained=True) for name in CONDITIONS]
 RULES: list[DeclaredRule] = [

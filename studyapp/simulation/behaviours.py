@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from analysis.scores import hotpotqa
-from studyapp.definition.question_scales import NumberScale, RankingScale, TextField
-from studyapp.definition.questionnaires import Answer, Question
+from studyapp.definition.questions.answer_scales import NumberScale, RankingScale, TextField
+from studyapp.definition.questions.questionnaires import Answer, Question
 
 
 class Behaviour(NamedTuple):

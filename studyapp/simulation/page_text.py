@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
+from studyapp.definition.participation.suspicion_flags import HONEYPOT_FIELD
 
 _VOID = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
 _SKIPPED = frozenset({"script", "style", "template"})

@@ -7,7 +7,7 @@ from html import unescape
 from urllib.parse import urlsplit
 
 from foundation.simulated_people import BotError
-from studyapp.definition.task_questions import CANNOT_TELL, PREDICTED
+from studyapp.definition.task_designs.task_questions import CANNOT_TELL, PREDICTED
 
 # Correctness of answers, by question and answer as shown; None if unknown.
 Knowledge = Mapping[tuple[str, str], bool | None]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from studyapp.definition.questionnaires import list_question_parts
+from studyapp.definition.questions.questionnaires import list_question_parts
 from studyapp.simulation.behaviours import (
     BLOCK_EFFECTS,
     OWN_EFFECTS,

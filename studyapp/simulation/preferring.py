@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 
-from studyapp.definition.comparing import LEFT, RIGHT
+from studyapp.definition.task_designs.comparing import LEFT, RIGHT
 from studyapp.simulation.behaviours import Behaviour
 
 # The effect on all criteria; `preferred_KEY` is for one. Its number is the logarithm of a strength, which may

@@ -16,10 +16,15 @@ import httpx
 
 from foundation import behaviour_mix
 from foundation.simulated_people import BotError, Think, run_walks
-from studyapp.definition.question_flow import select_visible_questions
-from studyapp.definition.questionnaires import Answer, Question, list_question_parts
-from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.definition.task_questions import ANSWER, PREDICTED, PREDICTION, select_page_questions
+from studyapp.definition.participation.suspicion_flags import HONEYPOT_FIELD
+from studyapp.definition.questions.flow import select_visible_questions
+from studyapp.definition.questions.questionnaires import Answer, Question, list_question_parts
+from studyapp.definition.task_designs.task_questions import (
+    ANSWER,
+    PREDICTED,
+    PREDICTION,
+    select_page_questions,
+)
 from studyapp.definition.tasks import Task, Verification
 from studyapp.simulation.behaviours import (
     BEHAVIOURS,

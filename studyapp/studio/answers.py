@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from studyapp.definition.analysis_plan import list_question_measures
 from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
 from studyapp.definition.conditions import ConditionDefinition
-from studyapp.definition.question_display import is_same
-from studyapp.definition.questionnaires import Question, Questionnaire, find_template
-from studyapp.definition.scale_scores import ScaleKey
-from studyapp.definition.task_questions import list_check_questions
+from studyapp.definition.questions.display import is_same
+from studyapp.definition.questions.questionnaires import Question, Questionnaire, find_template
+from studyapp.definition.questions.scale_scores import ScaleKey
+from studyapp.definition.task_designs.task_questions import list_check_questions
 from studyapp.definition.tasks import expand_task
 from studyapp.studio.drafts import Draft, parse_task
 from studyapp.studio.widgets import Widget, format_value

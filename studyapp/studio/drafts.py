@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from foundation.validation_messages import describe_error
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.exclusion_rules import RULES_2020
-from studyapp.definition.question_scales import LikertScale
-from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
+from studyapp.definition.questions.answer_scales import LikertScale
+from studyapp.definition.questions.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Blocks, Task, expand_task
 from studyapp.definition.yaml_document import Location

@@ -11,7 +11,7 @@ from typing import Any
 
 from foundation.messages import extract_message, say
 from foundation.pages.whole_numbers import parse_whole_number
-from studyapp.definition.scales import expand
+from studyapp.definition.questions.scales import expand
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyappError
 from studyapp.studio.drafts import Draft

@@ -20,11 +20,11 @@ from studyapp.definition.checks import AttentionDefinition
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition
 from studyapp.definition.exclusion_rules import KINDS as RULES
 from studyapp.definition.exclusion_rules import MinTimeDefinition
-from studyapp.definition.question_display import EXPLAINED, UNEXPLAINED, InstructionPart, is_field_allowed
-from studyapp.definition.questionnaires import Question, Questionnaire
-from studyapp.definition.recruitment import PLATFORMS
+from studyapp.definition.participation.recruitment import PLATFORMS
+from studyapp.definition.participation.suspicion_flags import MEANINGS
+from studyapp.definition.questions.display import EXPLAINED, UNEXPLAINED, InstructionPart, is_field_allowed
+from studyapp.definition.questions.questionnaires import Question, Questionnaire
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.suspicion_flags import MEANINGS
 from studyapp.definition.tasks import KINDS, Criterion, Verification, expand_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio import answers, scale_fields, steps

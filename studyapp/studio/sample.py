@@ -6,9 +6,9 @@ Pure: no Django.
 from collections.abc import Sequence
 from typing import Any
 
-from predictions.program_steps import Step
+from predictions.explanations.program_steps import Step
 from studyapp.definition.checks import FrozenAttention
-from studyapp.definition.freezing import (
+from studyapp.definition.frozen.freezing import (
     WITH_FACTS,
     WITH_RATIONALE,
     WITH_TOKENS,

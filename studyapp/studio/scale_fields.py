@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from studyapp.definition.question_scales import (
+from studyapp.definition.questions.answer_scales import (
     LikertScale,
     MatrixScale,
     MultipleChoice,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from studyapp.definition.exclusion_rules import RULES_2020, RULES_PICTURES
-from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.definition.tasks import Blocks
 from studyapp.studio.drafts import Draft, open_draft
 from studyapp.studio.texts import CONSENT, DOES, DOES_PICTURES, INSTRUCTIONS, INSTRUCTIONS_PICTURES

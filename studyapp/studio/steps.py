@@ -7,7 +7,7 @@ A field without a line here is called by its name and explained by the definitio
 
 from typing import NamedTuple
 
-from studyapp.definition.question_scales import Kind
+from studyapp.definition.questions.answer_scales import Kind
 
 
 class Step(NamedTuple):

@@ -7,8 +7,8 @@ from django import template
 
 from foundation.pages.paragraphs import paragraphs
 from foundation.translated_messages import translate_text
-from studyapp.definition.suspicion_flags import Flag
-from studyapp.queries.flag_labels import FLAG_LABELS
+from studyapp.definition.participation.suspicion_flags import Flag
+from studyapp.queries.participants.flag_labels import FLAG_LABELS
 
 register = template.Library()
 register.filter(paragraphs)

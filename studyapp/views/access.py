@@ -10,15 +10,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import translation
 
-from accounts.access import require, require_existing, require_somewhere, require_user
 from accounts.actions.audit import record_reading
 from accounts.models import User
 from accounts.policy import Act, Roles
+from accounts.rights.access import require, require_existing, require_somewhere, require_user
 from studyapp import link_tokens
-from studyapp.definition.recruitment import Arrival
+from studyapp.definition.participation.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Study
 from studyapp.queries.access import list_allowed_acts
-from studyapp.queries.recruitment import is_person
+from studyapp.queries.participants.recruitment import is_person
 from studyapp.queries.studies import load_frozen_study
 from studyapp.views import participant_messages
 

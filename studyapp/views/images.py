@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.policy import Act
-from accounts.rights import can
+from accounts.rights.roles import can
 from foundation.images.image_files import build_image_response
 from studyapp.models import Study
 from studyapp.queries.studies import list_image_paths

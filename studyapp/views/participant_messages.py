@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studyapp.definition.recruitment import WayBack, Why
+from studyapp.definition.participation.recruitment import WayBack, Why
 
 
 def confirm_decline(slug: str, back: WayBack) -> dict[str, Any]:

@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from accounts.access import require_user
 from accounts.policy import Act
+from accounts.rights.access import require_user
 from foundation.errors import NotFound
 from foundation.pages.filled_fields import FilledField
 from foundation.translated_messages import translate_error
 from studyapp.actions import privacy as actions
 from studyapp.models import Participant, Study
-from studyapp.queries.privacy import find_participant, find_participant_by_code, list_promises
+from studyapp.queries.participants.privacy import find_participant, find_participant_by_code, list_promises
 from studyapp.queries.studies import load_translated_study
 from studyapp.views import participant_messages
 from studyapp.views.access import study_page, use_browser_language

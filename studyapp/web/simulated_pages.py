@@ -5,10 +5,15 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from studyapp.definition.blocks import AFTER, BEFORE, BLOCKS, LEARNING, list_blocks_by_position
-from studyapp.definition.freezing import FrozenStudy, Shown
-from studyapp.definition.questionnaires import Answer
-from studyapp.definition.task_questions import PREDICTION, YES_NO, is_prediction_right, label_answer
+from studyapp.definition.frozen.freezing import FrozenStudy, Shown
+from studyapp.definition.questions.questionnaires import Answer
+from studyapp.definition.task_designs.blocks import AFTER, BEFORE, BLOCKS, LEARNING, list_blocks_by_position
+from studyapp.definition.task_designs.task_questions import (
+    PREDICTION,
+    YES_NO,
+    is_prediction_right,
+    label_answer,
+)
 from studyapp.definition.tasks import Simulation
 
 

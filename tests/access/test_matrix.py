@@ -173,7 +173,7 @@ def short_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             "config.urls.handler404", lambda *_args, **_named: HttpResponseNotFound(), raising=False
         )
-        monkeypatch.setattr("config.failures.render_to_string", lambda *_: "")
+        monkeypatch.setattr("config.web.failures.render_to_string", lambda *_: "")
 
 
 @pytest.fixture(scope="module")

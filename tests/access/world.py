@@ -17,7 +17,7 @@ from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.sizes import create_plan
 from studyapp.actions.webhooks import add_webhook as add_study_webhook
 from studyapp.models import JudgedAnswer, Study, StudyShare
-from studyapp.queries.correctness import find_missed_answers
+from studyapp.queries.design.correctness import find_missed_answers
 from studyapp.rules.sample_sizes import SizeSettings
 from studyapp.studio.steps import STEPS
 from tests import workspaces

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from django.test import Client
 
-from scripts.processes import Part, Supervisor, free_port, is_url_answering
+from scripts.sites.processes import Part, Supervisor, free_port, is_url_answering
 
 PROVIDER = {"id": "local", "name": "Local university", "client_id": "touchstone", "secret": "of the tests"}
 

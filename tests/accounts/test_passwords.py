@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.mail.backends.base import BaseEmailBackend
 from django.test import Client
 
-from accounts.account_rights import select_administrable
 from accounts.actions.passwords import create_reset_link
 from accounts.models import AuditEntry, Role, Workspace
+from accounts.rights.accounts import select_administrable
 from tests.accounts.people import PASSWORD, is_logged_in, kinds, log_in, make_token, make_user
 from tests.workspaces import give
 

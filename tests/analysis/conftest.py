@@ -2,7 +2,8 @@
 
 import pytest
 
-from analysis.report import figures, page
+from analysis.report import page
+from analysis.report.plots import intervals as figures
 
 
 @pytest.fixture(autouse=True)

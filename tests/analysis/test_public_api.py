@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from scripts.api_page import FOLDER, PACKAGES, PAGE, build_page, build_reference
+from scripts.pages.api import FOLDER, PACKAGES, PAGE, build_page, build_reference
 
 PUBLIC = [(name, public) for name in PACKAGES for public in import_module(f"analysis.{name}").__all__]
 
@@ -21,14 +21,14 @@ def test_a_public_name_exists_and_is_documented(package, name):
 
 
 def test_the_page_is_the_generated_one():
-    assert PAGE.read_text("utf-8") == build_page(), "write it again: python -m scripts.api_page"
+    assert PAGE.read_text("utf-8") == build_page(), "write it again: python -m scripts.pages.api"
 
 
 def test_each_package_has_its_generated_page():
     assert {path.stem for path in FOLDER.glob("*.md")} == set(PACKAGES)
     for name in PACKAGES:
         text = (FOLDER / f"{name}.md").read_text("utf-8")
-        assert text == build_reference(name), "write it again: python -m scripts.api_page"
+        assert text == build_reference(name), "write it again: python -m scripts.pages.api"
 
 
 def test_the_page_names_what_exists():

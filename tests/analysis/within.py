@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.within import simulate_rotated_trials
+from benchmarks.statistics.within import simulate_rotated_trials
 from tests.analysis.bundles import POST_KEYS, write_bundle
 
 

@@ -9,9 +9,9 @@ from annotation.actions import assignments
 from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, submit
 from annotation.actions.projects import create_project, set_member
+from annotation.content.operations import OperationIn, Subject
+from annotation.content.schemas import Image, ItemRecord
 from annotation.models import Annotation, Item, Membership, Project, Role
-from annotation.operations import OperationIn, Subject
-from annotation.schemas import Image, ItemRecord
 from tests import workspaces
 
 _numbers = count(1)

@@ -9,10 +9,10 @@ import pytest
 from accounts.models import AuditEntry
 from annotation.actions.data import import_items
 from annotation.actions.review import set_gold
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import AnnotationRecord, Document
 from annotation.formats.labelled.losses import PEOPLE, UNLABELLED
-from annotation.labels import read_label_task
 from annotation.models import Gold, Project
-from annotation.schemas import AnnotationRecord, Document
 from jobs.actions.jobs import create_job, get_job_folder, run_job
 from jobs.models import Job
 from tests.annotation.factories import (

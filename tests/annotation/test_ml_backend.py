@@ -18,12 +18,12 @@ from annotation.actions.backend_runs import predict_items, set_backend
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.actions.runs import compute_slice, start_backend_run
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import Image, ItemRecord
 from annotation.errors import Conflict
 from annotation.formats.labelled.label_studio_config import build_labelling_config
-from annotation.labels import read_label_task
 from annotation.models import Membership, OutputRun, Project, Role, SystemOutput
 from annotation.queries.runs import list_failure_reasons
-from annotation.schemas import Image, ItemRecord
 from foundation.errors import RunFailed
 from modelserver.wire.errors import Unavailable
 from modelserver.wire.schema import ItemError
@@ -282,7 +282,7 @@ def test_over_rest_and_on_the_page(
     asked: list[OutputRun] = []
     for name in ("annotation.rest.outputs", "annotation.views.outputs"):
         monkeypatch.setattr(f"{name}.enqueue_missing", asked.append)
-    monkeypatch.setattr("jobs.served_systems.read_server_states", list)
+    monkeypatch.setattr("jobs.model_servers.served_systems.read_server_states", list)
     address, client = (
         f"/api/v1/projects/{manager.project.slug}/ml-backend/",
         Client(headers=bearer(manager.user)),

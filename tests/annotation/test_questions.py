@@ -12,17 +12,17 @@ import pytest
 from analysis.gold_agreement import agreement
 from annotation.bots.behaviours import BEHAVIOURS
 from annotation.bots.drawing import Sheet, build_edits, draw
-from annotation.comparison import build_draft, build_question_items, build_steps, measure_likeness
-from annotation.completeness import drop_hidden_parts, open_nodes
+from annotation.content.comparison import build_draft, build_question_items, build_steps, measure_likeness
+from annotation.content.completeness import drop_hidden_parts, open_nodes
+from annotation.content.label_changes import LabelChange, relabel_task
+from annotation.content.labels import LabelProgram, check_extends, label_yaml, read_label_task
+from annotation.content.operations import Edit, apply, check_document
+from annotation.content.schemas import Box, Document, ItemRecord, Span
 from annotation.errors import BadEdit
 from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.labelled import entries
 from annotation.formats.labelled.losses import LOSES, MORE_ABOUT
-from annotation.label_changes import LabelChange, relabel_task
-from annotation.labels import LabelProgram, check_extends, label_yaml, read_label_task
-from annotation.operations import Edit, apply, check_document
 from annotation.queries.annotations import build_program_tree
-from annotation.schemas import Box, Document, ItemRecord, Span
 from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS, span
 from tests.annotation.formats.labelled.plain_items import read, written

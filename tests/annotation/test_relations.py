@@ -6,13 +6,13 @@ import pytest
 from pydantic import ValidationError
 
 from analysis.gold_agreement import agreement
-from annotation.comparison import build_draft, build_relation_item, build_steps, measure_likeness
-from annotation.completeness import drop_hidden_parts, open_nodes
+from annotation.content.comparison import build_draft, build_relation_item, build_steps, measure_likeness
+from annotation.content.completeness import drop_hidden_parts, open_nodes
+from annotation.content.labels import LabelProgram, label_yaml, read_label_task
+from annotation.content.operations import Edit, apply, check_document
+from annotation.content.schemas import Document, Relation
 from annotation.errors import BadEdit
 from annotation.formats.checks import parse_program_text
-from annotation.labels import LabelProgram, label_yaml, read_label_task
-from annotation.operations import Edit, apply, check_document
-from annotation.schemas import Document, Relation
 from tests.annotation.factories import PASSAGE, SPANS, span
 
 TASK = """

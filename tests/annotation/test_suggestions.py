@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from annotation.comparison import measure_likeness
+from annotation.content.comparison import measure_likeness
+from annotation.content.labels import read_label_task
+from annotation.content.operations import Edit, Subject, apply, check_document
+from annotation.content.schemas import Document, SystemRecord
 from annotation.formats.checks import parse_program_text
-from annotation.labels import read_label_task
-from annotation.operations import Edit, Subject, apply, check_document
-from annotation.schemas import Document, SystemRecord
 from annotation.suggestions import (
     Fit,
     build_marks,
@@ -20,8 +20,8 @@ from annotation.suggestions import (
     split_sentences,
 )
 from modelserver.wire.schema import AnswerLocation, QAPrediction
+from tests.annotation.content.test_labels import COMMENT, ENTITIES, QUALITY, TONE, TOPIC, program
 from tests.annotation.factories import BOXES, PASSAGE, PROGRAM, SPANS, SPANS_PROGRAM, span
-from tests.annotation.test_labels import COMMENT, ENTITIES, QUALITY, TONE, TOPIC, program
 
 TASK = program().task
 FACTS = Fit(marks="facts", layer=ENTITIES, label="Place")

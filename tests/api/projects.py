@@ -20,8 +20,8 @@ from annotation.actions.outputs import import_outputs
 from annotation.actions.projects import add_webhook, set_member
 from annotation.actions.review import add_comment, change_project
 from annotation.actions.runs import start_run
+from annotation.content.schemas import Document, SystemRecord
 from annotation.models import Annotation, Batch, Delivery, Item, Membership, Project, Role
-from annotation.schemas import Document, SystemRecord
 from tests.annotation import factories
 
 PROJECT, ANNOTATION = "/api/v1/projects/{slug}/", "/api/v1/annotations/{id}/"

@@ -24,7 +24,7 @@ from accounts.models import Role, User
 from accounts.rest.bodies import FILE, JSON
 from accounts.rest.views import PerUser
 from jobs.actions.jobs import allocate_file, create_job
-from jobs.ml_backend import Backend
+from jobs.model_servers.ml_backend import Backend
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
 from predictions.models import Dataset, PredictionFailure, PredictionRun, Score

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 # As web server and worker start, and with every command: nothing may wait for its first use to come in.
 START = """

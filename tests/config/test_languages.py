@@ -21,10 +21,10 @@ from predictions.models import PredictionRun
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.running import write_note
 from studyapp.actions.shares import share_study
-from studyapp.definition.builtin_translations import WORDINGS
-from studyapp.definition.recruitment import PLATFORMS
+from studyapp.definition.languages.builtin_translations import WORDINGS
+from studyapp.definition.participation.recruitment import PLATFORMS
 from studyapp.models import JudgedAnswer
-from studyapp.queries.correctness import find_missed_answers
+from studyapp.queries.design.correctness import find_missed_answers
 from tests.accounts.people import make_invitation, make_token
 from tests.annotation import factories as annotation
 from tests.annotation.views.test_output_pages import boxes_with_gold

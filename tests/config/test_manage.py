@@ -8,7 +8,7 @@ import pytest
 from django import get_version
 
 from analysis import __version__
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 
 def manage(var: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from annotation.formats.source import Source
 from annotation.models import OutputRun, SystemOutput
 from annotation.queries.node_outputs import describe_steps
 from annotation.queries.outputs import score_faithfulness
-from config.demo_annotation import NETWORKS, PROJECTS
+from config.demo.annotation import NETWORKS, PROJECTS
 from config.programs import build_executions, build_questions
 from modelserver.__main__ import main
 from modelserver.registry import WEIGHTS

@@ -15,18 +15,18 @@ from analysis.participants.bundle import load_bundle
 from analysis.programs import MODULES
 from annotation.actions.data import bring_gold, import_items
 from annotation.actions.outputs import import_outputs
+from annotation.content.schemas import Document, SystemRecord
 from annotation.models import Project
-from annotation.schemas import Document, SystemRecord
 from config.programs import build_executions, build_questions
 from modelserver.wire.schema import ItemError, ModuleItem
 from predictions.actions import executions as executions_of_questions
+from predictions.explanations.module_words import WORDS, describe_module
 from predictions.models import Prediction, Question, Score
-from predictions.module_words import WORDS, describe_module
-from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.schema import load_definition
 from studyapp.errors import StudyRefused
 from studyapp.models import Stimulus, Study
-from studyapp.web.stimulus_html import render_stimulus_once
+from studyapp.web.html.stimulus import render_stimulus_once
 from tests.annotation.factories import PASSAGE, box, make_project, make_record, make_user, span
 from tests.paths import EXAMPLES
 from tests.studyapp import factories

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 
 def load(var: Path, **environment: str) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def test_providers_that_are_malformed_are_explained(tmp_path: Path, given: str):
         load(tmp_path, SECRET_KEY="k" * 50, OIDC_PROVIDERS=given)
 
 
-SETTINGS = ("config/settings.py", "config/database_settings.py")
+SETTINGS = ("config/settings.py", "config/environment/databases.py")
 
 
 @pytest.mark.parametrize("path", [*SETTINGS, "scripts/demo.py", "modelserver/serving/command.py"])

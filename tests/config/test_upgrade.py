@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 
 pytestmark = pytest.mark.database
 

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from scripts import servers
 from scripts.debian import find_pgbouncer
-from scripts.processes import Part, free_port
+from scripts.sites import servers
+from scripts.sites.processes import Part, free_port
 
 
 def pooler(folder: Path, database_url: str, *, connections: int) -> tuple[Part, str]:

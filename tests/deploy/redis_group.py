@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import redis
 
-from scripts import servers
 from scripts.debian import find_redis_server
-from scripts.processes import Part, Supervisor, free_port
+from scripts.sites import servers
+from scripts.sites.processes import Part, Supervisor, free_port
 from tests.deploy.certificates import Certificate
 from tests.waiting import eventually
 

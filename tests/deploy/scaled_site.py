@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from scripts.commands import Commands
-from scripts.processes import Part, Supervisor, free_port, is_url_answering
-from scripts.site import Site
-from scripts.stack import Stack
+from scripts.sites.commands import Commands
+from scripts.sites.processes import Part, Supervisor, free_port, is_url_answering
+from scripts.sites.site import Site
+from scripts.sites.stack import Stack
 from tests.deploy.certificates import make_certificate
 from tests.deploy.web_proxy import web_proxy
 

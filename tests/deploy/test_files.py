@@ -17,7 +17,7 @@ import yaml
 
 from config.observability import metrics, site_state
 from scripts.make_secrets import main as make_secrets
-from scripts.stack import Stack
+from scripts.sites.stack import Stack
 from tests.paths import ROOT
 
 DEPLOY = ROOT / "deploy"

@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from scripts import servers
-from scripts.commands import Commands
-from scripts.processes import Supervisor
-from scripts.site import Site, prepare_postgres
-from scripts.stack import Stack
+from scripts.sites import servers
+from scripts.sites.commands import Commands
+from scripts.sites.processes import Supervisor
+from scripts.sites.site import Site, prepare_postgres
+from scripts.sites.stack import Stack
 from tests.config.test_settings import load, settings
 from tests.deploy.pooler import pooler
 

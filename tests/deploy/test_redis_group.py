@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.processes import ROOT, Supervisor
+from scripts.sites.processes import ROOT, Supervisor
 from tests.deploy.certificates import make_certificate
 from tests.deploy.redis_group import RedisGroup
 

@@ -16,11 +16,11 @@ from dataclasses import replace
 
 import pytest
 
-from scripts import servers
-from scripts.example import load_example, make_link
-from scripts.processes import Supervisor, run
-from scripts.site import prepare, prepare_postgres
-from scripts.walkers import Tally, run_crowd
+from scripts.load.walkers import Tally, run_crowd
+from scripts.sites import servers
+from scripts.sites.example import load_example, make_link
+from scripts.sites.processes import Supervisor, run
+from scripts.sites.site import prepare, prepare_postgres
 from tests.deploy.scaled_site import ScaledSite, scaled_site
 from tests.fault.test_study_survives_kills import STORED, written
 from tests.soak import size

@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from scripts import servers
-from scripts.example import load_example, make_link
-from scripts.processes import Part, Supervisor, free_port, is_url_answering
-from scripts.site import prepare
-from scripts.stack import Stack
-from scripts.walkers import Tally, run_crowd
+from scripts.load.walkers import Tally, run_crowd
+from scripts.sites import servers
+from scripts.sites.example import load_example, make_link
+from scripts.sites.processes import Part, Supervisor, free_port, is_url_answering
+from scripts.sites.site import prepare
+from scripts.sites.stack import Stack
 from tests.deploy.certificates import make_certificate
 from tests.deploy.pooler import pooler
 from tests.deploy.redis_group import RedisGroup

@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from scripts import servers
-from scripts.processes import Part, Supervisor, free_port, is_url_answering, run
+from scripts.sites import servers
+from scripts.sites.processes import Part, Supervisor, free_port, is_url_answering, run
 from tests.deploy.test_files import UNITS
 from tests.deploy.web_proxy import caddy_proxy
 from tests.paths import ROOT

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import servers
 from scripts.debian import find_caddy, find_nginx
-from scripts.processes import Part, is_port_taken
+from scripts.sites import servers
+from scripts.sites.processes import Part, is_port_taken
 from tests.deploy.certificates import Certificate
 from tests.paths import ROOT
 

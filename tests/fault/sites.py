@@ -9,10 +9,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Self
 
-from scripts.commands import Commands, Running
-from scripts.processes import ROOT, Part, Supervisor, free_port, is_url_answering
-from scripts.site import prepare_sqlite
-from scripts.stack import Stack
+from scripts.sites.commands import Commands, Running
+from scripts.sites.processes import ROOT, Part, Supervisor, free_port, is_url_answering
+from scripts.sites.site import prepare_sqlite
+from scripts.sites.stack import Stack
 from tests.studyapp.questions import entries, write_json
 from tests.waiting import eventually
 

@@ -25,8 +25,8 @@ from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
 from accounts.models import Workspace
 from annotation.actions.projects import create_project
-from annotation.schemas import Image, ItemRecord
-from benchmarks._bot_sessions import open_sessions
+from annotation.content.schemas import Image, ItemRecord
+from benchmarks.site._bot_sessions import open_sessions
 images = (Image(name="left.png"), Image(name="right.png"))
 main = Workspace.objects.get()
 project = create_project(workspace=main, slug="kills", title="Kills", kind="boxes", by=None)
@@ -41,9 +41,9 @@ print(json.dumps(open_sessions(names=[name for name, _password in enlist_bots(pr
 # Every stored document is what its operations add up to, one revision each.
 STORED = """
 import json
-from annotation.operations import Edit, apply
+from annotation.content.operations import Edit, apply
 from annotation.models import Item, Annotation
-from annotation.schemas import Document
+from annotation.content.schemas import Document
 from annotation.parsed_items import parse_document, parse_item_program, build_subject
 operations, wrong = [], []
 for annotation in Annotation.objects.select_related("item", "project"):

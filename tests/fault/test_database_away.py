@@ -12,8 +12,8 @@ import httpx
 import psycopg
 import pytest
 
-from scripts.example import load_example, make_link
-from scripts.site import Site, run_site
+from scripts.sites.example import load_example, make_link
+from scripts.sites.site import Site, run_site
 from tests.waiting import eventually
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from scripts.example import load_example
-from scripts.site import Site, run_site
+from scripts.sites.example import load_example
+from scripts.sites.site import Site, run_site
 from tests.annotation.pairs import pairs, zipped
 from tests.functional.pages import ADD_OWNER
 from tests.studyapp.questions import entries, write_json

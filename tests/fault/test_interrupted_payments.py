@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from scripts.example import load_example
-from scripts.site import Site, run_site
+from scripts.sites.example import load_example
+from scripts.sites.site import Site, run_site
 from tests.functional.pages import ADD_OWNER
 from tests.studyapp.platform_standin import KEY, ProlificApi, prolific_api
 from tests.waiting import eventually
@@ -28,7 +28,7 @@ import asyncio
 from django.conf import settings
 from django.urls import reverse
 from studyapp.actions.links import create_link
-from studyapp.definition.recruitment import Recruitment
+from studyapp.definition.participation.recruitment import Recruitment
 from studyapp.models import Study
 from studyapp.queries.bots import build_study_plan
 from studyapp.simulation import walk
@@ -49,7 +49,7 @@ from accounts.models import User, Workspace
 from jobs.actions.jobs import create_job
 from jobs.tasks import enqueue_job
 from studyapp.actions.payments import settle_unknown, store_order
-from studyapp.definition.payments import PaymentOrder
+from studyapp.definition.participation.payments import PaymentOrder
 from studyapp.models import Payment, Study
 from studyapp.models.payments import SENDING
 study, user, workspace = Study.objects.get(), User.objects.get(), Workspace.objects.get()

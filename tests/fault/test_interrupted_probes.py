@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotation.formats.jsonl import write_jsonl
-from scripts.commands import Running
+from scripts.sites.commands import Running
 from tests.annotation.factories import make_record
 from tests.fault.sites import Site, finished
 from tests.studyapp.questions import comparison, write_json

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from scripts.example import load_example, make_link
-from scripts.walkers import Tally, run_crowd
+from scripts.load.walkers import Tally, run_crowd
+from scripts.sites.example import load_example, make_link
 from tests.site import Site, run_site
 
 USERS, ITEMS = 12, 5

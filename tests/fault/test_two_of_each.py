@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from scripts.commands import Running
+from scripts.sites.commands import Running
 from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS, SECONDS_EACH, Site, finished
 from tests.waiting import eventually
 

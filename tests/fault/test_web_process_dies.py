@@ -5,8 +5,8 @@ import signal
 import time
 from pathlib import Path
 
-from scripts.processes import is_url_answering
-from scripts.site import run_site
+from scripts.sites.processes import is_url_answering
+from scripts.sites.site import run_site
 from tests.waiting import eventually
 
 # granian ends, for a supervisor to act, if a process dies within this time of a start.

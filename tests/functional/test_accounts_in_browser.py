@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.site import Site, run_site
+from scripts.sites.site import Site, run_site
 from tests.accounts.people import code_for
 from tests.accounts.provider import PROVIDER, know, running_provider
 from tests.functional.pages import follow

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
-from scripts.example import load_example, make_link
-from scripts.walkers import fill_form
+from scripts.load.walkers import fill_form
+from scripts.sites.example import load_example, make_link
 from tests.site import EmptySite, Site
 
 T = TypeVar("T")

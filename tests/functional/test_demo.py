@@ -15,8 +15,8 @@ from pathlib import Path
 
 import httpx
 
-from scripts.processes import ROOT, free_port, is_url_answering
-from scripts.stack import choose_socket_path
+from scripts.sites.processes import ROOT, free_port, is_url_answering
+from scripts.sites.stack import choose_socket_path
 from tests.waiting import eventually
 
 FIRST_START = 450.0

@@ -19,12 +19,12 @@ import pytest
 from pyarrow import parquet
 
 from analysis.programs import parse
-from config.demo import READERS
+from config.demo.content import READERS
 from modelserver.__main__ import main as model_server
 from modelserver.world import generate
-from scripts.commands import Commands
-from scripts.example import make_predictions, write
-from scripts.processes import ROOT, free_port, is_url_answering
+from scripts.sites.commands import Commands
+from scripts.sites.example import make_predictions, write
+from scripts.sites.processes import ROOT, free_port, is_url_answering
 from tests.analysis.bundles import planted_study
 from tests.analysis.data import real_data
 from tests.page_commands import Command, commands_of, pages
@@ -70,7 +70,7 @@ SMALLER = {
     "python -m analysis power": "--simulations 40",
     "python -m analysis compare-faithfulness": "--trials 100",
     "python -m analysis visual-bias": "--resamples 50 --trials 100",
-    "python -m benchmarks.reading": "--questions 4",
+    "python -m benchmarks.models.reading": "--questions 4",
 }
 
 
@@ -421,7 +421,7 @@ PAGES = {
     ),
     "docs/reference/model-server.md": Page(left_out={"--device cuda": GPU}),
     "docs/reference/privacy.md": Page(
-        left_out={"PARTICIPANT": "needs an ID; tests/studyapp/definition/test_privacy.py"}
+        left_out={"PARTICIPANT": "needs an ID; tests/studyapp/definition/participation/test_privacy.py"}
     ),
     "docs/reference/report.md": Page(bundles),
     "docs/reference/rest-api.md": Page(

@@ -16,15 +16,15 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize
 
-from scripts.example import make_link
-from scripts.gallery import (
+from scripts.pictures.gallery import (
     launch_advice_study,
     name_page_kind,
     run_full_site,
     visit_advice_pages,
     visit_pages,
 )
-from scripts.site import Site
+from scripts.sites.example import make_link
+from scripts.sites.site import Site
 from tests.functional.compared_pictures import MOST_DIFFERENT, difference, lasting_difference, picture_of
 from tests.paths import ROOT
 
@@ -117,7 +117,7 @@ def test_every_page_is_accessible_and_fits_phones_and_tablets(site: Site, browse
     page.context.close()
     assert not problems, "\n".join(problems)
     assert len(names) > 50
-    assert not set(names) - PICTURED, "python -m scripts.gallery takes their pictures for the docs"
+    assert not set(names) - PICTURED, "python -m scripts.pictures.gallery takes their pictures for the docs"
 
 
 def test_pages_with_advice_are_accessible_and_fit_a_phone(site: Site, browser: Browser, axe_script: str):

@@ -11,8 +11,8 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
-from scripts.example import make_link, make_predictions, write
-from scripts.gallery import fill
+from scripts.pictures.gallery import fill
+from scripts.sites.example import make_link, make_predictions, write
 from tests.functional.pages import follow
 from tests.paths import EXAMPLES
 from tests.site import EmptySite, Site

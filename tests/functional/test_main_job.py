@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from tests.site import EmptySite, Site
 
 DATA = Path(os.environ.get("TOUCHSTONE_DATA") or ROOT / "../shared/data") / "hotpot"

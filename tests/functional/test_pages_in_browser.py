@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.example import load_example, make_link
+from scripts.sites.example import load_example, make_link
 from tests.functional.pages import ADD_OWNER, enter, follow
 from tests.site import EmptySite, Site
 

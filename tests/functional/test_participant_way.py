@@ -20,7 +20,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from scripts.example import load_example, make_link
+from scripts.sites.example import load_example, make_link
 from tests.functional.pages import follow
 from tests.site import EmptySite, Site
 

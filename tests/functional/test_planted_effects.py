@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scripts.example import load_example
+from scripts.sites.example import load_example
 from studyapp.simulation.walk import BEHAVIOURS
 from tests.site import Site
 

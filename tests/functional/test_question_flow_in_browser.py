@@ -11,7 +11,7 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.example import load_example, make_link
+from scripts.sites.example import load_example, make_link
 from tests.functional.test_planted_effects import differences
 from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT

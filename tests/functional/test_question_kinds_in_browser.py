@@ -11,7 +11,7 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
-from scripts.example import make_link, make_predictions, write
+from scripts.sites.example import make_link, make_predictions, write
 from tests.functional.pages import follow
 from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.example import load_example
+from scripts.sites.example import load_example
 from tests.functional.pages import ADD_OWNER, follow
 from tests.site import EmptySite, Site
 

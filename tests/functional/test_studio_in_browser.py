@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.example import load_example
+from scripts.sites.example import load_example
 from studyapp.studio.steps import STEPS
 from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in, picture, problems_of

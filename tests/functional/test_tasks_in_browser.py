@@ -10,8 +10,8 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
-from scripts.example import make_link, make_predictions, write
-from scripts.processes import ROOT
+from scripts.sites.example import make_link, make_predictions, write
+from scripts.sites.processes import ROOT
 from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import picture
 from tests.site import EmptySite, Site

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from scripts.processes import ROOT
-from scripts.site import Site, run_site
+from scripts.sites.processes import ROOT
+from scripts.sites.site import Site, run_site
 from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in
 

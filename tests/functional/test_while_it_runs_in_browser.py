@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from scripts.example import load_example, make_link
-from scripts.processes import ROOT
+from scripts.sites.example import load_example, make_link
+from scripts.sites.processes import ROOT
 from tests.functional.pages import follow
 from tests.site import EmptySite, Site
 

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from jobs.webhooks.signatures import compute_signature
-from studyapp.definition.suspicion_flags import FLAGS
+from studyapp.definition.participation.suspicion_flags import FLAGS
 from studyapp.models import WebhookEvent
 from tests.paths import ROOT
 

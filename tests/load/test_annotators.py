@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.annotation_load import format_line, list_missed_bars
-from scripts.processes import ROOT
+from benchmarks.site.annotation_load import format_line, list_missed_bars
+from scripts.sites.processes import ROOT
 from tests.site import EmptySite, Site
 
 ANNOTATORS = 50
@@ -23,8 +23,8 @@ from annotation.actions.bots import enlist_bots
 from annotation.actions.data import import_items
 from accounts.models import Workspace
 from annotation.actions.projects import create_project
-from annotation.schemas import ItemRecord
-from benchmarks._bot_sessions import open_sessions
+from annotation.content.schemas import ItemRecord
+from benchmarks.site._bot_sessions import open_sessions
 passage, tokens = "Ada kicked a goal.", [(0, 3), (4, 10), (11, 12), (13, 18)]
 main = Workspace.objects.get()
 project = create_project(workspace=main, slug={slug!r}, title="Load", kind="spans", by=None,
@@ -70,7 +70,7 @@ def test_fifty_annotators_fill_every_place_once(annotation_site: Site):
     slug, k = "fifty", 3
     seed = SEED.format(slug=slug, k=k, items=25, annotators=ANNOTATORS)
     sessions = shell(annotation_site, seed)
-    command = [sys.executable, "-m", "scripts.annotators", annotation_site.url, slug, "--seconds", "300"]
+    command = [sys.executable, "-m", "scripts.load.annotators", annotation_site.url, slug, "--seconds", "300"]
     command += ["--behaviour", "fast=0.6,sloppy=0.3,offline=0.1"]
     done = subprocess.run(
         command, cwd=ROOT, input=json.dumps(sessions), capture_output=True, text=True, timeout=300

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.capacity import Kind, Size, simulate, simulate_plan
+from benchmarks.site.capacity import Kind, Size, simulate, simulate_plan
 
 
 def test_times_are_those_of_the_theory() -> None:

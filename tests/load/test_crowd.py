@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.participants import MOST_P95_MS, count_stored_rows, format_line, list_missed_bars
-from scripts.example import load_example, make_link
-from scripts.processes import ROOT
+from benchmarks.site.participants import MOST_P95_MS, count_stored_rows, format_line, list_missed_bars
+from scripts.sites.example import load_example, make_link
+from scripts.sites.processes import ROOT
 from tests.site import EmptySite, Site
 
 COMPLETE = """
@@ -36,7 +36,7 @@ def study_site(postgres_or_sqlite: str | None, empty_site: EmptySite) -> Iterato
 
 
 def walkers(link: str, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scripts.walkers", link, *options]
+    command = [sys.executable, "-m", "scripts.load.walkers", link, *options]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 

@@ -1,6 +1,6 @@
 """Pages over many rows open quickly, and cost hardly more with ten times the rows.
 
-`python -m benchmarks.large_pages` measures the same pages with 100,000 rows of each kind, cold and warm.
+`python -m benchmarks.site.large_pages` measures the same pages with 100,000 rows of each kind, cold and warm.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from benchmarks._large_data import fill, list_pages
-from benchmarks.large_pages import read_busy_time
+from benchmarks.site._large_data import fill, list_pages
+from benchmarks.site.large_pages import read_busy_time
 from tests.soak import WHOLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis import __version__
-from benchmarks.predictions import ROOT, run_server
+from benchmarks.models.predictions import ROOT, run_server
 from modelserver.__main__ import main
 from modelserver.serving.command import MOST_PROCESSES, ComputeOptions
 from modelserver.serving.fake_server import FAILS, INVALID, FakeSystem

@@ -1,10 +1,10 @@
 """What holds for every kind of generated items: read back as item records, and executed over their gold."""
 
 from analysis.programs import FoundBox, FoundSpan, is_answer_consistent, parse, run
-from annotation.completeness import open_nodes
-from annotation.operations import Subject
-from annotation.operations import check_document as follows_the_rules
-from annotation.schemas import Box, Chosen, ItemRecord, Span
+from annotation.content.completeness import open_nodes
+from annotation.content.operations import Subject
+from annotation.content.operations import check_document as follows_the_rules
+from annotation.content.schemas import Box, Chosen, ItemRecord, Span
 
 
 def checked(record):

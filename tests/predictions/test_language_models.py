@@ -24,7 +24,7 @@ from modelserver.serving.model_cache import Source
 from modelserver.systems.language import chat_requests
 from modelserver.systems.language.chat import open_chat
 from predictions.models import Dataset, PredictionRun, Score
-from predictions.scoring import PARTS
+from predictions.scores.scoring import PARTS
 from tests.fake_openai import REFUSAL, FakeOpenAI, error
 from tests.studyapp.factories import make_user
 from tests.studyapp.questions import entries
@@ -43,7 +43,7 @@ def serve(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Ite
     """Serve the system "model" of a file on a fake server; another call restarts the model server."""
     monkeypatch.setenv("FAKE_KEY", KEY)
     monkeypatch.setattr(chat_requests, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr("jobs.served_systems.KEPT_SECONDS", 0)
+    monkeypatch.setattr("jobs.model_servers.served_systems.KEPT_SECONDS", 0)
     stack, path = ExitStack(), tmp_path / "model.yaml"
 
     def start(server: FakeOpenAI, **fields: Any) -> FakeOpenAI:

@@ -7,14 +7,14 @@ from django.core.management import call_command
 
 from analysis.participants.bundle import load_bundle
 from analysis.report.page import Figure
-from analysis.report.section_against_scores import build_all_scores_section
+from analysis.report.sections.against_scores import build_all_scores_section
 from analysis.scores.per_question import check_agreement, read_question_scores
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
 from modelserver.serving.fake_server import FakeModelServer
 from predictions.actions.scores import score_run
 from predictions.models import PredictionRun, QuestionScore, Score
-from predictions.scoring import CHANGE_PARTS, PARTS, PLACE_PARTS
+from predictions.scores.scoring import CHANGE_PARTS, PARTS, PLACE_PARTS
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from tests.studyapp.factories import make_link, make_participant, make_run, make_study

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from accounts.models import User
 from foundation.errors import Conflict
 from jobs.actions.jobs import run_job
-from jobs.model_gateway import find_served_system
+from jobs.model_servers.gateway import find_served_system
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from predictions import run_jobs
@@ -120,7 +120,7 @@ def test_a_model_server_that_is_away_fails_the_saliency(
     user: User, settings: Settings, monkeypatch: Any
 ) -> None:
     settings.MODEL_SERVER_URL = "http://127.0.0.1:9"
-    monkeypatch.setattr("jobs.model_gateway.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("jobs.model_servers.gateway.PATIENCE_SECONDS", 0.0)
     run = make_run(dataset=make_dataset())
     job = start_weighing(run=run, method="occlusion", by=user)
     run_job(job_id=job.pk)

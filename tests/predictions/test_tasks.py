@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from config.celery import app
 from jobs import queue, sliced_runs
-from jobs.model_gateway import find_served_system
+from jobs.model_servers.gateway import find_served_system
 from jobs.models import SliceLease
 from modelserver.serving.fake_server import FakeModelServer
 from predictions import tasks

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scripts import demo, reset, setup
-from scripts.processes import ROOT, free_port
+from scripts.sites.processes import ROOT, free_port
 
 
 @pytest.fixture

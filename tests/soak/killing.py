@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from annotation.bots import Bot, Plan, run_bots
-from scripts import servers
-from scripts.commands import Commands
-from scripts.processes import Part, PartFailed, Supervisor, free_port, is_url_answering
-from scripts.site import CommandFailed, Site, prepare, prepare_sqlite
-from scripts.stack import Stack
-from scripts.walkers import Tally, run_crowd
+from scripts.load.walkers import Tally, run_crowd
+from scripts.sites import servers
+from scripts.sites.commands import Commands
+from scripts.sites.processes import Part, PartFailed, Supervisor, free_port, is_url_answering
+from scripts.sites.site import CommandFailed, Site, prepare, prepare_sqlite
+from scripts.sites.stack import Stack
 from tests.fault.test_annotation_survives_kills import SEED, bots_of
 from tests.fault.test_web_process_dies import web_processes
 from tests.studyapp.questions import entries, write_json

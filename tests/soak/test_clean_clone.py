@@ -27,13 +27,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from scripts import servers
-from scripts.commands import Commands
 from scripts.debian import find_redis_server
-from scripts.example import load_example, make_link
-from scripts.processes import ROOT, Part, Supervisor, free_port, is_redis_answering, is_url_answering
-from scripts.site import Site
-from scripts.walkers import Tally, run_crowd
+from scripts.load.walkers import Tally, run_crowd
+from scripts.sites import servers
+from scripts.sites.commands import Commands
+from scripts.sites.example import load_example, make_link
+from scripts.sites.processes import ROOT, Part, Supervisor, free_port, is_redis_answering, is_url_answering
+from scripts.sites.site import Site
 from tests.deploy.certificates import make_certificate
 from tests.deploy.scaled_site import SecureStack
 from tests.deploy.test_start import command_of

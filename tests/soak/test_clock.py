@@ -12,9 +12,9 @@ from threading import Event, Thread
 import pytest
 
 from annotation.bots import Plan, run_bots
-from scripts.example import load_example, make_link
-from scripts.site import Site, run_site
-from scripts.walkers import Tally, run_crowd
+from scripts.load.walkers import Tally, run_crowd
+from scripts.sites.example import load_example, make_link
+from scripts.sites.site import Site, run_site
 from tests.fault.test_annotation_survives_kills import KINDS, SEED, bots_of
 from tests.fault.test_annotation_survives_kills import STORED as ANNOTATED
 from tests.fault.test_interrupted_payments import ORDER, SETTINGS, WALK

@@ -21,12 +21,12 @@ import psycopg
 import pytest
 import redis
 
-from scripts.commands import Commands
-from scripts.example import load_example, make_link
-from scripts.processes import ROOT, Supervisor, free_port, is_port_taken
-from scripts.site import Site, prepare_postgres, prepare_sqlite
-from scripts.stack import Stack
-from scripts.walkers import ITEM, Connection, Tally, fill_form
+from scripts.load.walkers import ITEM, Connection, Tally, fill_form
+from scripts.sites.commands import Commands
+from scripts.sites.example import load_example, make_link
+from scripts.sites.processes import ROOT, Supervisor, free_port, is_port_taken
+from scripts.sites.site import Site, prepare_postgres, prepare_sqlite
+from scripts.sites.stack import Stack
 from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS
 from tests.fault.sites import Site as RunSite
 from tests.services import require

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from scripts.example import load_example, make_link
+from scripts.sites.example import load_example, make_link
 from tests.fault.test_annotation_survives_kills import STORED as ANNOTATED
 from tests.fault.test_study_survives_kills import STORED as ANSWERED
 from tests.fault.test_study_survives_kills import written

@@ -29,8 +29,8 @@ from modelserver.__main__ import main as modelserver
 from modelserver.wire.client import ModelClient
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
-from scripts.environments import add_ours, install_environment
-from scripts.processes import ROOT, Part, Supervisor, free_port, is_url_answering
+from scripts.sites.environments import add_ours, install_environment
+from scripts.sites.processes import ROOT, Part, Supervisor, free_port, is_url_answering
 from tests.studyapp.serving import eager, made_dataset
 from tests.waiting import eventually
 

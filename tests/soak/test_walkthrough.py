@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from tests.page_commands import commands_of
 from tests.test_nlvr2_page import PAGE, write_released
 

@@ -27,12 +27,12 @@ from studyapp.actions.pages import (
 from studyapp.actions.participants import consent
 from studyapp.actions.reports import keep_report
 from studyapp.actions.studies import accept_check, create_study, launch_study
-from studyapp.definition.questionnaires import Answer
+from studyapp.definition.questions.questionnaires import Answer
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.exports.report_summary import Summary
 from studyapp.models import EntryLink, Participant, Report, Study, StudyVersion, Trial
 from studyapp.queries.bots import build_study_plan
-from studyapp.queries.results import read_data_state
+from studyapp.queries.running.results import read_data_state
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests import workspaces

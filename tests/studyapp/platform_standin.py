@@ -1,6 +1,6 @@
 """A stand-in for Prolific: signed study addresses, keys over HTTP, notices, and the API that pays people.
 
-It follows the published formats that ``studyapp.web.prolific_signature``, ``studyapp.web.prolific_api`` and
+It follows the published formats that ``studyapp.web.prolific.signature``, ``studyapp.web.prolific.api`` and
 ``recruitment_webhook`` name.
 Signatures are made here with PyJWT and hashlib, apart from the code under test.
 """

@@ -17,8 +17,8 @@ from studyapp import downloads
 from studyapp.actions.reports import build_report_path, delete_report
 from studyapp.exports.report_summary import RankCell, RankRow, Summary, read_summary
 from studyapp.models import Report, Study
-from studyapp.queries.responses import ResponseFilter
-from studyapp.queries.results import read_data_state
+from studyapp.queries.running.responses import ResponseFilter
+from studyapp.queries.running.results import read_data_state
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db

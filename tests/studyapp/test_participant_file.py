@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from accounts.models import AuditEntry, Role
 from studyapp.models import ExternalIds, Participant
-from studyapp.queries.privacy import read_stored_data
+from studyapp.queries.participants.privacy import read_stored_data
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db

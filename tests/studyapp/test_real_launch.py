@@ -6,14 +6,14 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.participants.bundle import load_bundle
-from analysis.report.section_correctness import build_correctness_section
+from analysis.report.sections.correctness import build_correctness_section
 from analysis.report.tables import Table
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import JudgedAnswer, Study
-from studyapp.queries.correctness import find_missed_answers_of_design, list_shown_answers
-from studyapp.queries.launches import plan_launch
+from studyapp.queries.design.correctness import find_missed_answers_of_design, list_shown_answers
+from studyapp.queries.design.launches import plan_launch
 from tests.paths import DATA
 from tests.studyapp import factories
 

@@ -10,13 +10,13 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.programs import Program
+from annotation.content.schemas import AnnotationRecord, Box, Chosen, Document, Image, ItemRecord, Object
 from annotation.formats.boxes import clip_box
 from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.coco.keys import EXTRA, Id
 from annotation.formats.images import ImageFolder, read_image_size
 from annotation.formats.references import build_document
 from annotation.formats.source import Source
-from annotation.schemas import AnnotationRecord, Box, Chosen, Document, Image, ItemRecord, Object
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings, Part
 from foundation.imports.json_elements import Element

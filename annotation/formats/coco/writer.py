@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs import Program, describe
-from annotation.completeness import resolve_references
+from annotation.content.completeness import resolve_references
+from annotation.content.schemas import Box, Chosen, Document, Image, ItemRecord, Object
 from annotation.formats.checks import parse_record_program
 from annotation.formats.coco.keys import EXTRA, Id
 from annotation.formats.flat.statements import dump_without_objects
 from annotation.formats.writing import encode_json, write_file
-from annotation.schemas import Box, Chosen, Document, Image, ItemRecord, Object
 from foundation.messages import field_error
 
 DIGITS = 6  # of a pixel

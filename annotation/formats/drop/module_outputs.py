@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, drop, lists_of, program_of
-from annotation.completeness import resolve_references
+from annotation.content.completeness import resolve_references
+from annotation.content.schemas import Box, Chosen, Document, Layer, Object, Span, Value
 from annotation.formats.texts import Tokens, build_span, tokenize
-from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText, Text
 from foundation.messages import extract_message, field_error, prefix_field

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs.drop import Passage
+from annotation.content.schemas import ItemRecord
 from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.drop.module_outputs import Lists, Question
 from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
 from annotation.formats.writing import write_file
-from annotation.schemas import ItemRecord
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Text
 from foundation.imports.json_stream import read_members

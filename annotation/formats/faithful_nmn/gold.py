@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.programs import Program
+from annotation.content.schemas import Box, Chosen, Document, Layer, Object, Problem
 from annotation.formats.boxes import Edges, clip_box
 from annotation.formats.faithful_nmn.tables import BoxRow, Cell
-from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem
 from foundation.imports.findings import Findings
 from foundation.messages import extract_message, field_error, say
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs import Program, ProgramError
+from annotation.content.schemas import ItemRecord
 from annotation.formats.checks import check_record
 from annotation.formats.faithful_nmn.gold import build_gold, parse_cell_content
 from annotation.formats.faithful_nmn.tables import BoxRow, ProgramRow, read_box_rows, read_program_rows
 from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.formats.source import Source
-from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.messages import field_error, say

@@ -15,14 +15,14 @@ from typing import Any
 
 from analysis.io.spreadsheet import escape_formula
 from analysis.programs import Program
-from annotation.completeness import resolve_references
+from annotation.content.completeness import resolve_references
+from annotation.content.schemas import Box, Document, ItemRecord
 from annotation.formats.checks import parse_program_text
 from annotation.formats.faithful_nmn.gold import ANNOTATED, build_gold
 from annotation.formats.faithful_nmn.reader import NAME
 from annotation.formats.faithful_nmn.tables import BOX_COLUMNS, PROGRAM_COLUMNS, BoxRow, Cell, ProgramRow
 from annotation.formats.texts import tokenize
 from annotation.formats.writing import encode_json, write_file
-from annotation.schemas import Box, Document, ItemRecord
 from foundation.imports.findings import Findings
 from foundation.messages import field_error
 

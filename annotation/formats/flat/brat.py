@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from annotation.content.schemas import Chosen, ItemRecord, Span
 from annotation.formats.flat.statements import Source, dump_without_objects, list_sources, list_statements
 from annotation.formats.writing import encode_json, quote_file_name, write_folder
-from annotation.schemas import Chosen, ItemRecord, Span
 from foundation.messages import field_error
 
 GOLD = "gold"

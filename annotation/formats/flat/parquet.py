@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.programs import Node
+from annotation.content.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
 from annotation.formats.checks import parse_record_program
 from annotation.formats.flat.statements import Source, list_sources, list_statements
 from annotation.formats.writing import write_file
-from annotation.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
 from foundation.batches import cut_batches
 
 ROWS = 50_000  # in memory at a time

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from analysis.programs import Node
-from annotation.completeness import resolve_references
+from annotation.content.completeness import resolve_references
+from annotation.content.schemas import AnnotationRecord, Box, Document, ItemRecord, Layer, Object, Span
 from annotation.formats.checks import parse_record_program
-from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Layer, Object, Span
 
 
 class Source(NamedTuple):

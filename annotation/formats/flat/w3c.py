@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote
 
 from analysis.programs import Node, describe
+from annotation.content.schemas import Box, Chosen, ItemRecord, Object, Span
 from annotation.formats.flat.statements import Source, list_sources, list_statements
 from annotation.formats.writing import format_moment, write_list
-from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
 
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
 CONTEXT = ["http://www.w3.org/ns/anno.jsonld", OURS]

@@ -11,13 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.programs import Program, ProgramError, describe
-from annotation.formats.checks import check_record, parse_program_text
-from annotation.formats.images import ImageFolder
-from annotation.formats.label_studio.results import BOXES, SPANS, parse_box_result, parse_span_result
-from annotation.formats.references import build_document
-from annotation.formats.source import Source
-from annotation.formats.texts import Tokens, tokenize
-from annotation.schemas import (
+from annotation.content.schemas import (
     AnnotationRecord,
     Chosen,
     Document,
@@ -28,6 +22,12 @@ from annotation.schemas import (
     Object,
     Problem,
 )
+from annotation.formats.checks import check_record, parse_program_text
+from annotation.formats.images import ImageFolder
+from annotation.formats.label_studio.results import BOXES, SPANS, parse_box_result, parse_span_result
+from annotation.formats.references import build_document
+from annotation.formats.source import Source
+from annotation.formats.texts import Tokens, tokenize
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import list_errors

@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from annotation.content.schemas import Box, Image, Span
 from annotation.formats.boxes import Edges, clip_box
 from annotation.formats.texts import Tokens, build_span, find_code_point, trim_stretch
-from annotation.schemas import Box, Image, Span
 from foundation.imports.findings import Findings
 from foundation.messages import field_error
 

@@ -8,11 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs import Program, describe
-from annotation.completeness import resolve_references
+from annotation.content.completeness import resolve_references
+from annotation.content.schemas import (
+    AnnotationRecord,
+    Box,
+    Chosen,
+    Document,
+    ItemRecord,
+    Layer,
+    Object,
+    Span,
+)
 from annotation.formats.checks import parse_record_program
 from annotation.formats.label_studio.reader import NAME, OURS
 from annotation.formats.writing import format_moment, write_list
-from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 
 def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:

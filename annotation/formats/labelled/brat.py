@@ -10,6 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
+from annotation.content.labels import LabelLayer
+from annotation.content.schemas import Document, ItemRecord, Span
 from annotation.formats.flat.brat import format_offsets_and_text
 from annotation.formats.labelled.documents import (
     list_labellings,
@@ -33,8 +35,6 @@ from annotation.formats.labelled.entries import (
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import quote_file_name, write_folder
-from annotation.labels import LabelLayer
-from annotation.schemas import Document, ItemRecord, Span
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.json_stream import read_document

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from annotation.content.labels import LabelLayer, LayerType, Question, nest_labels
+from annotation.content.schemas import ItemRecord, KeyPoint
 from annotation.formats.labelled.documents import (
     list_box_labels,
     list_boxes,
@@ -37,8 +39,6 @@ from annotation.formats.labelled.mark_positions import (
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import encode_json, write_file
-from annotation.labels import LabelLayer, LayerType, Question, nest_labels
-from annotation.schemas import ItemRecord, KeyPoint
 from foundation.imports.json_stream import read_document
 from foundation.messages import field_error, value_error
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from analysis.gold_agreement import Outline, ellipse_outline
-from annotation.formats.checks import parse_record_program
-from annotation.labels import LabelLayer, LabelProgram, LabelTask, MarkQuestion
-from annotation.schemas import (
+from annotation.content.labels import LabelLayer, LabelProgram, LabelTask, MarkQuestion
+from annotation.content.schemas import (
     AnnotationRecord,
     Answer,
     Box,
@@ -20,6 +19,7 @@ from annotation.schemas import (
     Relation,
     Span,
 )
+from annotation.formats.checks import parse_record_program
 from foundation.messages import field_error
 
 

@@ -9,13 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from annotation.formats.checks import check_record
-from annotation.formats.label_studio.results import parse_span_result
-from annotation.formats.labelled.documents import list_corners
-from annotation.formats.labelled.mark_positions import MARK_ID, list_box_corners
-from annotation.formats.source import Source
-from annotation.formats.texts import Tokens, tokenize
-from annotation.labels import (
+from annotation.content.labels import (
     ANSWERED,
     MARKS,
     MOST_QUESTIONS,
@@ -26,8 +20,8 @@ from annotation.labels import (
     Question,
     nest_labels,
 )
-from annotation.operations import build_relation_key
-from annotation.schemas import (
+from annotation.content.operations import build_relation_key
+from annotation.content.schemas import (
     AnnotationRecord,
     Answer,
     Box,
@@ -42,6 +36,12 @@ from annotation.schemas import (
     Relation,
     Span,
 )
+from annotation.formats.checks import check_record
+from annotation.formats.label_studio.results import parse_span_result
+from annotation.formats.labelled.documents import list_corners
+from annotation.formats.labelled.mark_positions import MARK_ID, list_box_corners
+from annotation.formats.source import Source
+from annotation.formats.texts import Tokens, tokenize
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.messages import say, value_error

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import yaml
 
+from annotation.content.labels import MARKS, LabelLayer, LayerType, Question
+from annotation.content.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from annotation.formats.labelled.documents import (
     list_box_labels,
     list_boxes,
@@ -44,8 +46,6 @@ from annotation.formats.labelled.mark_positions import (
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import quote_file_name, write_file, write_folder
-from annotation.labels import MARKS, LabelLayer, LayerType, Question
-from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
 from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say, value_error

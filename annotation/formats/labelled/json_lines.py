@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from annotation.content.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from annotation.formats.jsonl import read_objects
 from annotation.formats.labelled.documents import (
     list_answers,
@@ -43,7 +44,6 @@ from annotation.formats.labelled.mark_positions import (
 )
 from annotation.formats.source import Source
 from annotation.formats.writing import encode_json, write_file, write_folder
-from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from foundation.errors import BadFile
 from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say

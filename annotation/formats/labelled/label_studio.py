@@ -11,6 +11,20 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from analysis.gold_agreement import ellipse_outline
+from annotation.content.labels import LabelLayer, LabelTask, LayerType, Question, nest_labels
+from annotation.content.schemas import (
+    AnnotationRecord,
+    Box,
+    Document,
+    Ellipse,
+    Image,
+    ItemRecord,
+    KeyPoint,
+    Layer,
+    Polygon,
+    Span,
+    Suggested,
+)
 from annotation.formats.boxes import clip_box
 from annotation.formats.label_studio.reader import Task, TaskAnnotation, build_annotation_record
 from annotation.formats.label_studio.results import (
@@ -46,20 +60,6 @@ from annotation.formats.labelled.entries import (
 from annotation.formats.labelled.mark_positions import OTHER_SHAPES, build_point, build_polygon
 from annotation.formats.source import Source
 from annotation.formats.writing import write_list
-from annotation.labels import LabelLayer, LabelTask, LayerType, Question, nest_labels
-from annotation.schemas import (
-    AnnotationRecord,
-    Box,
-    Document,
-    Ellipse,
-    Image,
-    ItemRecord,
-    KeyPoint,
-    Layer,
-    Polygon,
-    Span,
-    Suggested,
-)
 from foundation.errors import BadFile
 from foundation.imports.json_stream import read_values
 from foundation.messages import field_error, prefix_field, say

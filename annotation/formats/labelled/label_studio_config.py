@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from annotation.labels import MARKS, LabelTask, LayerType, Question
-from annotation.schemas import Kind
+from annotation.content.labels import MARKS, LabelTask, LayerType, Question
+from annotation.content.schemas import Kind
 
 # The control of each type, and the element of its labels.
 _CONTROLS: dict[LayerType, tuple[str, str]] = {

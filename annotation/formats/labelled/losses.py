@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from annotation.content.labels import LabelLayer, Question
+from annotation.content.schemas import Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from annotation.formats.labelled.documents import (
     list_answers,
     list_image_marks,
@@ -15,8 +17,6 @@ from annotation.formats.labelled.documents import (
     parse_record_task,
 )
 from annotation.formats.labelled.entries import ABOUT_A_MARK, RELATIONS
-from annotation.labels import LabelLayer, Question
-from annotation.schemas import Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.imports.findings import Findings
 
 PEOPLE = "annotation of a person, left out; the gold is kept"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from annotation.content.schemas import Box, Image, KeyPoint, Polygon
 from annotation.formats.boxes import DIGITS, clip_box
 from annotation.formats.source import Source
-from annotation.schemas import Box, Image, KeyPoint, Polygon
 from foundation.imports.findings import Findings
 from foundation.messages import field_error, value_error
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from annotation.content.schemas import ItemRecord
 from annotation.formats.labelled.documents import list_spans, require_kind
 from annotation.formats.labelled.entries import (
     ATTRIBUTES,
@@ -22,7 +23,6 @@ from annotation.formats.labelled.entries import (
 from annotation.formats.source import Source
 from annotation.formats.texts import find_code_point
 from annotation.formats.writing import quote_file_name, write_file, write_folder
-from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say, value_error

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from annotation.content.schemas import ItemRecord
 from annotation.formats.labelled import (
     brat,
     coco,
@@ -13,7 +14,6 @@ from annotation.formats.labelled import (
     web_annotations,
 )
 from annotation.formats.labelled.entries import Reader
-from annotation.schemas import ItemRecord
 
 LABELLED_READERS: dict[str, Reader] = {
     "labelstudio": label_studio.read,

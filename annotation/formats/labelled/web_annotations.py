@@ -10,6 +10,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from annotation.content.labels import LabelLayer
+from annotation.content.schemas import (
+    AnnotationRecord,
+    Box,
+    Document,
+    Ellipse,
+    ItemRecord,
+    KeyPoint,
+    Polygon,
+    Span,
+)
 from annotation.formats.flat.w3c import build_box_selector, build_text_selectors, join_numbers, write_page
 from annotation.formats.labelled.documents import (
     list_answers,
@@ -41,8 +52,6 @@ from annotation.formats.labelled.mark_positions import (
     require_image_size,
 )
 from annotation.formats.source import Source
-from annotation.labels import LabelLayer
-from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.imports.json_stream import read_document
 from foundation.imports.text_files import open_text
 from foundation.messages import field_error, value_error

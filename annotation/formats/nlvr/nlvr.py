@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from annotation.content.schemas import Box, Document, Image, ItemRecord, Layer
 from annotation.formats.boxes import clip_box
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr.nlvr2 import Label
 from annotation.formats.source import Source
-from annotation.schemas import Box, Document, Image, ItemRecord, Layer
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from annotation.content.schemas import Image, ItemRecord
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
 from annotation.formats.source import Source
-from annotation.schemas import Image, ItemRecord
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText

@@ -14,7 +14,7 @@ from annotation.policies import check_own_role, list_roles, may
 from annotation.queries.bots import find_project
 from annotation.queries.members import find_membership
 from annotation.queries.records import find_user, list_people
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 
 
 class Command(JobCommand):

@@ -6,7 +6,7 @@ from typing import Any
 from accounts.policy import Act
 from annotation.actions.labels import remove_label, rename_label
 from annotation.queries.bots import find_project
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 
 
 class Command(JobCommand):

@@ -15,7 +15,7 @@ from annotation.queries.runs import count_progress
 from annotation.suggestions import choose_default_fit
 from annotation.tasks import SLICE, enqueue_missing, execute_slice
 from foundation.errors import RunFailed
-from jobs.base_command import JobCommand, check_right, parse_count, parse_slug, parse_system_name
+from jobs.commands.base import JobCommand, check_right, parse_count, parse_slug, parse_system_name
 from jobs.progress import run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SystemKind

@@ -9,7 +9,7 @@ from accounts.policy import Act
 from annotation.formats import registry
 from annotation.queries.bots import find_project
 from annotation.queries.export import write_items
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 from jobs.progress_bar import Bar
 
 

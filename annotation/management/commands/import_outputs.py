@@ -9,7 +9,7 @@ from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
 from annotation.queries.bots import find_project
 from foundation.imports.findings import Findings
-from jobs.base_command import JobCommand, check_right, parse_slug, parse_system_name
+from jobs.commands.base import JobCommand, check_right, parse_slug, parse_system_name
 from jobs.progress_bar import Bar
 
 

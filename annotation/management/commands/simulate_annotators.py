@@ -13,9 +13,9 @@ from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from annotation.queries.bots import find_project
 from annotation.simulation import Simulation, simulate
-from jobs.base_command import check_right, parse_count, parse_slug
+from jobs.commands.base import check_right, parse_count, parse_slug
+from jobs.commands.simulation import SimulationCommand, get_status
 from jobs.progress_bar import Bar
-from jobs.simulation_command import SimulationCommand, get_status
 
 
 class Command(SimulationCommand):

@@ -7,7 +7,7 @@ from typing import Any
 from accounts.errors import NotAllowed
 from config.backups.backup import back_up, delete_older
 from config.backups.encryption import read_key
-from jobs.base_command import JobCommand, parse_count, read_actor_option
+from jobs.commands.base import JobCommand, parse_count, read_actor_option
 
 
 class Command(JobCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from accounts.actions import workspaces
 from accounts.errors import NotAllowed
 from accounts.queries.people import find_account_by_name
-from jobs.base_command import JobCommand, parse_slug, read_actor_option
+from jobs.commands.base import JobCommand, parse_slug, read_actor_option
 
 
 class Command(JobCommand):

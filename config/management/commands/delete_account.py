@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.account_rights import check_administer
 from accounts.actions.deletion import delete_account
 from accounts.queries.people import find_account_by_name
-from jobs.base_command import JobCommand, read_actor_option
+from accounts.rights.accounts import check_administer
+from jobs.commands.base import JobCommand, read_actor_option
 
 
 class Command(JobCommand):

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from accounts.account_rights import check_administer
 from accounts.actions.audit import record
 from accounts.queries.account_data import collect_account_data
 from accounts.queries.people import find_account_by_name
-from jobs.base_command import JobCommand, read_actor_option
+from accounts.rights.accounts import check_administer
+from jobs.commands.base import JobCommand, read_actor_option
 
 
 class Command(JobCommand):

@@ -23,7 +23,7 @@ from annotation.parsed_items import get_kind, parse_task
 from foundation.imports.findings import Findings
 from foundation.imports.hub_datasets import HubDataset, fetch_dataset
 from foundation.imports.zip_files import is_zip
-from jobs.base_command import JobCommand, add_workspace, parse_count, parse_slug, read_workspace_option
+from jobs.commands.base import JobCommand, add_workspace, parse_count, parse_slug, read_workspace_option
 from jobs.progress_bar import Bar
 from predictions.actions.data import import_questions
 from predictions.imports import QUESTION_FORMATS as QUESTIONS

@@ -11,7 +11,7 @@ from annotation.errors import NotFound
 from annotation.models import Project, SystemOutput
 from annotation.queries.bots import find_project
 from config.programs import build_executions, build_questions
-from jobs.base_command import JobCommand, check_right, parse_slug, parse_system_name
+from jobs.commands.base import JobCommand, check_right, parse_slug, parse_system_name
 from predictions.actions.data import import_questions
 from predictions.actions.programs import import_executions
 from predictions.queries.data import find_dataset

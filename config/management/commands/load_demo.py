@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from config import demo
-from jobs.base_command import JobCommand
+from config.demo import content as demo
+from jobs.commands.base import JobCommand
 
 
 class Command(JobCommand):

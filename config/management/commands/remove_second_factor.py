@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from accounts.actions.second_factor import remove_second_factor
 from accounts.models import User
-from jobs.base_command import JobCommand, read_actor_option
+from jobs.commands.base import JobCommand, read_actor_option
 
 
 class Command(JobCommand):

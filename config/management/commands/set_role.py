@@ -7,7 +7,7 @@ from accounts.actions import workspaces
 from accounts.models import Role
 from accounts.policy import Act
 from accounts.queries.people import find_account_by_name
-from jobs.base_command import JobCommand, add_workspace, read_workspace_option
+from jobs.commands.base import JobCommand, add_workspace, read_workspace_option
 
 
 class Command(JobCommand):

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from foundation.errors import NotFound
-from jobs.base_command import JobCommand, parse_system_name
+from jobs.commands.base import JobCommand, parse_system_name
 from predictions.actions.predictions import cancel_run
 from predictions.management.dataset_option import add_dataset, read_dataset_option
 from predictions.queries.predictions import count_progress, list_running_runs

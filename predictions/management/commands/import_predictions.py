@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.imports.findings import Findings
-from jobs.base_command import JobCommand, parse_system_name
+from jobs.commands.base import JobCommand, parse_system_name
 from predictions.actions.predictions import import_predictions
 from predictions.formats.predictions import read_predictions
 from predictions.management.dataset_option import add_dataset, read_dataset_option

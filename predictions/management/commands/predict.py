@@ -7,18 +7,18 @@ from typing import Any, get_args
 
 from accounts.models import User
 from foundation.errors import RunFailed
-from jobs.base_command import JobCommand, parse_count, parse_system_name
+from jobs.commands.base import JobCommand, parse_count, parse_system_name
 from jobs.progress import Job, run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod, SystemInfo
 from predictions.actions.predictions import start_served_run
 from predictions.actions.saliency import start_saliency
+from predictions.explanations.saliency import build_highlight_options
 from predictions.management.dataset_option import add_dataset, read_dataset_option
 from predictions.models import Dataset, PredictionRun
 from predictions.queries.language_models import Cost, estimate_cost, sum_counted_cost
 from predictions.queries.predictions import count_progress
 from predictions.queries.saliency import list_without_weights
-from predictions.saliency import build_highlight_options
 from predictions.tasks import SLICE, enqueue_missing, enqueue_weights, predict_slice, weigh_slice
 
 

@@ -21,8 +21,8 @@ from analysis.io.errors import InputError, find_first_problem
 from analysis.io.whole_files import replace_file
 from foundation.errors import BadFile, NotFound, RunFailed
 from foundation.imports.whole_files import require_folder
-from jobs.base_command import JobCommand, parse_count, parse_system_name
-from jobs.model_gateway import find_served_system
+from jobs.commands.base import JobCommand, parse_count, parse_system_name
+from jobs.model_servers.gateway import find_served_system
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod, SaliencyOptions

@@ -11,11 +11,10 @@ from accounts.models import User
 from analysis.io.whole_files import replace_file
 from foundation.errors import NotFound, RunFailed
 from foundation.imports.whole_files import require_folder
-from jobs.base_command import JobCommand, parse_count, parse_system_name
+from jobs.commands.base import JobCommand, parse_count, parse_system_name
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
 from jobs.queue import Slice
-from predictions import scoring
 from predictions.actions.scores import (
     find_farm_obstacle,
     find_server_obstacle,
@@ -26,7 +25,8 @@ from predictions.management.dataset_option import add_dataset, read_dataset_opti
 from predictions.models import Dataset, PredictionRun, Score
 from predictions.queries.predictions import find_latest_run, list_latest_runs
 from predictions.queries.reductions import PendingReductions, count_answered_inputs, find_pending_reductions
-from predictions.score_document import build_scores_document
+from predictions.scores import scoring
+from predictions.scores.score_document import build_scores_document
 from predictions.tasks import SLICE, SLICE_TOKENS, enqueue_reductions, reduce_slice
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from jobs.base_command import JobCommand, read_actor_option
+from jobs.commands.base import JobCommand, read_actor_option
 from studyapp.actions.privacy import apply_retention
-from studyapp.queries.privacy import find_overdue_versions
+from studyapp.queries.participants.privacy import find_overdue_versions
 
 
 class Command(JobCommand):

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from accounts.policy import Act
-from jobs.base_command import JobCommand, add_workspace, read_workspace_option
+from jobs.commands.base import JobCommand, add_workspace, read_workspace_option
 from studyapp.actions.studies import create_study
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.definition.yaml_document import definition_error
 from studyapp.errors import StudyRefused
-from studyapp.queries.designs import Design, build_design
-from studyapp.queries.item_pools import PlannedCondition
+from studyapp.queries.design.designs import Design, build_design
+from studyapp.queries.design.item_pools import PlannedCondition
 
 
 class Command(JobCommand):

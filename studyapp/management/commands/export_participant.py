@@ -8,8 +8,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, parse_slug
-from studyapp.queries.privacy import find_participant, read_stored_data
+from jobs.commands.base import JobCommand, check_right, parse_slug
+from studyapp.queries.participants.privacy import find_participant, read_stored_data
 from studyapp.queries.studies import find_study
 
 

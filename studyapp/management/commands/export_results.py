@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from accounts.actions.audit import record_export
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.models import Mode

@@ -6,7 +6,7 @@ from typing import Any
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from foundation.pages.spreadsheet import write_csv
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.exports.payments import ID_COLUMNS, build_external_id_rows
 from studyapp.queries.studies import find_study
 

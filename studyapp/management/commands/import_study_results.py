@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from accounts.policy import Act
 from analysis.io.errors import InputError
 from analysis.io.schuff2020_release import read_release
-from jobs.base_command import JobCommand, add_workspace, parse_slug, read_workspace_option
+from jobs.commands.base import JobCommand, add_workspace, parse_slug, read_workspace_option
 from studyapp.actions.released import import_released_study
 
 FORMATS = ("f1-is-not-enough",)

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.actions.studies import launch_study
-from studyapp.queries.launches import CHECK, NeedsDecision
+from studyapp.queries.design.launches import CHECK, NeedsDecision
 from studyapp.queries.studies import find_study
 
 

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from accounts.policy import Act
 from foundation.errors import BadFile
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.actions.payments import store_order
-from studyapp.definition.payments import SENT_AWAY, PaymentOrder, read_amounts
+from studyapp.definition.participation.payments import SENT_AWAY, PaymentOrder, read_amounts
 from studyapp.models import Study
 from studyapp.payments import settle_payments
-from studyapp.queries.payments import Plan, count_payment_states, plan_payments
+from studyapp.queries.participants.payments import Plan, count_payment_states, plan_payments
 from studyapp.queries.studies import find_study
 
 

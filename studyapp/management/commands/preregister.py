@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.policy import Act
 from analysis.planning.registration_forms import FORMS
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.exports.registration import build_draft_preregistration, build_preregistration
 from studyapp.queries.studies import find_study
 

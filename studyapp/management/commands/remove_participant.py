@@ -4,9 +4,9 @@ import argparse
 from typing import Any
 
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.actions.privacy import anonymise_participant, delete_participant
-from studyapp.queries.privacy import find_participant
+from studyapp.queries.participants.privacy import find_participant
 from studyapp.queries.studies import find_study
 
 

@@ -16,9 +16,9 @@ from django.urls import reverse
 from accounts.models import User
 from accounts.policy import Act
 from analysis.participants.exclusion_rules import MinTime
-from jobs.base_command import check_right, parse_slug
+from jobs.commands.base import check_right, parse_slug
+from jobs.commands.simulation import SimulationCommand, get_status
 from jobs.progress_bar import Bar
-from jobs.simulation_command import SimulationCommand, get_status
 from modelserver.wire.errors import UnusableSystem
 from modelserver.wire.schema import Usage
 from studyapp.actions.links import create_link

@@ -10,9 +10,9 @@ from django.urls import reverse
 from pydantic import ValidationError
 
 from accounts.policy import Act
-from jobs.base_command import JobCommand, check_right, parse_count, parse_slug
+from jobs.commands.base import JobCommand, check_right, parse_count, parse_slug
 from studyapp.actions.links import create_link
-from studyapp.definition.recruitment import OUTCOMES, PLATFORMS, Recruitment
+from studyapp.definition.participation.recruitment import OUTCOMES, PLATFORMS, Recruitment
 from studyapp.models import Mode
 from studyapp.queries.studies import find_study
 

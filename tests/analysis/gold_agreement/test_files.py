@@ -9,8 +9,8 @@ from analysis.__main__ import main
 from analysis.gold_agreement.files import FINISHED, read_annotations
 from analysis.io.errors import InputError
 from analysis.programs import parse
-from annotation.comparison import build_agreement_item
-from annotation.schemas import ItemRecord
+from annotation.content.comparison import build_agreement_item
+from annotation.content.schemas import ItemRecord
 from tests.paths import ROOT
 
 BOXES = ROOT / "tests" / "fixtures" / "gold-0.1" / "boxes.jsonl"

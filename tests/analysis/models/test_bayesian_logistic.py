@@ -16,7 +16,7 @@ from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
 from analysis.models import bayesian_logistic
 from analysis.models.bayesian_logistic import _diagnose, _Target, bayes_logistic
 from analysis.models.trial_model import build_design_matrix, read_trials
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from tests.analysis.trials import NAMES, crossed_trials, released_trials
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "nuts.json").read_text("utf-8"))

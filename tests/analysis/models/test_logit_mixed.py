@@ -12,7 +12,7 @@ from scipy import stats
 
 from analysis.models.logit_mixed import Likelihood, mixed_logit
 from analysis.models.trial_model import build_design_matrix, read_trials
-from benchmarks.mixed_models import MOST, Size, count_rejections
+from benchmarks.statistics.mixed_models import MOST, Size, count_rejections
 from tests.analysis.trials import NAMES, crossed_trials, released_trials
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "mixed.json").read_text("utf-8"))
@@ -79,7 +79,7 @@ def test_the_gradient_is_that_of_the_value(outcome, within):
 
 
 def test_the_level_is_kept():
-    """`python -m benchmarks.mixed_models` repeats it at all sizes."""
+    """`python -m benchmarks.statistics.mixed_models` repeats it at all sizes."""
     for rate in count_rejections(Size(8, 10), 12):
         assert rate.studies >= 6
         assert rate.hits <= stats.binom.ppf(0.999, rate.studies, MOST)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.own_models import CLOSE, compare
+from benchmarks.statistics.own_models import CLOSE, compare
 
 
 @pytest.mark.filterwarnings("ignore")  # statsmodels warns of each attempt that does not converge

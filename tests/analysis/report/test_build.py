@@ -12,8 +12,8 @@ from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import Plan
 from analysis.report.build import build_report
 from analysis.report.page import SORTING, Page, render, write_page
-from analysis.report.section_exclusions import build_exclusions_section
-from analysis.report.section_systems import build_ranks_section
+from analysis.report.sections.exclusions import build_exclusions_section
+from analysis.report.sections.systems import build_ranks_section
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study, rules

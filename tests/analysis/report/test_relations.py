@@ -10,11 +10,11 @@ from analysis.participants.measures import MEASURES
 from analysis.planning.declared_plan import Plan
 from analysis.planning.power import compute_smallest_effect
 from analysis.report.page import Data, Text
-from analysis.report.section_against_scores import describe_relation
-from analysis.report.section_correlations import OVER_PARTICIPANTS, build_correlations_section
-from analysis.report.section_not_found import explain_comparison as verdict_on
-from analysis.report.section_not_found import read_comparison
-from analysis.report.section_systems import build_ranks_section, describe_recurrence, format_percent
+from analysis.report.sections.against_scores import describe_relation
+from analysis.report.sections.correlations import OVER_PARTICIPANTS, build_correlations_section
+from analysis.report.sections.not_found import explain_comparison as verdict_on
+from analysis.report.sections.not_found import read_comparison
+from analysis.report.sections.systems import build_ranks_section, describe_recurrence, format_percent
 from analysis.report.tables import Table
 from analysis.stats.equivalence import equivalence
 from analysis.stats.results import TARGETS, Finding

@@ -17,8 +17,8 @@ from analysis.report.build import build_report, write_methods_paragraph
 from analysis.report.page import Data, Figure, Script, Table, write_page
 from analysis.report.provenance import SOURCES, source_of
 from analysis.report.r_script import ESTIMATES, render_study_script
-from analysis.report.section_models import build_models_section
-from analysis.report.section_participants import build_measures_section
+from analysis.report.sections.models import build_models_section
+from analysis.report.sections.participants import build_measures_section
 from analysis.study.analysis import Options, analyse
 from analysis.study.contrasts import EXPLORED
 from analysis.study.inference import infer

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.scores import hotpotqa
-from benchmarks.scores import generate_questions, score_plainly
+from benchmarks.models.scores import generate_questions, score_plainly
 from tests.analysis.data import real_data
 
 GOLD = [

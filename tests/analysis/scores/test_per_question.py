@@ -11,7 +11,7 @@ from analysis.__main__ import main
 from analysis.io.errors import AnalysisError, InputError
 from analysis.participants.bundle import load_bundle
 from analysis.report.page import Figure
-from analysis.report.section_against_scores import build_all_scores_section
+from analysis.report.sections.against_scores import build_all_scores_section
 from analysis.scores import farm_loca
 from analysis.scores.per_question import COLUMNS, check_agreement, read_question_scores, score_replicates
 from analysis.study.analysis import Options, analyse

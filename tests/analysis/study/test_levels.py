@@ -1,17 +1,17 @@
 """Coverage and type-I error over crossed participants and items, for what no other test simulates.
 
-A quick look at what ``python -m benchmarks.coverage`` measures at length: few studies of one size. Bounds are
-those of chance around what the benchmark found.
+A quick look at what ``python -m benchmarks.statistics.coverage`` measures at length: few studies of one size.
+Bounds are those of chance around what the benchmark found.
 """
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks._crossed_studies import Size, format_rows, is_bar_missed
-from benchmarks._levels import DISAGREE, MOST_MIXED, estimate_levels
-from benchmarks._levels import STUDIES as KINDS
-from benchmarks.coverage import (
+from benchmarks.statistics._crossed_studies import Size, format_rows, is_bar_missed
+from benchmarks.statistics._levels import DISAGREE, MOST_MIXED, estimate_levels
+from benchmarks.statistics._levels import STUDIES as KINDS
+from benchmarks.statistics.coverage import (
     estimate_calibrations,
     estimate_correlations,
     estimate_coverage,

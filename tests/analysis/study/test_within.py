@@ -27,14 +27,14 @@ from analysis.planning.frozen_version import load_frozen
 from analysis.planning.preregistration import preregistration
 from analysis.report.build import build_report, write_methods_paragraph
 from analysis.report.r_script import render_r_script
-from analysis.report.section_behaviour import describe_behaviour
-from analysis.report.section_participants import build_participants_section
+from analysis.report.sections.behaviour import describe_behaviour
+from analysis.report.sections.participants import build_participants_section
 from analysis.stats.results import TARGETS
 from analysis.study.analysis import Options, analyse
 from analysis.study.comparisons import compare
 from analysis.study.inference import infer
-from benchmarks._crossed_studies import Size
-from benchmarks.within import estimate_rates, simulate_rotated_trials
+from benchmarks.statistics._crossed_studies import Size
+from benchmarks.statistics.within import estimate_rates, simulate_rotated_trials
 from tests.analysis.bundles import planted_study
 from tests.analysis.within import within_study
 
@@ -171,7 +171,7 @@ def test_learning_is_over_the_whole_way(tmp_path):
 
 
 def test_levels():
-    """24 studies of 10 people; `benchmarks.within` does it at length."""
+    """24 studies of 10 people; `benchmarks.statistics.within` does it at length."""
     held, rejected = estimate_rates(Size(10, 12), 24)
     for rate in held:
         assert rate.hits >= stats.binom.ppf(0.001, rate.studies, 0.93), rate

@@ -11,10 +11,10 @@ from annotation.actions import assignments, qualification, review
 from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, take_back
 from annotation.actions.projects import set_annotators_per_item, set_member
+from annotation.content.schemas import Image
 from annotation.errors import AssignmentLost, Conflict, NothingLeft
 from annotation.models import Annotation, Item, Membership, Role
 from annotation.policies import NotAllowed
-from annotation.schemas import Image
 from tests.annotation.factories import (
     box,
     finished,

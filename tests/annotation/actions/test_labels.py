@@ -17,15 +17,15 @@ from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations
 from annotation.actions.labels import Uses, remove_label, rename_label
 from annotation.actions.projects import change_labels, create_project
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import ItemRecord
 from annotation.errors import Conflict, StaleBase
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
-from annotation.labels import read_label_task
 from annotation.models import Annotation, Gold, Membership, Project, Role, SystemOutput
 from annotation.parsed_items import parse_task
 from annotation.queries.annotations import list_recent_operations
 from annotation.queries.export import write_items
-from annotation.schemas import ItemRecord
 from tests import workspaces
 from tests.annotation.factories import PASSAGE, SPANS, make_member, make_project, operation, span
 from tests.tokens import bearer

@@ -11,13 +11,14 @@ from PIL import Image as Picture
 from annotation.actions.data import import_items
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, compute_slice, finish_run, start_run
+from annotation.content.schemas import SystemRecord
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
 from annotation.queries.runs import count_progress
-from annotation.schemas import SystemRecord
 from annotation.tasks import enqueue_missing, sweep_output_runs
 from foundation.errors import RunFailed
-from jobs import model_gateway, sliced_runs
-from jobs.model_gateway import find_served_system
+from jobs import sliced_runs
+from jobs.model_servers import gateway as model_gateway
+from jobs.model_servers.gateway import find_served_system
 from jobs.queue import LOST_LIMIT
 from modelserver.serving.fake_modular_system import FAILS
 from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, FakeSystem

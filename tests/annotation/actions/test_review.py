@@ -9,16 +9,17 @@ from annotation.actions import assignments, qualification, review
 from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, submit, take_back
 from annotation.actions.projects import create_project, set_member
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import Document, ItemRecord
 from annotation.errors import NotReady
-from annotation.labels import read_label_task
 from annotation.models import Annotation, AuditEvent, Comment, Gold, Item, Membership, Project, Role
 from annotation.parsed_items import parse_document
 from annotation.queries.export import read_item_records
 from annotation.queries.progress import list_people_progress
 from annotation.queries.qualification import compute_scores
 from annotation.queries.review import count_reviews, list_items_to_settle
-from annotation.schemas import Document, ItemRecord
 from tests import workspaces
+from tests.annotation.content.test_labels import CONDITIONAL, SENTIMENT, conditional
 from tests.annotation.factories import (
     PASSAGE,
     SPANS,
@@ -32,7 +33,6 @@ from tests.annotation.factories import (
 )
 from tests.annotation.queries.test_suggestions import handed_in
 from tests.annotation.rest.test_annotations import client_of
-from tests.annotation.test_labels import CONDITIONAL, SENTIMENT, conditional
 from tests.annotation.test_relations import ENTITIES, MARKS, RELATIONS, relation
 from tests.annotation.test_relations import TASK as RELATION_TASK
 

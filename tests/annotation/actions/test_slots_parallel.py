@@ -18,12 +18,12 @@ from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments, review
 from annotation.actions.editing import save_operations, submit, take_back
 from annotation.actions.projects import set_annotators_per_item, write_guideline
+from annotation.content.schemas import Document
 from annotation.errors import AssignmentLost, NothingLeft
 from annotation.models import Annotation, Item, Membership, Project, Role
 from annotation.parsed_items import parse_document
 from annotation.policies import NotAllowed
 from annotation.queries.members import find_membership
-from annotation.schemas import Document
 from annotation.states import ForbiddenTransition
 from tests.annotation.factories import (
     box,

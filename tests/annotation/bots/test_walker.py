@@ -14,12 +14,12 @@ from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.actions.data import import_items
 from annotation.bots import BEHAVIOURS, Answer, Ask, Behaviour, Bot, BotError, Plan, make_bots, walk
 from annotation.bots.drawing import Sheet, build_edits, draw
-from annotation.completeness import open_nodes
+from annotation.content.completeness import open_nodes
+from annotation.content.operations import Edit, apply
+from annotation.content.schemas import Document, Kind
 from annotation.models import Annotation, Item, Operation, Project
-from annotation.operations import Edit, apply
 from annotation.queries.annotations import build_program_tree
 from annotation.queries.bots import count_stored_operations, find_submitted_annotations, read_current_gold
-from annotation.schemas import Document, Kind
 from foundation.behaviour_mix import parse_mix
 from tests.annotation.factories import (
     BOXES,

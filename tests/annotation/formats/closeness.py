@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotation.schemas import ItemRecord
+from annotation.content.schemas import ItemRecord
 
 
 def same(one: ItemRecord, other: ItemRecord) -> bool:

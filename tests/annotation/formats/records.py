@@ -10,9 +10,9 @@ import PIL.Image
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from annotation.content.schemas import ItemRecord, Span
 from annotation.formats.checks import check_record
 from annotation.formats.texts import build_span, tokenize, trim_stretch
-from annotation.schemas import ItemRecord, Span
 
 # Files are slow on a busy machine: how long an example takes says nothing here.
 unhurried = settings(deadline=None, max_examples=60)

@@ -8,6 +8,7 @@ import pytest
 from analysis.commands.counterfactuals import read_questions
 from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance, instances_text, read_instances
+from annotation.content.schemas import AnnotationRecord, Document, ItemRecord, Problem, Span
 from annotation.formats.counterfactuals import (
     DRAFT,
     build_item,
@@ -19,7 +20,6 @@ from annotation.formats.counterfactuals import (
 )
 from annotation.formats.source import Source
 from annotation.formats.texts import find_touched_tokens
-from annotation.schemas import AnnotationRecord, Document, ItemRecord, Problem, Span
 from foundation.errors import BadFile
 from tests.analysis.data import real_data
 

@@ -12,9 +12,9 @@ from annotation.actions import assignments
 from annotation.actions.editing import save_operations, submit
 from annotation.actions.projects import set_member
 from annotation.actions.review import accept
+from annotation.content.schemas import Document
 from annotation.formats.counterfactuals import list_step_nodes
 from annotation.models import Annotation, Item, Project, Role
-from annotation.schemas import Document
 from tests.annotation.factories import make_user, operation
 from tests.annotation.formats.test_counterfactuals import OLDER, SANG
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from annotation.content.schemas import ItemRecord
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
-from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from tests.annotation.formats.records import box_item, box_items, passages, span_item, unhurried

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import ItemRecord, Kind
 from annotation.formats.plain import KEPT, read_plain
 from annotation.formats.source import Source
-from annotation.labels import read_label_task
-from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 

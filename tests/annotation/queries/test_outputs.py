@@ -7,10 +7,10 @@ import pytest
 from annotation.actions.data import bring_gold, import_items
 from annotation.actions.outputs import import_outputs, note_shown
 from annotation.actions.projects import change_settings
+from annotation.content.schemas import Document, SystemRecord
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Item, Project, Role
 from annotation.queries.outputs import compare, list_systems_with_outputs, score_faithfulness
-from annotation.schemas import Document, SystemRecord
 from tests.annotation.factories import (
     box,
     make_annotation,

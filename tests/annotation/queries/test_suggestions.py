@@ -12,19 +12,19 @@ from annotation.actions.editing import save_operations, submit
 from annotation.actions.outputs import import_outputs, note_shown
 from annotation.actions.projects import create_project, set_member
 from annotation.actions.runs import check_fit
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import Document, ItemRecord, SystemRecord
 from annotation.errors import Conflict
-from annotation.labels import read_label_task
 from annotation.models import Annotation, Gold, Item, Membership, OutputRun, Project, Role, SystemOutput
 from annotation.queries.annotations import build_editor_state
 from annotation.queries.qualification import compute_scores
 from annotation.queries.suggestions import measure_acceptance
-from annotation.schemas import Document, ItemRecord, SystemRecord
 from annotation.suggestions import Fit
 from tests import workspaces
 from tests.annotation.actions.test_output_runs import executed, server
+from tests.annotation.content.test_labels import ENTITIES, QUALITY, TASK, TOPIC
 from tests.annotation.factories import PASSAGE, SPANS, make_member, operation, span
 from tests.annotation.rest.test_annotations import client_of
-from tests.annotation.test_labels import ENTITIES, QUALITY, TASK, TOPIC
 from tests.studyapp.serving import eager, no_model_server
 
 __all__ = ["eager", "no_model_server", "server"]

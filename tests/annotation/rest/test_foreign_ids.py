@@ -21,9 +21,9 @@ from annotation import urls as pages
 from annotation.actions import assignments, review
 from annotation.actions.projects import add_webhook
 from annotation.actions.runs import start_run
+from annotation.content.schemas import Document
 from annotation.models import Annotation, Batch, Gold, ImageFile, Project, Role, SystemOutput
 from annotation.rest import urls as api
-from annotation.schemas import Document
 from jobs.actions.jobs import create_job
 from tests.access.test_matrix import short_refusals
 from tests.annotation.factories import finished, make_items, make_member, make_project

@@ -13,16 +13,16 @@ from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments
 from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations
+from annotation.content.labels import label_yaml, read_label_task
 from annotation.errors import Conflict
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
-from annotation.labels import label_yaml, read_label_task
 from annotation.models import Membership, Project, Role
 from annotation.parsed_items import parse_task
 from annotation.queries.export import write_items
+from tests.annotation.content.test_labels import TASK, TOPIC
 from tests.annotation.factories import make_member, make_project, operation
 from tests.annotation.queries.test_suggestions import add, labelled
-from tests.annotation.test_labels import TASK, TOPIC
 from tests.tokens import bearer
 from tests.workspaces import give
 

@@ -10,12 +10,12 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Role, Workspace
 from annotation.actions import assignments, review
 from annotation.actions.projects import set_member
+from annotation.content.schemas import Document
 from annotation.errors import NothingLeft
 from annotation.models import Annotation, Gold, Membership, Project
 from annotation.models import Role as ProjectRole
 from annotation.policies import NotAllowed
 from annotation.queries.members import find_membership
-from annotation.schemas import Document
 from tests.annotation.factories import (
     box,
     finished,

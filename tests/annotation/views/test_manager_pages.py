@@ -14,7 +14,7 @@ from accounts.models import Invitation
 from accounts.models import Role as WorkspaceRole
 from annotation.actions import audit
 from annotation.actions.projects import set_member
-from annotation.labels import read_label_task
+from annotation.content.labels import read_label_task
 from annotation.models import Delivery, Guideline, Item, OutputFailure, OutputRun, Project, Role, Webhook
 from foundation.images import image_storage
 from jobs.actions.jobs import run_job

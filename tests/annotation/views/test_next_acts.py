@@ -3,8 +3,8 @@
 import pytest
 
 from annotation.actions import assignments, review
+from annotation.content.schemas import Document
 from annotation.models import Annotation, Gold, Item, Project, Role
-from annotation.schemas import Document
 from tests.annotation.factories import finished, make_annotation, make_items, make_member, make_project
 from tests.annotation.rest.test_annotations import client_of
 

@@ -7,9 +7,9 @@ import pytest
 
 from annotation.actions.data import bring_gold
 from annotation.actions.outputs import import_outputs
+from annotation.content.schemas import Document, SystemRecord
 from annotation.models import OutputRun, Project, Role, SystemOutput
 from annotation.queries.node_outputs import compute_strength, describe_steps
-from annotation.schemas import Document, SystemRecord
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from modelserver.serving.fake_server import FakeModelServer
 from modelserver.serving.model_cache import AvailableSystem, Source

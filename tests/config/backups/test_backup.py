@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts import servers
-from scripts.commands import Commands
-from scripts.example import load_example, make_link
-from scripts.site import prepare_postgres, prepare_sqlite
-from scripts.walkers import Tally, run_crowd
+from scripts.load.walkers import Tally, run_crowd
+from scripts.sites import servers
+from scripts.sites.commands import Commands
+from scripts.sites.example import load_example, make_link
+from scripts.sites.site import prepare_postgres, prepare_sqlite
 from tests.site import Site, postgres_or_sqlite, run_site
 from tests.waiting import eventually
 

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from redis.exceptions import ConnectionError as NoRedis
 
-from jobs.served_systems import ServerState
+from jobs.model_servers.served_systems import ServerState
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from prometheus_client.parser import text_string_to_metric_families
 
 from config.observability.metrics import may_read
-from scripts.site import Site, run_site
+from scripts.sites.site import Site, run_site
 from tests.functional.pages import ADD_OWNER
 from tests.studyapp.questions import entries, write_json
 from tests.waiting import eventually

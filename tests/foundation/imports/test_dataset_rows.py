@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annotation.content.labels import TEMPLATES, LabelTask
 from annotation.formats.plain import read_plain
 from annotation.formats.source import Source
-from annotation.labels import TEMPLATES, LabelTask
 from foundation.errors import BadFile
 from foundation.imports.dataset_rows import has_rows, read_rows
 from foundation.imports.findings import Findings

@@ -13,7 +13,7 @@ from analysis.io.spreadsheet import escape_formula, format_csv, unescape_formula
 from analysis.io.tabular_files import Column as TextColumn
 from analysis.io.tabular_files import read_table
 from foundation.pages.spreadsheet import write_csv
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from studyapp.exports.columns import Column
 from studyapp.exports.loader import load
 from studyapp.exports.writers import write_table

@@ -20,9 +20,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from accounts.models import User
 from annotation.actions import assignments, data, projects, review
+from annotation.content.schemas import Document, Image, ItemRecord
 from annotation.models import Annotation, KeyBindings, SystemOutput
-from annotation.schemas import Document, Image, ItemRecord
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from tests.annotation import factories
 from tests.services import require
 

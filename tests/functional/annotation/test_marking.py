@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from annotation.actions import data
-from annotation.schemas import ItemRecord
+from annotation.content.schemas import ItemRecord
 from tests.functional.annotation.conftest import PHONE, Editor
 from tests.functional.annotation.items import DOGS, FIND_DOGS, FIND_GOALS, GOALS, box, layer, span
 from tests.functional.annotation.steps import at, drag, near, reload, saved, sheet

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.content.schemas import Document
 from annotation.models import Annotation
-from annotation.schemas import Document
 from tests.functional.annotation.conftest import Editor
 from tests.functional.annotation.test_plain_tasks import TEXT, make
 from tests.functional.compared_pictures import lasting_difference, picture_of

@@ -13,10 +13,10 @@ from playwright.sync_api import Page, expect
 from annotation.actions import assignments, data
 from annotation.actions.labels import rename_label
 from annotation.actions.projects import create_project
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import Image, ItemRecord
 from annotation.formats.texts import tokenize
-from annotation.labels import read_label_task
 from annotation.models import Gold, Project, Role
-from annotation.schemas import Image, ItemRecord
 from tests import workspaces
 from tests.annotation import factories
 from tests.functional.annotation.conftest import Editor

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from accounts.models import Role
-from annotation.labels import LabelTask
+from annotation.content.labels import LabelTask
 from annotation.models import Annotation, Project
 from tests import workspaces
 from tests.annotation import factories

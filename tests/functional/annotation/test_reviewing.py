@@ -9,9 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation.actions import assignments, review
 from annotation.actions.editing import take_back
+from annotation.content.schemas import Chosen
 from annotation.models import Annotation, Gold, Project, Role
 from annotation.parsed_items import parse_document
-from annotation.schemas import Chosen
 from tests.annotation import factories
 from tests.functional.annotation.conftest import DESKTOP, PHONE, Editor
 from tests.functional.annotation.steps import saved

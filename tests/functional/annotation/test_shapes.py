@@ -9,8 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.actions.outputs import import_outputs
+from annotation.content.schemas import Document, SystemRecord
 from annotation.models import Annotation, Project
-from annotation.schemas import Document, SystemRecord
 from tests.functional.annotation.conftest import PHONE, Editor
 from tests.functional.annotation.steps import at, drag, near, reload, saved
 from tests.functional.annotation.test_plain_tasks import look, make

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.actions.outputs import import_outputs
+from annotation.content.schemas import SystemRecord
 from annotation.models import Annotation, Project
-from annotation.schemas import SystemRecord
 from tests.functional.annotation.conftest import PHONE, Editor
 from tests.functional.annotation.items import DOGS, FIND_DOGS
 from tests.functional.annotation.steps import reload, saved

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.farm import nine_passes
+from benchmarks.models.farm import nine_passes
 from modelserver.__main__ import main
 from modelserver.evaluation import predict_file
 from modelserver.evaluation.scores import compute_farm_scores, compute_scores, predict_gold

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.scores.hotpotqa import answer_f1
-from benchmarks._trend_cells import compute_reason_scores, draft_comparisons
+from benchmarks.models._trend_cells import compute_reason_scores, draft_comparisons
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import WEIGHTS, load_system
 from modelserver.systems.extractive import ExtractiveSystem

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import modelserver
-from benchmarks.predictions import make_questions, run_server
+from benchmarks.models.predictions import make_questions, run_server
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.client import ModelClient
 from modelserver.wire.errors import InvalidRequest, UnknownSystem

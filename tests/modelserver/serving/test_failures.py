@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.predictions import ROOT, run_server
+from benchmarks.models.predictions import ROOT, run_server
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import LoadFailed, Unavailable, UnreadableWeights
 from modelserver.wire.schema import ItemError, QAPrediction

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.predictions import run_server
+from benchmarks.models.predictions import run_server
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.client import ModelClient
 from modelserver.wire.errors import Unavailable

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import httpx
 import pytest
 
-from benchmarks.predictions import ROOT
+from benchmarks.models.predictions import ROOT
 from modelserver.inputs.packing import BatchLimits
 from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.serving.lifecycle import bind

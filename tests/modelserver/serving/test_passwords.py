@@ -18,7 +18,7 @@ from modelserver.wire.errors import ModelServerError
 from modelserver.wire.load_balancing import Servers
 from modelserver.wire.redaction import redact_logins
 from modelserver.wire.schema import QAItem
-from scripts.processes import Part, Supervisor, free_port, is_url_answering
+from scripts.sites.processes import Part, Supervisor, free_port, is_url_answering
 from studyapp.web.log_redaction import redact_log_text as redacted_line
 
 LOGIN = "user:s3cr:t@"

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.predictions import run_server
+from benchmarks.models.predictions import run_server
 from modelserver.registry import load_system
 from modelserver.serving import worker_pool as module
 from modelserver.serving.batching import ModelThreads, check_each

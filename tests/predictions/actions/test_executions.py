@@ -6,16 +6,22 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from foundation.errors import Conflict, RunFailed
-from jobs.model_gateway import find_served_system
+from jobs.model_servers.gateway import find_served_system
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.schema import Execution, ModuleItem, NodeOutput
 from predictions.actions.data import import_questions
 from predictions.actions.predictions import SYSTEM_KINDS, start_run
-from predictions.executions import build_module_item, find_words, format_answer, format_program, list_steps
+from predictions.explanations.executions import (
+    build_module_item,
+    find_words,
+    format_answer,
+    format_program,
+    list_steps,
+)
+from predictions.explanations.program_steps import Step
 from predictions.formats.records import QuestionRecord
 from predictions.models import Dataset, PredictionRun
-from predictions.program_steps import Step
 from predictions.tasks import enqueue_missing
 from tests import workspaces
 from tests.studyapp.factories import make_dataset

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from jobs.model_gateway import find_served_system, predict_items
+from jobs.model_servers.gateway import find_served_system, predict_items
 from jobs.queue import cut_slices
 from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.serving.http import ServerLimits
@@ -168,7 +168,7 @@ def test_a_grown_dataset_is_taken_up_again(model_server: FakeModelServer):
 def test_a_server_that_is_away_leaves_the_run_as_it_is(
     model_server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("jobs.model_gateway.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("jobs.model_servers.gateway.PATIENCE_SECONDS", 0.0)
     run = started(made_dataset("films", entries(3)))
     with model_server.outage(), pytest.raises(Unavailable):
         compute_slice(**whole(run))

@@ -13,10 +13,10 @@ from modelserver.wire.errors import Unavailable
 from modelserver.wire.schema import Explanation, SaliencyOptions, SaliencyScore
 from predictions import tasks
 from predictions.actions.saliency import compute_weights
+from predictions.explanations.saliency import extract_question_weights, extract_weights, has_sign, name_method
 from predictions.models import Prediction, PredictionRun
-from predictions.saliency import extract_question_weights, extract_weights, has_sign, name_method
 from studyapp.queries.studies import load_frozen_study as frozen_study
-from studyapp.web.stimulus_html import render_stimulus_once
+from studyapp.web.html.stimulus import render_stimulus_once
 from tests.modelserver.saliency.planted import Planted, rule, systems
 from tests.predictions.management.commands.test_probe_reading import ROWS
 from tests.studyapp.factories import make_definition, make_study_of

@@ -17,8 +17,8 @@ from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import QAItem, QAPrediction
 from predictions.actions.predictions import start_run
 from predictions.models import Dataset, Prediction, PredictionRun, ReducedAnswer, Score
-from predictions.score_document import ScoresDocument, build_scores_document
-from predictions.scoring import ERASURE_KEYS, FARM_KEYS, KEYS, LOCA_KEYS
+from predictions.scores.score_document import ScoresDocument, build_scores_document
+from predictions.scores.scoring import ERASURE_KEYS, FARM_KEYS, KEYS, LOCA_KEYS
 from tests.analysis.data import real_data
 from tests.studyapp.questions import entries, entry, write_json
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server

@@ -14,7 +14,7 @@ from foundation.errors import BadFile
 from foundation.imports.findings import MOST_EXAMPLES, Findings
 from predictions.formats.predictions import read_predictions
 from predictions.models import Dataset, Prediction
-from predictions.scoring import Scored, Standard
+from predictions.scores.scoring import Scored, Standard
 from tests.analysis.data import real_data
 from tests.studyapp.questions import entries, write_json
 from tests.studyapp.serving import made_dataset

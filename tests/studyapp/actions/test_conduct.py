@@ -5,15 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks._large_data import recount_times
+from benchmarks.site._large_data import recount_times
 from studyapp.actions import conduct
 from studyapp.actions.pages import note_honeypot, show_trial, submit_trial
 from studyapp.actions.privacy import anonymise_participant, delete_participant, withdraw
 from studyapp.exports.responses import load_response_data, read_responses
 from studyapp.models import ItemTime, Participant, Study, Trial
-from studyapp.queries.excluded import count_excluded_trials
-from studyapp.queries.flags import count_flags, list_participant_flags
-from studyapp.queries.responses import ResponseFilter
+from studyapp.queries.participants.excluded import count_excluded_trials
+from studyapp.queries.participants.flags import count_flags, list_participant_flags
+from studyapp.queries.running.responses import ResponseFilter
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories

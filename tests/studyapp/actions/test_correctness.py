@@ -20,7 +20,7 @@ from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study
 from studyapp.models.studies import FrozenRow
-from studyapp.queries.correctness import (
+from studyapp.queries.design.correctness import (
     count_design_correctness,
     count_queue,
     find_later_decisions,
@@ -31,8 +31,8 @@ from studyapp.queries.correctness import (
     queue,
     queue_counts,
 )
-from studyapp.queries.designs import build_design
-from studyapp.queries.drafts import read_definition
+from studyapp.queries.design.designs import build_design
+from studyapp.queries.design.drafts import read_definition
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests import workspaces

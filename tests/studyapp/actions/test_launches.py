@@ -21,10 +21,10 @@ from studyapp.exports.registration import build_draft_preregistration, build_pre
 from studyapp.models import Event, LaunchDecision, Participant, Stimulus, Study
 from studyapp.policies import NotAdmitted
 from studyapp.queries.access import list_studies
-from studyapp.queries.correctness import find_missed_answers, queue
-from studyapp.queries.drafts import read_current_draft
-from studyapp.queries.launches import NeedsDecision, build_checklist
-from studyapp.queries.results import read_data_state
+from studyapp.queries.design.correctness import find_missed_answers, queue
+from studyapp.queries.design.drafts import read_current_draft
+from studyapp.queries.design.launches import NeedsDecision, build_checklist
+from studyapp.queries.running.results import read_data_state
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db

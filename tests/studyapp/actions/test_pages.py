@@ -273,7 +273,7 @@ def test_a_form_of_an_old_tab_leads_on_and_says_so(page):
 
 def test_a_form_that_another_tab_overtakes_is_not_lost_silently(page, monkeypatch):
     """The other tab stores between this one's look at the page and its write."""
-    monkeypatch.setattr("studyapp.views.participant_pages.actions.submit_trial", lambda **_sent: False)
+    monkeypatch.setattr("studyapp.views.participants.pages.actions.submit_trial", lambda **_sent: False)
     address = address_of(page, "item", 1)
     shown = page.post(address, {"page_key": key_of(page.get(address)), **ITEM}, follow=True)
     assert shown.redirect_chain[-1][0] == address + STALE

@@ -15,15 +15,15 @@ from studyapp.actions.participants import end
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.actions.privacy import anonymise_participant, delete_participant
 from studyapp.actions.recruitment import enter
-from studyapp.definition.payments import PaymentOrder
-from studyapp.definition.recruitment import Arrival
+from studyapp.definition.participation.payments import PaymentOrder
+from studyapp.definition.participation.recruitment import Arrival
 from studyapp.models import Event, Outcome, Participant, Payment, Study
 from studyapp.models.payments import SENDING
 from studyapp.payments import settle_payments
-from studyapp.queries.payments import count_payment_states, count_submissions, plan_payments
-from studyapp.queries.privacy import read_stored_data
-from studyapp.web import prolific_api
-from studyapp.web.prolific_api import BadKey, Prolific, RefusedByProlific
+from studyapp.queries.participants.payments import count_payment_states, count_submissions, plan_payments
+from studyapp.queries.participants.privacy import read_stored_data
+from studyapp.web.prolific import api as prolific_api
+from studyapp.web.prolific.api import BadKey, Prolific, RefusedByProlific
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import KEY, ProlificApi
 from tests.studyapp.platform_standin import prolific_api as standin

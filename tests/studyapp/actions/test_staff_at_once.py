@@ -12,7 +12,7 @@ from accounts.models import Role
 from predictions.models import PredictionRun
 from studyapp.actions.correctness import CannotJudge, judge, queue_answers, settle
 from studyapp.models import Event, JudgedAnswer, Judgement, Study, StudyVersion
-from studyapp.queries.correctness import find_missed_answers, queue
+from studyapp.queries.design.correctness import find_missed_answers, queue
 from tests.studyapp import factories
 from tests.studyapp.actions.test_participants_at_once import at_once
 from tests.workspaces import give

@@ -11,12 +11,12 @@ from django.db.models import ProtectedError
 from analysis.scores import hotpotqa
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from studyapp.actions.studies import close_study, create_study, reopen_study
-from studyapp.definition.freezing import FrozenStudy, hash_canonical
+from studyapp.definition.frozen.freezing import FrozenStudy, hash_canonical
 from studyapp.errors import StudyRefused
 from studyapp.models import Event, Item, Stimulus, Study, StudyVersion
 from studyapp.models.studies import FrozenRow
-from studyapp.queries.designs import build_design
-from studyapp.queries.item_pools import draw
+from studyapp.queries.design.designs import build_design
+from studyapp.queries.design.item_pools import draw
 from studyapp.queries.studies import AlteredVersion, find_latest_version, load_frozen_study, verify_version
 from studyapp.rules.states import ForbiddenTransition
 from tests import workspaces
@@ -244,7 +244,7 @@ class TestDrawing:
         program = (
             "import os; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'config.settings')\n"
             "import django; django.setup()\n"
-            "from studyapp.queries.item_pools import draw\n"
+            "from studyapp.queries.design.item_pools import draw\n"
             "print(draw([f'q{n}' for n in range(200)], 25, 2020))"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

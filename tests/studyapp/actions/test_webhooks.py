@@ -13,7 +13,7 @@ from studyapp.actions.privacy import anonymise_participant, delete_participant
 from studyapp.actions.running import set_condition
 from studyapp.models import Condition, Event, Participant, Study, StudyDelivery, StudyWebhook
 from studyapp.queries.bots import build_study_plan
-from studyapp.queries.flags import list_participant_flags
+from studyapp.queries.participants.flags import list_participant_flags
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories

@@ -12,7 +12,7 @@ from studyapp.definition.checks import (
     is_admitted,
     is_comprehended,
 )
-from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.questions.questionnaires import TEMPLATES
 
 CHOICES = {"kind": "single", "choices": {"a": "A", "b": "B", "c": "C"}}
 MANY = {**CHOICES, "kind": "multiple"}

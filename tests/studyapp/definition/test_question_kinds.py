@@ -3,10 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from studyapp.definition.question_scales import MatrixScale
-from studyapp.definition.questionnaires import Question, list_question_parts
-from studyapp.definition.translations import list_labels, translate
-from studyapp.web.posted_answers import parse_answers, parse_changes
+from studyapp.definition.languages.translations import list_labels, translate
+from studyapp.definition.questions.answer_scales import MatrixScale
+from studyapp.definition.questions.questionnaires import Question, list_question_parts
+from studyapp.web.forms.posted_answers import parse_answers, parse_changes
 
 SLIDER = {"kind": "slider", "min": 0, "max": 100, "ends": ["None", "Full"]}
 MATRIX = {"kind": "matrix", "rows": {"fast": "It is fast.", "fair": "It is fair."}, "points": 5}

@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.definition.reference_page import build_page
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.definition.yaml_document import DefinitionError

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.db.models import Model
 
 from predictions.models import QuestionScore
-from studyapp.definition.question_scales import LikertScale
-from studyapp.definition.questionnaires import Question
+from studyapp.definition.questions.answer_scales import LikertScale
+from studyapp.definition.questions.questionnaires import Question
 from studyapp.exports.bundle import FILES, write_bundle
 from studyapp.exports.columns import TABLES, Column, build_question_columns
 from studyapp.exports.fields import FIELDS

@@ -13,7 +13,7 @@ from studyapp.exports.bundle import write_bundle
 from studyapp.exports.estimates import compute_running_estimates
 from studyapp.exports.responses import list_default_columns, load_response_data, load_response_page
 from studyapp.queries.bots import count_stored_rows
-from studyapp.queries.responses import ResponseFilter
+from studyapp.queries.running.responses import ResponseFilter
 from studyapp.simulation.behaviours import BEHAVIOURS
 from tests.studyapp import factories
 from tests.studyapp.exports.test_task_columns import bundle, walked

@@ -10,7 +10,7 @@ from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import Plan
 from analysis.planning.frozen_version import load_frozen
 from analysis.planning.preregistration import preregistration
-from analysis.report.flow_diagram import draw_flow_svg
+from analysis.report.plots.flow_diagram import draw_flow_svg
 from analysis.study.analysis import Options, analyse
 from studyapp.exports.bundle import write_bundle
 from tests.studyapp.factories import make_participant, make_study

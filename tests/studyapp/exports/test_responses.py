@@ -12,8 +12,8 @@ from studyapp.exports.responses import (
     load_response_page,
     read_responses,
 )
-from studyapp.queries.people import PeopleFilter
-from studyapp.queries.responses import ResponseFilter
+from studyapp.queries.participants.table import PeopleFilter
+from studyapp.queries.running.responses import ResponseFilter
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db

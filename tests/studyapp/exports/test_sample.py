@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from analysis.participants.bundle import load_bundle
 from analysis.participants.sample import describe_sample
-from analysis.report.section_scales import build_scales_section
+from analysis.report.sections.scales import build_scales_section
 from analysis.study.analysis import Options, analyse
 from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.exports.bundle import write_bundle

@@ -15,9 +15,9 @@ from studyapp.exports.estimates import compute_running_estimates
 from studyapp.exports.task_columns import Judged, is_in_agreement
 from studyapp.models import Condition, JudgedAnswer
 from studyapp.queries.bots import build_study_plan, count_stored_rows
-from studyapp.queries.correctness import count_queue, queue, queue_counts
-from studyapp.queries.own_answers import find_missed_answers_of_people
-from studyapp.queries.results import read_data_state
+from studyapp.queries.design.correctness import count_queue, queue, queue_counts
+from studyapp.queries.participants.own_answers import find_missed_answers_of_people
+from studyapp.queries.running.results import read_data_state
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.assignment import percentile, simulate
+from benchmarks.site.assignment import percentile, simulate
 from studyapp.rules.assignment import (
     build_condition_orders,
     choose,
@@ -122,7 +122,7 @@ class TestSeeds:
 
 
 class TestBalanceUnderDropOut:
-    """The quick form of ``python -m benchmarks.assignment``: fewer runs of the same simulation."""
+    """The quick form of ``python -m benchmarks.site.assignment``: fewer runs of the same simulation."""
 
     def test_completes_differ_by_at_most_four(self):
         spreads = [simulate(seed=seed) for seed in range(40)]

@@ -17,7 +17,7 @@ from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeSettings, simulate
 from studyapp.simulation.behaviours import BEHAVIOURS, compute_own_chance, draw_prediction
-from studyapp.views import staff_sizes
+from studyapp.views.staff import sizes as staff_sizes
 from tests import workspaces
 from tests.studyapp import factories
 

@@ -8,7 +8,7 @@ from analysis.__main__ import main
 from studyapp import tasks
 from studyapp.models import SizePlan
 from studyapp.rules.system_sizes import SystemSettings, simulate_systems
-from studyapp.views import staff_sizes
+from studyapp.views.staff import sizes as staff_sizes
 from tests.studyapp import factories
 
 ADDRESS = "/staff/sample-size/systems/"

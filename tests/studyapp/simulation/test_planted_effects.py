@@ -8,7 +8,7 @@ from statistics import mean, stdev, variance
 import httpx
 import pytest
 
-from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.simulation.planted_effects import check_effects, parse_effect
 from studyapp.simulation.walk import (
     BEHAVIOURS,

@@ -12,10 +12,10 @@ from django.test import Client
 
 from analysis.participants.bundle import load_bundle
 from foundation.behaviour_mix import parse_mix
-from scripts.example import load_example
-from scripts.processes import free_port
+from scripts.sites.example import load_example
+from scripts.sites.processes import free_port
 from studyapp.actions.studies import close_study
-from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.link_tokens import resume_token
 from studyapp.models import Participant, Trial
 from studyapp.queries.bots import build_study_plan, count_stored_rows

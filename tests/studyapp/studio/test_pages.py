@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from studyapp.actions.studies import create_study
 from studyapp.models import DraftRevision, Event, Participant, Study
-from studyapp.queries.drafts import preview_draft, read_current_draft
+from studyapp.queries.design.drafts import preview_draft, read_current_draft
 from studyapp.studio.steps import STEPS
 from tests import workspaces
 from tests.studyapp import factories

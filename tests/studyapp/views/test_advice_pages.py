@@ -12,7 +12,7 @@ from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.actions.privacy import anonymise_participant
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, ExternalIds, Item, Participant, Trial
-from studyapp.queries.own_answers import compute_bonuses
+from studyapp.queries.participants.own_answers import compute_bonuses
 from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.paths import EXAMPLES

@@ -12,7 +12,7 @@ from predictions.models import Question
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.models import Condition, Trial
-from studyapp.queries.own_answers import compute_bonuses, has_own_answer_task
+from studyapp.queries.participants.own_answers import compute_bonuses, has_own_answer_task
 from studyapp.queries.studies import find_current_page, load_frozen_study
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories

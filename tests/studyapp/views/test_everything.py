@@ -17,7 +17,7 @@ from studyapp.actions.participants import consent
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Condition, Outcome, Participant, StageResponse, Trial
 from studyapp.queries.bots import build_study_plan, count_stored_rows
-from studyapp.queries.results import list_verified_versions
+from studyapp.queries.running.results import list_verified_versions
 from studyapp.queries.studies import load_frozen_study
 from studyapp.simulation.walk import BEHAVIOURS, Bot, BotError
 from tests.studyapp import factories

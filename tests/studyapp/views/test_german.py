@@ -14,11 +14,11 @@ from django.views.defaults import server_error
 
 from analysis.participants import estimates, measures
 from analysis.participants.tasks import TASKS
-from annotation.forms import build_template_layers
-from annotation.labels import TEMPLATES, LabelTask
-from studyapp.definition.scales import SCALES
-from studyapp.definition.suspicion_flags import FLAGS
-from studyapp.queries.flag_labels import FLAG_LABELS
+from annotation.content.labels import TEMPLATES, LabelTask
+from annotation.forms.projects import build_template_layers
+from studyapp.definition.participation.suspicion_flags import FLAGS
+from studyapp.definition.questions.scales import SCALES
+from studyapp.queries.participants.flag_labels import FLAG_LABELS
 
 ROOT = Path(settings.BASE_DIR)
 CATALOGUES = {name: ROOT / "locale/de/LC_MESSAGES" / f"{name}.mo" for name in ("django", "djangojs")}

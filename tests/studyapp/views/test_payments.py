@@ -12,7 +12,7 @@ from django.test import Client
 from accounts.models import AuditEntry, Role
 from jobs.actions.jobs import run_job
 from jobs.models import Job
-from studyapp.definition.recruitment import Recruitment
+from studyapp.definition.participation.recruitment import Recruitment
 from studyapp.models import ExternalIds, Participant, Payment, Study
 from studyapp.models.payments import SENDING
 from tests.studyapp import factories

@@ -14,10 +14,10 @@ from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.definition.schema import StudyDefinition
 from studyapp.errors import StudyRefused
 from studyapp.models import Participant, Trial
-from studyapp.queries.people import find_person, list_steps
+from studyapp.queries.participants.table import find_person, list_steps
 from studyapp.queries.studies import find_current_page, load_translated_study
 from studyapp.rules.page_timing import PageTiming
-from studyapp.web import comparison_html
+from studyapp.web.html import comparison as comparison_html
 from tests.studyapp import factories
 from tests.studyapp.views.test_advice_pages import key, send, text
 

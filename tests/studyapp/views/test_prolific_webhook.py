@@ -7,7 +7,7 @@ from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, Participant, ReceivedNotice
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import WEBHOOK, notify
-from tests.studyapp.views.test_recruitment import PROLIFIC, came
+from tests.studyapp.views.participants.test_recruitment import PROLIFIC, came
 
 pytestmark = pytest.mark.django_db
 SECRET = "the-secret-of-the-workspace"

@@ -13,9 +13,9 @@ from foundation.images.image_storage import get_image_folder
 from studyapp.errors import StudyRefused
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import DraftRevision
-from studyapp.queries.drafts import read_current_draft
+from studyapp.queries.design.drafts import read_current_draft
 from studyapp.queries.studies import load_frozen_study
-from studyapp.web.participant_forms import render_empty_questions
+from studyapp.web.forms.participants import render_empty_questions
 from tests.studyapp.factories import launch, make_study, make_user
 from tests.studyapp.studio.sending import sent
 

@@ -84,7 +84,7 @@ def test_answers_of_yes_and_no_are_german(staff, participant, at):
 
 @pytest.mark.parametrize("order", ["", "?sort=condition", "?sort=-items"])
 def test_the_table_has_pages(staff, study, at, django_assert_max_num_queries, monkeypatch, order):
-    monkeypatch.setattr("studyapp.queries.people.PAGE", 2)
+    monkeypatch.setattr("studyapp.queries.participants.table.PAGE", 2)
     made = [factories.make_participant(study=study).public_id for _ in range(5)]
     address, seen = at(f"participants/{order}"), []
     while address:

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from studyapp.actions.privacy import delete_participant
 from studyapp.models import Condition, Event, Participant, StageResponse
-from studyapp.views import participant_pages
+from studyapp.views.participants import pages as participant_pages
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db

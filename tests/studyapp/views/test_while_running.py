@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from studyapp.link_tokens import sign_participant
 from studyapp.models import Trial
-from studyapp.web.participant_forms import make_page_key
+from studyapp.web.forms.participants import make_page_key
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from studyapp.actions.drafts import save_draft, undo_draft
 from studyapp.actions.shares import share_study
 from studyapp.models import JudgedAnswer, SizePlan, Study
 from studyapp.queries.access import list_runs_to_judge
-from studyapp.queries.drafts import read_current_draft
+from studyapp.queries.design.drafts import read_current_draft
 from studyapp.studio.drafts import as_yaml
 from tests import workspaces
 from tests.studyapp import factories

@@ -9,7 +9,7 @@ from django.test import Client
 from studyapp.web.log_redaction import RedactingFormatter, redact_log_text
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import query
-from tests.studyapp.views.test_recruitment import PROLIFIC
+from tests.studyapp.views.participants.test_recruitment import PROLIFIC
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_page_that_breaks_logs_no_token_and_no_id(monkeypatch, caplog):
     def breaks(*arguments, **more):
         raise RuntimeError(f"/join/{token}/?PROLIFIC_PID=5f1secret")
 
-    monkeypatch.setattr("studyapp.views.recruitment.find_earlier_participant", breaks)
+    monkeypatch.setattr("studyapp.views.participants.recruitment.find_earlier_participant", breaks)
     with caplog.at_level(logging.DEBUG):
         assert client.get(f"/join/{token}/{query('5f1secret')}").status_code == 500
         client.get(f"/join/{token}x/{query('5f1secret')}")

@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 from django.utils import translation
 
 from studyapp.models import Participant
-from studyapp.views.participant_pages import page_of
+from studyapp.views.participants.pages import page_of
 from studyapp.web.shared_pages import render_shared
 from tests.studyapp import factories
 

@@ -5,12 +5,12 @@ from typing import Any, get_args
 import pytest
 
 from annotation.downloads import FORMATS as EXPORT_FORMATS
-from annotation.imports import FORMATS as IMPORT_FORMATS
+from annotation.importing.items import FORMATS as IMPORT_FORMATS
 from annotation.rest import annotation_shapes as annotations
 from annotation.rest import output_shapes as outputs
 from annotation.rest import shapes as projects
 from studyapp.models import WebhookEvent
-from studyapp.queries.progress import ConditionProgress, ModeName, ModeProgress
+from studyapp.queries.running.progress import ConditionProgress, ModeName, ModeProgress
 from studyapp.rest import shapes as studies
 from studyapp.rest.urls import Table
 from touchstone.client import project_rows, rows

@@ -13,7 +13,7 @@ from analysis.planning.frozen_version import load_frozen
 from analysis.planning.preregistration import preregistration
 from analysis.report.build import build_report
 from analysis.report.page import write_page
-from analysis.report.section_preferences import build_preference_cards, build_preferences_section
+from analysis.report.sections.preferences import build_preference_cards, build_preferences_section
 from analysis.study.analysis import Options, analyse
 from analysis.study.inference import infer
 from analysis.study.preferences import fit_preferences

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.actions.data import import_items
+from annotation.content.schemas import ItemRecord
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.coco import read_coco, reader, write_coco
 from annotation.formats.images import ImageFolder
 from annotation.formats.source import Source
-from annotation.schemas import ItemRecord
 from foundation.errors import BadFile, TouchstoneError
 from foundation.imports.findings import Findings
 from tests.annotation.factories import make_project

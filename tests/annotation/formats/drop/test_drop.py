@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from analysis.programs import is_answer_consistent
-from annotation.completeness import execute_document
+from annotation.content.completeness import execute_document
+from annotation.content.schemas import Chosen, Document, ItemRecord, Layer, Span
 from annotation.formats.checks import check_record, parse_record_program
 from annotation.formats.drop import module_outputs, read_drop, write_drop
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
 from annotation.formats.texts import tokenize
-from annotation.schemas import Chosen, Document, ItemRecord, Layer, Span
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from tests.analysis.data import real_data

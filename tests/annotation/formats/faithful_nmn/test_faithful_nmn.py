@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from analysis.programs import FoundBox, run
-from annotation.completeness import resolve_references
+from annotation.content.completeness import resolve_references
+from annotation.content.schemas import Box, Chosen, Document, ItemRecord, Layer, Problem
 from annotation.formats import boxes as mending
 from annotation.formats.checks import check_record, parse_record_program
 from annotation.formats.faithful_nmn import gold, reader
@@ -17,7 +18,6 @@ from annotation.formats.faithful_nmn.reader import read_faithful_nmn
 from annotation.formats.faithful_nmn.writer import write_faithful_nmn
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
-from annotation.schemas import Box, Chosen, Document, ItemRecord, Layer, Problem
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from tests.analysis.data import real_data

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
+from annotation.content.schemas import Box, Chosen, Document, ItemRecord, Span
 from annotation.formats.flat.brat import write_brat
 from annotation.formats.flat.parquet import SCHEMA, write_parquet
 from annotation.formats.flat.statements import dump_without_objects, list_sources, list_statements
 from annotation.formats.flat.w3c import write_w3c
-from annotation.schemas import Box, Chosen, Document, ItemRecord, Span
 from tests.annotation.formats.records import PASSAGE, box_item, box_items, passages, span_item, unhurried
 
 

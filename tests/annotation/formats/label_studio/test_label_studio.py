@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from annotation.content.schemas import Chosen, Image, ItemRecord, Span
 from annotation.formats import references
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio import read_label_studio, reader, results, write_label_studio
 from annotation.formats.source import Source
-from annotation.schemas import Chosen, Image, ItemRecord, Span
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from tests.annotation.factories import make_record

@@ -10,13 +10,13 @@ from uuid import uuid4
 
 from hypothesis import strategies as st
 
+from annotation.content.labels import LabelTask
+from annotation.content.schemas import Document, ItemRecord, Kind
 from annotation.formats import registry
 from annotation.formats.checks import check_record
 from annotation.formats.labelled.documents import list_answers, list_boxes, list_spans
 from annotation.formats.source import Source
 from annotation.formats.texts import build_span, tokenize, trim_stretch
-from annotation.labels import LabelTask
-from annotation.schemas import Document, ItemRecord, Kind
 from foundation.imports.findings import Findings
 from tests.annotation.formats.records import passages
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from annotation.content.labels import read_label_task
+from annotation.content.schemas import Document, Kind, Relation
 from annotation.formats.labelled.documents import list_boxes
-from annotation.labels import read_label_task
-from annotation.schemas import Document, Kind, Relation
 from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import read, spans_of
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from annotation.content.labels import LabelTask
+from annotation.content.schemas import ItemRecord, Kind
 from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import UTF_16
 from annotation.formats.labelled import brat, entries, label_studio, losses, mark_positions
 from annotation.formats.source import Source
-from annotation.labels import LabelTask
-from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import (

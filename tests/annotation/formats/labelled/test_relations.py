@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from annotation.content.labels import LabelTask, read_label_task
+from annotation.content.schemas import Document, ItemRecord
 from annotation.formats.checks import check_record
 from annotation.formats.labelled import entries
 from annotation.formats.labelled.losses import LOSES
-from annotation.labels import LabelTask, read_label_task
-from annotation.schemas import Document, ItemRecord
 from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS
 from tests.annotation.formats.labelled.plain_items import read, written

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from annotation.content.labels import LabelTask
+from annotation.content.schemas import ItemRecord
 from annotation.formats.labelled import LABELLED_READERS, LABELLED_WRITERS
 from annotation.formats.labelled.documents import list_boxes
 from annotation.formats.labelled.losses import EMPTY, LOSES
 from annotation.formats.registry import PLAIN_WRITERS
-from annotation.labels import LabelTask
-from annotation.schemas import ItemRecord
 from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import (
     WORDS,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from annotation.content.labels import LabelTask
+from annotation.content.schemas import Ellipse, ItemRecord, KeyPoint, Polygon
 from annotation.formats.checks import check_record
 from annotation.formats.labelled import entries, losses
 from annotation.formats.labelled.documents import list_image_marks
-from annotation.labels import LabelTask
-from annotation.schemas import Ellipse, ItemRecord, KeyPoint, Polygon
 from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import read, written
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from annotation.content.schemas import Image
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr.nlvr2 import read_nlvr2
 from annotation.formats.programs import ILL_TYPED, read_programs
 from annotation.formats.source import Source
-from annotation.schemas import Image
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from tests.analysis.data import real_data

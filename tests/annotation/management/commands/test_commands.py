@@ -12,13 +12,13 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import Role
 from annotation.actions.editing import save_operations
+from annotation.content.schemas import AnnotationRecord, Document, Image, ItemRecord
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.source import Source
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput
-from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation.images import image_storage
 from predictions.models import Dataset
-from scripts.processes import ROOT
+from scripts.sites.processes import ROOT
 from tests.analysis.data import real_data
 from tests.annotation.factories import (
     box,

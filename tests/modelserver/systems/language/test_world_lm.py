@@ -23,7 +23,7 @@ from modelserver.systems.language.chat import open_chat
 from modelserver.systems.language.questions import InvalidAnswer, Order, build_prompt, parse_answer
 from modelserver.wire.schema import QAPrediction
 from modelserver.world import generate
-from scripts.processes import free_port
+from scripts.sites.processes import free_port
 from tests.waiting import eventually
 
 FOLDER = WEIGHTS / "world-lm"

@@ -13,8 +13,7 @@ from modelserver.modular.visual.plans import plan_program
 from modelserver.modular.visual.scoring import compute_outputs
 from modelserver.training.visual_nmn.command import Scenes
 from modelserver.training.visual_nmn.nlvr import build_program, find_colour_and_noun, read, split_examples
-from modelserver.training.visual_nmn.splits import SPLITS
-from modelserver.training.visual_nmn.splits import split_scenes as split_scenes
+from modelserver.training.visual_nmn.splits import SPLITS, split_scenes
 from modelserver.wire.errors import UnreadableData
 from tests.analysis.data import real_data
 

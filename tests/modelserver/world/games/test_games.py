@@ -11,8 +11,8 @@ from itertools import permutations
 
 import pytest
 
+from annotation.content.schemas import Span
 from annotation.formats.texts import build_span, tokenize
-from annotation.schemas import Span
 from modelserver.__main__ import main
 from modelserver.world.games import generate
 from modelserver.world.games.prose import Prose, choose_article, tokenise

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs.model_gateway import find_served_system
+from jobs.model_servers.gateway import find_served_system
 from modelserver.serving.fake_server import FakeModelServer
 from predictions.actions.predictions import compute_slice, start_run
 from predictions.models import PredictionRun

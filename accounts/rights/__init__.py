@@ -1,0 +1,1 @@
+"""Who may do what: the roles of a user, held against the policy table."""

@@ -1,0 +1,1 @@
+"""The content of an annotation: labels, answers to nodes, changes. Pure."""

@@ -1,0 +1,1 @@
+"""Jobs that import items, images and outputs of modules."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the editor, of files and of agreement."""

@@ -1,0 +1,1 @@
+"""Benchmarks of systems, the model server and its scores."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the site: requests, pages, load, memory."""

@@ -1,0 +1,1 @@
+"""Simulations of coverage and levels, and their costs."""

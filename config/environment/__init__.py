@@ -1,0 +1,1 @@
+"""Settings in the environment: values, databases, Redis."""

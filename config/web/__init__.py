@@ -1,0 +1,1 @@
+"""Pages and middleware of the whole site."""

@@ -1,0 +1,1 @@
+"""What commands of the site share: rights, dates, simulation."""

@@ -1,0 +1,1 @@
+"""Requests to model servers, and the systems that they serve."""

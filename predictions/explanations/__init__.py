@@ -1,0 +1,1 @@
+"""What explanations are made of: words, articles, boxes, steps, saliency."""

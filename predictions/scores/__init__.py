@@ -1,0 +1,1 @@
+"""Scores of predictions, and the document that holds them."""

@@ -1,0 +1,1 @@
+"""Load by participants and annotators, each on one connection."""

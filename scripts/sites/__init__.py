@@ -1,0 +1,1 @@
+"""Whole sites for demo, tests and benchmarks: their programs and servers."""

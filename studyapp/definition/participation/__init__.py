@@ -1,0 +1,1 @@
+"""Recruitment, payment, privacy and suspicion in a definition. Pure."""

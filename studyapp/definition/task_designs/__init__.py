@@ -1,0 +1,1 @@
+"""What single tasks ask and need: preference, prediction, simulation. Pure."""

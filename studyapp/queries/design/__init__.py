@@ -1,0 +1,1 @@
+"""Reads for the design of a study: drafts, items, decisions, launch."""

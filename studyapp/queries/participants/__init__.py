@@ -1,0 +1,1 @@
+"""Reads of participants: facts, flags, exclusions, payments."""

@@ -1,0 +1,1 @@
+"""Reads of a running study: progress, responses, results."""

@@ -1,0 +1,1 @@
+"""Pages of participants: entry, consent, questions, recruitment."""

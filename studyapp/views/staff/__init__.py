@@ -1,0 +1,1 @@
+"""Pages of the team: a study, its people, results, payments and settings."""

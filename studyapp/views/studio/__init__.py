@@ -1,0 +1,1 @@
+"""The studio: define a study on web pages, and preview it."""

@@ -1,0 +1,1 @@
+"""Forms of staff and participants."""

@@ -1,0 +1,1 @@
+"""HTML of stimuli, programs, comparisons and bars."""

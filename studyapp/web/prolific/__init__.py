@@ -1,0 +1,1 @@
+"""Requests to Prolific, and the signatures of its requests."""
