@@ -56,8 +56,7 @@ def build_app(program: str, *, completes_site: bool = False) -> App:
 
     Args:
         program: The program as people type it.
-        completes_site: Whether the site's commands show their options, for a completion script: it takes the
-            start of Django.
+        completes_site: Show the options of the site's commands, for a completion script; it starts Django.
     """
     if _is_deployed() and str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))

@@ -1,1 +1,1 @@
-"""Who may do what: the roles of a user, held against the policy table."""
+"""Rights: the roles of users, held against the policy table."""

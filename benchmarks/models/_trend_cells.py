@@ -1,6 +1,7 @@
-"""Train and score the cells of `benchmarks.models.trends`: a system and seed.
+"""Train and score the cells of `benchmarks.models.trends`.
 
-Every cell is a command of `modelserver` with small sizes, in a folder of its own. An interrupted one goes on.
+A cell is a system and a seed: commands of `modelserver` with small sizes, in a folder of its own. An
+interrupted one goes on.
 """
 
 from __future__ import annotations

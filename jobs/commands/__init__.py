@@ -1,1 +1,1 @@
-"""What commands of the site share: rights, dates, simulation."""
+"""Parts that the site's commands share: rights, dates, simulation."""

@@ -1,1 +1,1 @@
-"""What explanations are made of: words, articles, boxes, steps, saliency."""
+"""Parts of explanations: words, articles, boxes, steps, saliency."""

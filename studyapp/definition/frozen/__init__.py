@@ -1,1 +1,1 @@
-"""What a launch freezes, its limits, and the difference of two versions. Pure."""
+"""The frozen part of a version, its limits, and differences. Pure."""

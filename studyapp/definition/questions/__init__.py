@@ -1,1 +1,1 @@
-"""Questions of a study: kinds, scales, flow, and the scores of scales. Pure."""
+"""Questions: kinds, answer scales, flow, scored scales. Pure."""

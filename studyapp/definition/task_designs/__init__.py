@@ -1,1 +1,1 @@
-"""What single tasks ask and need: preference, prediction, simulation. Pure."""
+"""Tasks: preference, prediction and simulation in detail. Pure."""
