@@ -4,7 +4,7 @@ const place = document.getElementById("api");
 const READING = ["GET", "HEAD", "OPTIONS"];
 
 // Without the title and the <main> of Swagger UI's own layouts, both of which the page around it has.
-function parts(system) {
+function createParts(system) {
   const draw = system.React.createElement;
   const Parts = ({ getComponent, specSelectors }) => {
     if (specSelectors.loadingStatus() !== "success") return draw(getComponent("errors", true));
@@ -25,7 +25,7 @@ window.SwaggerUIBundle({
   domNode: place,
   url: place.dataset.schema,
   presets: [window.SwaggerUIBundle.presets.apis],
-  plugins: [parts],
+  plugins: [createParts],
   layout: "Parts",
   docExpansion: "none",
   defaultModelsExpandDepth: -1,

@@ -4,13 +4,13 @@
   "use strict";
   const frame = document.querySelector(".frame");
   const SHOWN_MS = 8000; // of a message that nothing has to be done about
-  const menus = () => document.querySelectorAll("details.menu[open]");
+  const findOpenMenus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("click", (event) => {
-    for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
+    for (const menu of findOpenMenus()) if (!menu.contains(event.target)) menu.open = false;
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
-      for (const menu of menus()) {
+      for (const menu of findOpenMenus()) {
         menu.open = false;
         menu.querySelector("summary").focus();
       }
@@ -51,7 +51,7 @@
   }
 
   // On a phone a row becomes a card, whose figures need the words of the head beside them.
-  const label = (table) => {
+  const labelTable = (table) => {
     const head = table.tHead?.rows;
     if (head?.length !== 1 || [...head[0].cells].some((cell) => cell.colSpan > 1)) return;
     const words = [...head[0].cells].map((cell) => cell.textContent.trim());
@@ -71,9 +71,9 @@
     }
   });
   for (const box of document.querySelectorAll(".table-box")) fits.observe(box);
-  const labelAll = () => document.querySelectorAll(".frame-body table").forEach(label);
-  labelAll();
-  document.addEventListener("refreshed", labelAll);
+  const labelAllTables = () => document.querySelectorAll(".frame-body table").forEach(labelTable);
+  labelAllTables();
+  document.addEventListener("refreshed", labelAllTables);
 
   // The value of a mark of a chart appears under the pointer and with the focus. A chart is one stop of the tab
   // key; arrows move between its marks, and Escape puts the value away.

@@ -32,7 +32,7 @@ function splitWords(paragraph) {
 }
 
 /** Return the text of words without the punctuation around them. */
-function answerOf(words) {
+function formatAnswer(words) {
   const text = words.map((word) => word.textContent).join(" ");
   return text.replace(/^[^\p{L}\p{N}$€£]+|[^\p{L}\p{N}%)]+$/gu, "");
 }
@@ -47,13 +47,13 @@ class Chooser {
     paragraph.classList.add("choosable");
     paragraph.tabIndex = 0;
     paragraph.setAttribute("aria-describedby", hint.id);
-    paragraph.addEventListener("click", ({ target }) => this.onClick(target.closest(".word")));
-    paragraph.addEventListener("keydown", (event) => this.onKey(event));
+    paragraph.addEventListener("click", ({ target }) => this.handleClick(target.closest(".word")));
+    paragraph.addEventListener("keydown", (event) => this.handleKey(event));
     paragraph.addEventListener("focus", () => paragraph.matches(":focus-visible") && this.move(this.at));
     paragraph.addEventListener("blur", () => this.words[this.at]?.classList.remove("at"));
   }
 
-  onClick(word) {
+  handleClick(word) {
     if (!word || !getSelection().isCollapsed) return; // a selection that was dragged is taken by itself
     this.choose(this.words.indexOf(word));
   }
@@ -70,9 +70,9 @@ class Chooser {
     for (const word of document.querySelectorAll(".word.chosen")) word.classList.remove("chosen");
     for (const word of chosen) word.classList.add("chosen");
     for (const other of choosers) if (other !== this) other.first = null;
-    field.value = answerOf(chosen).slice(0, field.maxLength);
+    field.value = formatAnswer(chosen).slice(0, field.maxLength);
     this.status.textContent = `${hint.dataset.taken} ${field.value}`;
-    openField();
+    chooseOtherAnswer();
     for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
   }
 
@@ -85,7 +85,7 @@ class Chooser {
     this.status.textContent = word?.textContent ?? "";
   }
 
-  onKey(event) {
+  handleKey(event) {
     const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 8, ArrowUp: -8 };
     if (event.key in steps) this.move(this.at + steps[event.key]);
     else if (event.key === "Home") this.move(0);
@@ -98,7 +98,7 @@ class Chooser {
 }
 
 /** Words that are chosen on the final page are another answer. */
-function openField() {
+function chooseOtherAnswer() {
   const other = form.querySelector("input[name=final_choice][value=other]");
   if (!other || other.checked) return;
   other.checked = true;

@@ -8,7 +8,7 @@
   const storageKey = "answers:" + pageKey;
   const NOT_ANSWERS = ["hidden", "submit", "button", "reset", "image", "file", "password", "fieldset", "output"];
 
-  function fields() {
+  function listFields() {
     return Array.from(form.elements).filter(
       (field) => field.name && !NOT_ANSWERS.includes(field.type) && !field.closest(".unasked"),
     );
@@ -16,7 +16,7 @@
 
   function restore(kept) {
     const left = new Map(Object.entries(kept).map(([name, values]) => [name, [...values]]));
-    for (const field of fields()) {
+    for (const field of listFields()) {
       const values = left.get(field.name);
       if (!values) continue;
       if (field.type === "radio" || field.type === "checkbox") field.checked = values.includes(field.value);
@@ -28,7 +28,7 @@
   function keep() {
     const kept = {};
     const chosen = new FormData(form);
-    for (const { name } of fields()) kept[name] = chosen.getAll(name);
+    for (const { name } of listFields()) kept[name] = chosen.getAll(name);
     try {
       sessionStorage.setItem(storageKey, JSON.stringify(kept));
     } catch {

@@ -10,13 +10,21 @@
   let sent = false;
 
   // A reload, or the same page with an error, continues the clocks.
-  const past = { total: 0, hidden: 0, hiddenCount: 0, first: null, changes: {}, articles: [], ...stored() };
+  const past = {
+    total: 0,
+    hidden: 0,
+    hiddenCount: 0,
+    first: null,
+    changes: {},
+    articles: [],
+    ...readStored(),
+  };
   if (document.hidden) past.hiddenCount += 1;
   const open = new Map(); // articles that are open now: their entries in past.articles
   const MOST_OPENINGS = 100; // the server takes no more
   const chosen = new Set(Array.from(form.querySelectorAll("input[type=radio]:checked"), (input) => input.name));
 
-  function stored() {
+  function readStored() {
     try {
       return JSON.parse(sessionStorage.getItem(storageKey)) ?? {};
     } catch {
@@ -24,7 +32,7 @@
     }
   }
 
-  function reading() {
+  function readClocks() {
     const now = performance.now();
     const total = past.total + now - start;
     const hidden = past.hidden + (hiddenSince === null ? 0 : now - hiddenSince);
@@ -36,7 +44,7 @@
   }
 
   function fill() {
-    const { total, hidden, hiddenCount, first, changes, articles } = reading();
+    const { total, hidden, hiddenCount, first, changes, articles } = readClocks();
     const values = {
       client_total_ms: Math.round(total),
       client_visible_ms: Math.round(total) - Math.round(hidden),
@@ -62,10 +70,10 @@
   });
 
   // An article of the item: [name, when it was opened, how long it was open], in milliseconds of this clock.
-  const onToggle = ({ target }) => {
+  const handleToggle = ({ target }) => {
     const name = target.dataset.article;
     if (!name) return;
-    const now = Math.round(reading().total);
+    const now = Math.round(readClocks().total);
     const entry = open.get(name);
     if (!target.open && entry) {
       entry[2] = now - entry[1];
@@ -75,7 +83,7 @@
       past.articles.push(open.get(name));
     }
   };
-  document.addEventListener("toggle", onToggle, true); // the event does not bubble
+  document.addEventListener("toggle", handleToggle, true); // the event does not bubble
 
   form.addEventListener("change", ({ target }) => {
     past.first ??= past.total + performance.now() - start;
@@ -92,7 +100,7 @@
 
   addEventListener("pagehide", () => {
     try {
-      sessionStorage.setItem(storageKey, JSON.stringify(reading()));
+      sessionStorage.setItem(storageKey, JSON.stringify(readClocks()));
     } catch {
       // Storage is blocked: only the time since the last load is known.
     }

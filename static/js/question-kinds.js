@@ -12,10 +12,11 @@ function setUpSlider(box) {
   const output = slide.querySelector(".chosen-value");
   const radios = Array.from(box.querySelectorAll("input[type=radio]"));
   const field = radios.length ? null : box.querySelector("input[name]");
-  const value = () => (field ? field.value.replace(",", ".") : (radios.find((radio) => radio.checked)?.value ?? ""));
+  const readValue = () =>
+    field ? field.value.replace(",", ".") : (radios.find((radio) => radio.checked)?.value ?? "");
 
   function show() {
-    const now = value();
+    const now = readValue();
     const isChosen = now !== "" && !Number.isNaN(Number(now));
     if (isChosen) range.value = now;
     range.classList.toggle("untouched", !isChosen);
@@ -25,7 +26,7 @@ function setUpSlider(box) {
   }
 
   function choose() {
-    if (value() === range.value) return show();
+    if (readValue() === range.value) return show();
     const changed = field ?? radios.find((radio) => radio.value === range.value);
     if (field) field.value = range.value;
     else changed.checked = true;
@@ -56,13 +57,13 @@ function setUpRanking(list) {
   const most = Number(list.dataset.ranking);
   const rows = Array.from(list.children);
   const status = list.nextElementSibling;
-  const selectOf = (row) => row.querySelector("select");
+  const findSelect = (row) => row.querySelector("select");
   let ranked = [];
   let isPlacing = false; // the selections are written here, not by a person
 
   function read() {
-    const rank = (row) => Number(selectOf(row).value);
-    ranked = rows.filter((row) => rank(row)).sort((one, other) => rank(one) - rank(other));
+    const readRank = (row) => Number(findSelect(row).value);
+    ranked = rows.filter((row) => readRank(row)).sort((one, other) => readRank(one) - readRank(other));
     const order = [...ranked, ...rows.filter((row) => !ranked.includes(row))];
     list.append(...order);
   }
@@ -80,9 +81,9 @@ function setUpRanking(list) {
     isPlacing = true;
     for (const other of rows) {
       const rank = String(ranked.indexOf(other) + 1 || "");
-      if (selectOf(other).value === rank) continue;
-      selectOf(other).value = rank;
-      announce(selectOf(other));
+      if (findSelect(other).value === rank) continue;
+      findSelect(other).value = rank;
+      announce(findSelect(other));
     }
     isPlacing = false;
     const rank = ranked.indexOf(row) + 1;
@@ -109,8 +110,8 @@ function setUpRanking(list) {
     handle.addEventListener("pointermove", (event) => {
       if (!row.classList.contains("dragged")) return;
       const others = Array.from(list.children).filter((other) => other !== row);
-      const middle = (other) => other.getBoundingClientRect().top + other.offsetHeight / 2;
-      const below = others.find((other) => event.clientY < middle(other)) ?? null;
+      const computeMiddle = (other) => other.getBoundingClientRect().top + other.offsetHeight / 2;
+      const below = others.find((other) => event.clientY < computeMiddle(other)) ?? null;
       if (row.nextElementSibling === below) return;
       list.insertBefore(row, below);
       handle.setPointerCapture(event.pointerId); // moving the row lets the pointer go
@@ -132,9 +133,9 @@ function setUpRanking(list) {
       button.hidden = false;
       button.addEventListener("click", () => step(row, Number(button.dataset.by)));
     }
-    selectOf(row).addEventListener("change", () => {
+    findSelect(row).addEventListener("change", () => {
       if (isPlacing) return;
-      const rank = Number(selectOf(row).value);
+      const rank = Number(findSelect(row).value);
       place(row, rank ? Math.min(rank, ranked.filter((other) => other !== row).length + 1) - 1 : null);
     });
   }

@@ -2,7 +2,7 @@
 // they are all shown, each with its condition as text; the server drops what was not asked for.
 
 /** Return the answers that are chosen or written for a question now. */
-function answersTo(form, key) {
+function readAnswers(form, key) {
   const fields = form.querySelectorAll(`[name="${CSS.escape(key)}"]`);
   return Array.from(fields)
     .filter((field) => !/^(radio|checkbox)$/.test(field.type) || field.checked)
@@ -10,7 +10,7 @@ function answersTo(form, key) {
 }
 
 /** Return whether an answer opens a question: one of some values, or a number within bounds. */
-function opens(rule, answers) {
+function isRuleMet(rule, answers) {
   if (rule.values) return answers.some((answer) => rule.values.includes(answer));
   const number = Number((answers[0] ?? "").replace(",", "."));
   if (!answers[0] || Number.isNaN(number)) return false;
@@ -23,7 +23,7 @@ const isHidden = (form, name) =>
 
 function showWhatIsAsked(form, dependents) {
   for (const { question, on, rule } of dependents) {
-    question.hidden = isHidden(form, on) || !opens(rule, answersTo(form, on));
+    question.hidden = isHidden(form, on) || !isRuleMet(rule, readAnswers(form, on));
   }
 }
 

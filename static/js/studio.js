@@ -16,13 +16,13 @@
     old.replaceWith(next);
     form.requestSubmit(button);
   };
-  const soon = () => {
+  const showSoon = () => {
     clearTimeout(timer);
     timer = setTimeout(show, WAIT);
   };
   for (const event of ["input", "change"]) {
-    form.addEventListener(event, soon);
-    for (const field of document.querySelectorAll("[form=step]")) field.addEventListener(event, soon);
+    form.addEventListener(event, showSoon);
+    for (const field of document.querySelectorAll("[form=step]")) field.addEventListener(event, showSoon);
   }
   // Saving sends no files, so a chosen image is uploaded at once.
   form.addEventListener("change", ({ target }) => {

@@ -2,15 +2,15 @@
 for (const box of document.querySelectorAll("[data-upload]")) {
   const field = box.querySelector('input[type="file"]');
   box.querySelector("[data-upload-hint]").hidden = false;
-  const over = (isOver) => box.classList.toggle("is-over", isOver);
+  const showOver = (isOver) => box.classList.toggle("is-over", isOver);
   box.addEventListener("dragover", (event) => {
     event.preventDefault();
-    over(true);
+    showOver(true);
   });
-  box.addEventListener("dragleave", () => over(false));
+  box.addEventListener("dragleave", () => showOver(false));
   box.addEventListener("drop", (event) => {
     event.preventDefault();
-    over(false);
+    showOver(false);
     if (event.dataTransfer.files.length === 1) {
       field.files = event.dataTransfer.files;
       field.dispatchEvent(new Event("change", { bubbles: true }));

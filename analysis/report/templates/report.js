@@ -2,7 +2,7 @@
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0];
   if (body.rows.length < 3) continue;
-  const value = (row, column) => {
+  const readValue = (row, column) => {
     const text = row.cells[column].firstChild?.textContent.trim() ?? "";
     const number = text.replaceAll("−", "-").match(/^[<>=≥≤\s]*(-?[\d,]*\.?\d+)/);
     return number ? Number(number[1].replaceAll(",", "")) : text;
@@ -19,7 +19,7 @@ for (const table of document.querySelectorAll("table")) {
       const turn = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", turn === 1 ? "ascending" : "descending");
-      const rows = [...body.rows].sort((a, b) => turn * compare(value(a, column), value(b, column)));
+      const rows = [...body.rows].sort((a, b) => turn * compare(readValue(a, column), readValue(b, column)));
       body.append(...rows);
     });
   });
@@ -29,9 +29,9 @@ document.querySelector("nav details").open = matchMedia("(min-width: 60rem)").ma
 addEventListener("beforeprint", () => {
   for (const part of document.querySelectorAll("details")) part.open = true;
 });
-const show = () => {
+const openLinkedPart = () => {
   const part = document.getElementById(location.hash.slice(1))?.closest("details");
   if (part) part.open = true;
 };
-addEventListener("hashchange", show);
-show();
+addEventListener("hashchange", openLinkedPart);
+openLinkedPart();

@@ -10,23 +10,23 @@
  *   the mark of the person, or the suggestion that is still open
  * @typedef {import("./types.js").Value} Value
  */
-import { objectId } from "./identifiers.js";
+import { createObjectId } from "./identifiers.js";
 import { gettext } from "./language.js";
-import { context, inPlay, layerOf, thingOf, unanswered } from "./program.js";
-import { overlap } from "./rectangles.js";
-import { STATES, notYet } from "./words.js";
+import { findThing, getLayer, listContext, listObjectsInPlay, listUnansweredQuestions } from "./program.js";
+import { computeOverlap } from "./rectangles.js";
+import { STATES, explainWhyNotDone } from "./words.js";
 
 const SAME = 0.5;
 
 /** A place without what only a suggestion has. @param {Place} place */
-function withoutChance(place) {
+function dropProbability(place) {
   const { probability: _chance, ...rest } = place;
   return rest;
 }
 
 /** Return true if an object lies where a suggestion is. @param {Place} one @param {Place} other */
-function covers(one, other) {
-  if (one.box && other.box) return one.image === other.image && overlap(one.box, other.box) > SAME;
+function isAtSamePlace(one, other) {
+  if (one.box && other.box) return one.image === other.image && computeOverlap(one.box, other.box) > SAME;
   if (one.span && other.span) return one.span[0] < other.span[1] && other.span[0] < one.span[1];
   return false;
 }
@@ -41,22 +41,22 @@ export function createActs(store, announce, askReason) {
   const labels = new Map();
   /** @type {{node: number, id: string} | null} the mark at which a relation begins */
   let start = null;
-  const role = () => store.program.nodes[store.node].role;
-  const layer = () => layerOf(store.document, store.node);
+  const getRole = () => store.program.nodes[store.node].role;
+  const getCurrentLayer = () => getLayer(store.document, store.node);
   /** Drawing in a step that said "nothing here" opens it again. @returns {{state?: State}} */
-  const reopened = () => (layer().state === "nothing" ? { state: "open" } : {});
+  const getReopenedState = () => (getCurrentLayer().state === "nothing" ? { state: "open" } : {});
 
-  /** The answers at a node, or the one of a value. @param {number} node @param {Value} [value] */
-  const inLayer = (node, value) =>
-    layerOf(store.document, node).objects.filter((each) => value === undefined || each.value === value);
+  /** The objects at a node, or those of a value. @param {number} node @param {Value} [value] */
+  const findObjects = (node, value) =>
+    getLayer(store.document, node).objects.filter((each) => value === undefined || each.value === value);
 
   /** Return true if the step has the same relation, under another id. @param {Thing} thing */
   function isKnown({ id, ends, label }) {
     if (!ends) return false;
     const directed = store.program.nodes[store.node].layer?.directed;
-    const named = (/** @type {string[]} */ both) => (directed ? both : [...both].sort()).join(" ");
-    return layer().objects.some(
-      (each) => each.id !== id && each.label === label && each.ends && named(each.ends) === named(ends),
+    const joinEnds = (/** @type {string[]} */ both) => (directed ? both : [...both].sort()).join(" ");
+    return getCurrentLayer().objects.some(
+      (each) => each.id !== id && each.label === label && each.ends && joinEnds(each.ends) === joinEnds(ends),
     );
   }
 
@@ -70,54 +70,68 @@ export function createActs(store, announce, askReason) {
     const ids = ends.map(({ node, own, open }) => {
       if (own || !open) return own?.id ?? "";
       const { by, id, ...place } = open;
-      const thing = { links: [], reason: "", ...withoutChance(place), id: objectId(), suggested: { by, id } };
+      const thing = {
+        links: [],
+        reason: "",
+        ...dropProbability(place),
+        id: createObjectId(),
+        suggested: { by, id },
+      };
       marks.set(node, [...(marks.get(node) ?? []), /** @type {Thing} */ (thing)]);
       return thing.id;
     });
-    const thing = { id: objectId(), ends: /** @type {[string, string]} */ (ids), label, suggested: origin };
+    const thing = {
+      id: createObjectId(),
+      ends: /** @type {[string, string]} */ (ids),
+      label,
+      suggested: origin,
+    };
     if (isKnown(thing)) return announce(gettext("This relation is there already."));
     const also = [...marks].map(([node, put]) => ({ node, put }));
-    store.edit({ node: store.node, put: [thing], ...reopened(), ...(also.length ? { also } : {}) }, thing.id);
+    store.edit(
+      { node: store.node, put: [thing], ...getReopenedState(), ...(also.length ? { also } : {}) },
+      thing.id,
+    );
   }
 
   const acts = {
-    mayEdit: () => !store.locked,
-    mayDraw: () => !store.locked && ["draw", "choose", "link"].includes(role()),
-    selected: () => store.objects.find((each) => each.id === store.object) ?? null,
+    canEdit: () => !store.locked,
+    canDraw: () => !store.locked && ["draw", "choose", "link"].includes(getRole()),
+    getSelectedObject: () => store.objects.find((each) => each.id === store.object) ?? null,
 
     /** @param {Place} place */
     async draw(place) {
-      if (!acts.mayDraw()) return;
+      if (!acts.canDraw()) return;
       const node = store.node;
-      const reason = role() === "choose" ? await askReason(place) : "";
+      const reason = getRole() === "choose" ? await askReason(place) : "";
       if (reason === null || node !== store.node) return;
-      const sources = role() === "link" ? context(store.program, store.document, node) : [];
+      const sources = getRole() === "link" ? listContext(store.program, store.document, node) : [];
       const thing = {
-        ...(acts.label() ? { label: acts.label() } : {}),
-        ...withoutChance(place),
-        id: objectId(),
+        ...(acts.getLabel() ? { label: acts.getLabel() } : {}),
+        ...dropProbability(place),
+        id: createObjectId(),
         links: sources.length === 1 ? [sources[0].thing.id] : [],
         reason,
       };
-      if (store.edit({ node, put: [thing], ...reopened() }, thing.id))
+      if (store.edit({ node, put: [thing], ...getReopenedState() }, thing.id))
         announce(
           sources.length > 1 ? gettext("Added. Select its source.") : gettext("Added."),
         );
     },
 
     /** The label of the selected mark, or else of new ones. @returns {string | undefined} */
-    label() {
-      const chosen = acts.selected();
-      return (chosen?.own && chosen.thing.label) || acts.newLabel() || undefined;
+    getLabel() {
+      const chosen = acts.getSelectedObject();
+      return (chosen?.own && chosen.thing.label) || acts.getNewLabel() || undefined;
     },
 
     /** The label of new marks and relations. @returns {string} */
-    newLabel: () => labels.get(store.node) ?? store.program.nodes[store.node].layer?.labels[0]?.name ?? "",
+    getNewLabel: () => labels.get(store.node) ?? store.program.nodes[store.node].layer?.labels[0]?.name ?? "",
 
     /** Give the selected mark a label, and new ones the same. @param {string} label */
     setLabel(label) {
       labels.set(store.node, label);
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       if (chosen?.own && chosen.thing.label !== label && !isKnown({ ...chosen.thing, label }))
         store.edit({ node: store.node, put: [{ ...chosen.thing, label }] });
       announce(gettext("Label: %(label)s.", { label }));
@@ -128,8 +142,8 @@ export function createActs(store, announce, askReason) {
      * Answer a question about a mark, or take an empty answer back; a chosen one of several is taken back.
      * @param {string} id @param {import("./types.js").Question} question @param {string | number} value
      */
-    answerAbout(id, { name, type }, value) {
-      const thing = thingOf(layer(), id);
+    answerQuestion(id, { name, type }, value) {
+      const thing = findThing(getCurrentLayer(), id);
       if (store.locked || !thing) return;
       const { answers: before, ...bare } = thing;
       const { [name]: now = [], ...others } = before ?? {};
@@ -146,17 +160,19 @@ export function createActs(store, announce, askReason) {
       if (store.locked || !layer) return;
       const node = store.node;
       const several = layer.type === "choices";
-      const now = inLayer(node, several ? value : undefined);
-      const left = inLayer(node).length - now.length;
+      const now = findObjects(node, several ? value : undefined);
+      const left = findObjects(node).length - now.length;
       if (several && now.length)
         store.edit({ node, remove: [now[0].id], ...(left ? {} : { state: /** @type {State} */ ("open") }) });
       else {
-        const place = several ? `.${layer.labels.findIndex(({ name }) => name === value)}` : "";
+        const suffix = several ? `.${layer.labels.findIndex(({ name }) => name === value)}` : "";
         const origin = now[0]?.suggested ? { suggested: now[0].suggested } : {};
-        store.edit({ node, put: [{ id: now[0]?.id ?? `n${node}${place}`, value, ...origin }], state: "done" });
+        const id = now[0]?.id ?? `n${node}${suffix}`;
+        store.edit({ node, put: [{ id, value, ...origin }], state: "done" });
       }
-      announce(`${store.program.nodes[node].label}: ${inLayer(node).map((each) => each.value).join(", ")}.`);
-      if (!several) acts.goOpen();
+      const answers = findObjects(node).map((each) => each.value);
+      announce(`${store.program.nodes[node].label}: ${answers.join(", ")}.`);
+      if (!several) acts.goToNextOpenStep();
     },
 
     /**
@@ -170,25 +186,29 @@ export function createActs(store, announce, askReason) {
       const node = store.node;
       const { layer } = store.program.nodes[node];
       if (ends) return takeOverRelation(place, ends);
-      if (role() === "answer" && layer && place.value !== undefined) {
+      if (getRole() === "answer" && layer && place.value !== undefined) {
         const several = layer.type === "choices";
-        const [now] = inLayer(node, several ? place.value : undefined);
-        const choice = several ? `.${layer.labels.findIndex(({ name }) => name === place.value)}` : "";
-        const thing = { id: now?.id ?? `n${node}${choice}`, value: place.value, suggested: place.suggested };
+        const [now] = findObjects(node, several ? place.value : undefined);
+        const suffix = several ? `.${layer.labels.findIndex(({ name }) => name === place.value)}` : "";
+        const thing = { id: now?.id ?? `n${node}${suffix}`, value: place.value, suggested: place.suggested };
         store.edit({ node, put: [thing], state: "done" });
-        if (goOn && !several) acts.goOpen();
+        if (goOn && !several) acts.goToNextOpenStep();
         return;
       }
-      const there = store.objects.find((each) => !each.own && covers(each.place, place));
+      const there = store.objects.find((each) => !each.own && isAtSamePlace(each.place, place));
       if (!there) return acts.draw(place);
       if (!there.chosen)
-        store.edit({ node, put: [{ id: objectId(), ref: there.id, suggested: place.suggested }], ...reopened() });
+        store.edit({
+          node,
+          put: [{ id: createObjectId(), ref: there.id, suggested: place.suggested }],
+          ...getReopenedState(),
+        });
       store.select(there.id);
     },
 
     /** Turn down suggestions at this step, besides those turned down before. @param {string[]} ids */
     reject(ids) {
-      const before = layer().rejected ?? [];
+      const before = getCurrentLayer().rejected ?? [];
       return store.edit({ node: store.node, rejected: [...new Set([...before, ...ids])] });
     },
 
@@ -196,9 +216,10 @@ export function createActs(store, announce, askReason) {
     restore: () => store.edit({ node: store.node, rejected: [] }),
 
     /** @param {number} node @param {string} text */
-    answerText(node, text) {
-      const [now] = inLayer(node);
-      const done = layerOf(store.document, node).state === "done" ? {} : { state: /** @type {State} */ ("done") };
+    answerWithText(node, text) {
+      const [now] = findObjects(node);
+      const done =
+        getLayer(store.document, node).state === "done" ? {} : { state: /** @type {State} */ ("done") };
       const origin = now?.suggested ? { suggested: now.suggested } : {};
       if (text) store.edit({ node, put: [{ id: now?.id ?? `n${node}`, value: text, ...origin }], ...done });
       else if (now) store.edit({ node, remove: [now.id], state: "open" });
@@ -206,7 +227,7 @@ export function createActs(store, announce, askReason) {
 
     /** @param {string} id @param {Place} place */
     move(id, place) {
-      const thing = thingOf(layer(), id);
+      const thing = findThing(getCurrentLayer(), id);
       if (thing && thing.ref === undefined && !thing.ends) store.edit({ node: store.node, put: [{ ...thing, ...place }] });
     },
 
@@ -219,8 +240,8 @@ export function createActs(store, announce, askReason) {
 
     /** Begin a relation at the selected mark, or end it there. */
     relate() {
-      const chosen = acts.selected();
-      if (store.locked || role() !== "relate") return;
+      const chosen = acts.getSelectedObject();
+      if (store.locked || getRole() !== "relate") return;
       if (!chosen || chosen.own) return announce(gettext("Select a mark first, then relate it to another one."));
       if (acts.relating && acts.relating !== chosen.id) return acts.connect(acts.relating, chosen.id);
       start = { node: store.node, id: chosen.id };
@@ -238,17 +259,17 @@ export function createActs(store, announce, askReason) {
     },
 
     /** @param {string} first @param {string} second @param {string} [label] */
-    connect(first, second, label = acts.newLabel()) {
-      const thing = { id: objectId(), ends: /** @type {[string, string]} */ ([first, second]), label };
+    connect(first, second, label = acts.getNewLabel()) {
+      const thing = { id: createObjectId(), ends: /** @type {[string, string]} */ ([first, second]), label };
       start = null;
       if (isKnown(thing)) return (announce(gettext("This relation is there already.")), store.tell("object"));
-      if (!store.edit({ node: store.node, put: [thing], ...reopened() }, thing.id)) return;
+      if (!store.edit({ node: store.node, put: [thing], ...getReopenedState() }, thing.id)) return;
       announce(gettext("Added."));
     },
 
     /** Turn the selected relation round. */
     reverse() {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       if (!chosen?.thing.ends) return;
       const [first, second] = chosen.thing.ends;
       const thing = { ...chosen.thing, ends: /** @type {[string, string]} */ ([second, first]) };
@@ -263,7 +284,7 @@ export function createActs(store, announce, askReason) {
      */
     pick(id) {
       const each = store.objects.find((object) => object.id === id);
-      if (role() === "relate") {
+      if (getRole() === "relate") {
         if (acts.relating && each && !each.own && id !== acts.relating) return acts.connect(acts.relating, each.id);
       } else if (each && !each.own) acts.toggle(id);
       else if (!each && id !== null) return acts.link(id);
@@ -274,11 +295,11 @@ export function createActs(store, announce, askReason) {
     toggle(id) {
       const each = store.objects.find((object) => object.id === id);
       if (!each || each.own) return;
-      if (role() === "relate") return acts.relate();
+      if (getRole() === "relate") return acts.relate();
       const node = store.node;
       const change = each.chosen
         ? { node, remove: [each.chosen] }
-        : { node, put: [{ id: objectId(), ref: each.id }], ...reopened() };
+        : { node, put: [{ id: createObjectId(), ref: each.id }], ...getReopenedState() };
       const number = store.objects.indexOf(each) + 1;
       const said = each.chosen
         ? gettext("Deselected number %(number)s.", { number })
@@ -288,9 +309,9 @@ export function createActs(store, announce, askReason) {
 
     /** Take an object of a child as source of the selected one, or no longer. @param {string} source */
     link(source) {
-      const chosen = acts.selected();
-      if (role() !== "link" || !chosen)
-        return void (role() === "link" && announce(gettext("Select the object first, then its source.")));
+      const chosen = acts.getSelectedObject();
+      if (getRole() !== "link" || !chosen)
+        return void (getRole() === "link" && announce(gettext("Select the object first, then its source.")));
       const links = chosen.thing.links ?? [];
       const now = links.includes(source) ? links.filter((id) => id !== source) : [...links, source];
       if (store.edit({ node: store.node, put: [{ ...chosen.thing, links: now }] }))
@@ -299,51 +320,52 @@ export function createActs(store, announce, askReason) {
 
     /** Delete the selected object; a choice is taken back. */
     remove() {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       if (!chosen) return;
-      if (role() === "relate" && !chosen.own) return announce(gettext("Marks are deleted at their own step."));
+      if (getRole() === "relate" && !chosen.own)
+        return announce(gettext("Marks are deleted at their own step."));
       if (!chosen.own) return chosen.chosen ? acts.toggle(chosen.id) : undefined;
-      const place = store.objects.indexOf(chosen);
+      const index = store.objects.indexOf(chosen);
       if (!store.edit({ node: store.node, remove: [chosen.id] })) return;
-      store.select(store.objects[Math.min(place, store.objects.length - 1)]?.id ?? null);
+      store.select(store.objects[Math.min(index, store.objects.length - 1)]?.id ?? null);
       announce(gettext("Deleted. Use undo to restore it."));
     },
 
     /** @param {string} id @param {string} reason */
     setReason(id, reason) {
-      const thing = thingOf(layer(), id);
+      const thing = findThing(getCurrentLayer(), id);
       if (thing && reason.trim() && thing.reason !== reason)
         store.edit({ node: store.node, put: [{ ...thing, reason: reason.trim() }] });
     },
 
     /** The n-th object, from 1: choose it if the node chooses, else select it. @param {number} number */
-    byNumber(number) {
+    pickByNumber(number) {
       const each = store.objects[number - 1];
       if (each) acts.pick(each.id);
     },
 
     /** @param {State} state */
     setState(state) {
-      if (store.locked || role() === "compute" || !acts.mayLeave()) return;
+      if (store.locked || getRole() === "compute" || !acts.canLeave()) return;
       const node = store.node;
       const objects =
-        inPlay(store.program, store.document, node).some((each) => each.own || each.chosen) ||
-        inLayer(node).some((each) => each.value !== undefined);
+        listObjectsInPlay(store.program, store.document, node).some((each) => each.own || each.chosen) ||
+        findObjects(node).some((each) => each.value !== undefined);
       const obstacle =
         state === "done"
-          ? notYet(store, node)
+          ? explainWhyNotDone(store, node)
           : state === "nothing" && objects
             ? gettext("This step has marked objects. Delete them first, or choose “done”.")
             : "";
       if (obstacle) {
-        const [first] = state === "done" ? unanswered(store.program, store.document, node) : [];
+        const [first] = state === "done" ? listUnansweredQuestions(store.program, store.document, node) : [];
         if (first) store.select(first.id);
         return (announce(obstacle), store.tell("status"), acts.onObstacle(obstacle));
       }
-      const next = layer().state === state ? "open" : state;
+      const next = getCurrentLayer().state === state ? "open" : state;
       store.edit({ node, state: next });
       announce(`${store.program.nodes[node].label}: ${STATES[next].word}.`);
-      if (next !== "open") acts.goOpen();
+      if (next !== "open") acts.goToNextOpenStep();
     },
     /** Called with the reason why a state cannot be set. */
     onObstacle: (/** @type {string} */ _obstacle) => {},
@@ -352,7 +374,7 @@ export function createActs(store, announce, askReason) {
     isDrafting: () => false,
 
     /** Return true if the step may be left, and otherwise say why not. */
-    mayLeave() {
+    canLeave() {
       if (!acts.isDrafting()) return true;
       const obstacle = gettext("The polygon is not closed. Close it, or undo its corners.");
       announce(obstacle);
@@ -361,11 +383,11 @@ export function createActs(store, announce, askReason) {
     },
 
     /** Go on to the next step that is not done, in the order of work and then from its beginning. */
-    goOpen() {
+    goToNextOpenStep() {
       const { walk } = store;
-      const place = walk.indexOf(store.node);
+      const position = walk.indexOf(store.node);
       const open = new Set(store.open);
-      const next = [...walk.slice(place + 1), ...walk.slice(0, place)].find((index) => open.has(index));
+      const next = [...walk.slice(position + 1), ...walk.slice(0, position)].find((index) => open.has(index));
       if (next !== undefined) store.go(next);
     },
 
@@ -373,7 +395,7 @@ export function createActs(store, announce, askReason) {
     goBy(step) {
       const { walk } = store;
       const next = walk[walk.indexOf(store.node) + step];
-      if (next !== undefined && acts.mayLeave()) store.go(next);
+      if (next !== undefined && acts.canLeave()) store.go(next);
     },
   };
   return acts;

@@ -7,7 +7,7 @@
  */
 
 /** @param {Place} place @param {Size} size @returns {any} a mark as Annotorious takes it: ellipses by their box */
-export function selectorOf({ box, polygon }, { width, height }) {
+export function buildSelector({ box, polygon }, { width, height }) {
   const [left, top, right, bottom] = box ?? [0, 0, 0, 0];
   const bounds = { minX: left * width, minY: top * height, maxX: right * width, maxY: bottom * height };
   if (polygon)
@@ -17,7 +17,7 @@ export function selectorOf({ box, polygon }, { width, height }) {
 }
 
 /** @param {any} geometry of a box or polygon @param {Size} size @returns {Place} which may reach out of the image */
-export function placeOf({ x, y, w, h, points, bounds }, { width, height }) {
+export function readPlace({ x, y, w, h, points, bounds }, { width, height }) {
   if (!points) return { box: [x / width, y / height, (x + w) / width, (y + h) / height] };
   const { minX, minY, maxX, maxY } = bounds;
   return {
@@ -34,11 +34,11 @@ export function placeOf({ x, y, w, h, points, bounds }, { width, height }) {
 export function quieten(surface) {
   surface.setAttribute("role", "presentation");
   surface.removeAttribute("tabindex");
-  const quiet = () => {
+  const stripHandles = () => {
     for (const handle of surface.querySelectorAll("[tabindex], [role]")) {
       handle.removeAttribute("tabindex");
       handle.removeAttribute("role");
     }
   };
-  new MutationObserver(quiet).observe(surface, { childList: true, subtree: true });
+  new MutationObserver(stripHandles).observe(surface, { childList: true, subtree: true });
 }

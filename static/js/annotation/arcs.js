@@ -15,7 +15,7 @@ export function createArcs(root) {
   layer.setAttribute("aria-hidden", "true");
 
   /** @param {Arc} arc @param {DOMRect} origin */
-  function pathOf({ from, to, directed }, origin) {
+  function computePath({ from, to, directed }, origin) {
     const [x, end] = [from, to].map(({ left, width }) => left + width / 2 - origin.left);
     const [y, top] = [from, to].map((rect) => rect.top - origin.top);
     const high = Math.min(y, top) - Math.min(MOST_LIFT, LIFT + Math.abs(end - x) / 12);
@@ -32,7 +32,7 @@ export function createArcs(root) {
         ...arcs.map((arc) => {
           const line = document.createElementNS(SVG, "path");
           line.setAttribute("class", `arc key-${arc.look}${arc.selected ? " selected" : ""}`);
-          line.setAttribute("d", pathOf(arc, origin));
+          line.setAttribute("d", computePath(arc, origin));
           return line;
         }),
       );

@@ -8,14 +8,22 @@
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
 import { gettext } from "./language.js";
-import { element } from "./markup.js";
+import { createElement } from "./markup.js";
 import { createPicture } from "./picture.js";
-import { context } from "./program.js";
-import { overlay, suggestedRelations } from "./predictions.js";
-import { moved, resized, turned } from "./rectangles.js";
-import { arrow, inBox, middle, ofCorners, reshaped, withCorner, withNewCorner } from "./shapes.js";
-import { remember, remembered } from "./remembered.js";
-import { imageName, markText, markType, placeText } from "./words.js";
+import { listContext } from "./program.js";
+import { listOverlaidPlaces, listSuggestedRelations } from "./predictions.js";
+import { moveRect, resizeRect, turnRect } from "./rectangles.js";
+import {
+  computeArrow,
+  computeMiddle,
+  createMark,
+  createPolygon,
+  insertCorner,
+  moveCorner,
+  reshapeMark,
+} from "./shapes.js";
+import { recall, remember } from "./remembered.js";
+import { formatImageName, formatMarkName, formatPlace, getMarkType } from "./words.js";
 
 const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8];
 /** From here on the editor fills the window, see annotation.css; else the page scrolls. */
@@ -38,7 +46,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   const crossKey = `touchstone-crosshair-${user}`;
   let zoom = 1;
   let panning = false;
-  let crossed = Boolean(remembered(crossKey));
+  let crossed = Boolean(recall(crossKey));
   let leaving = false;
   let lastImage = 0;
   /** @type {number | null} the corner of the selected polygon that the arrow keys move */
@@ -46,7 +54,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   /** @type {string | null} the polygon of that corner */
   let cornerOf = null;
   const pictures = images.map((image, index) =>
-    createPicture(image, imageName(store, index), {
+    createPicture(image, formatImageName(store, index), {
       onDraw: (place) => acts.draw({ image: index, ...place }),
       onChange: (id, place) => acts.move(id, place),
       onPick(id) {
@@ -54,8 +62,8 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         stage.focus({ preventScroll: true });
         acts.pick(id);
       },
-      mayDraw: () => acts.mayDraw(),
-      type: () => markType(store, store.node),
+      canDraw: () => acts.canDraw(),
+      getMarkType: () => getMarkType(store, store.node),
       onDraft(words) {
         lastImage = index;
         if (words) stage.focus({ preventScroll: true });
@@ -64,7 +72,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       },
     }, looks.all),
   );
-  const row = element(
+  const row = createElement(
     "div",
     { class: "pictures", "data-images": images.length },
     ...pictures.map((picture) => picture.element),
@@ -94,12 +102,12 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     const below = sum(widths.map((each, index) => each ** 2 / shapes[index]));
     const stacked = below > beside;
     row.classList.toggle("stacked", stacked);
-    row.style.gridTemplateColumns = stacked ? "" : tracks(shapes);
-    row.style.gridTemplateRows = stacked && fills ? tracks(shapes.map((shape) => 1 / shape)) : "";
+    row.style.gridTemplateColumns = stacked ? "" : formatTracks(shapes);
+    row.style.gridTemplateRows = stacked && fills ? formatTracks(shapes.map((shape) => 1 / shape)) : "";
   }
 
   /** @param {number[]} parts that share the room */
-  const tracks = (parts) => parts.map((part) => `minmax(0, ${part.toFixed(4)}fr)`).join(" ");
+  const formatTracks = (parts) => parts.map((part) => `minmax(0, ${part.toFixed(4)}fr)`).join(" ");
 
   for (const picture of pictures) {
     picture.pane.addEventListener(
@@ -107,7 +115,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       (event) => {
         if (!event.ctrlKey && !event.metaKey) return;
         event.preventDefault();
-        setZoom(stepped(event.deltaY < 0 ? 1 : -1), event);
+        setZoom(findAdjacentZoom(event.deltaY < 0 ? 1 : -1), event);
       },
       { passive: false },
     );
@@ -128,10 +136,10 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     ArrowRight: (event) => push(event, 1, 0),
     ArrowUp: (event) => push(event, 0, -1),
     ArrowDown: (event) => push(event, 0, 1),
-    Enter: () => (drafting() ? drafting()?.close() : acts.toggle(store.object)),
+    Enter: () => (findOpenDraft() ? findOpenDraft()?.close() : acts.toggle(store.object)),
     " ": () => acts.toggle(store.object),
     Escape() {
-      if (drafting()) return drafting()?.cancel();
+      if (findOpenDraft()) return findOpenDraft()?.cancel();
       if (acts.cancelRelation()) return;
       if (corner !== null) return setCorner(null);
       leaving = true;
@@ -143,8 +151,8 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   /** Select the next box; false if there is none and Tab should leave. @param {number} step */
   function walk(step) {
     const objects = store.objects;
-    const place = objects.findIndex((each) => each.id === store.object);
-    const next = place < 0 ? (step > 0 ? 0 : objects.length - 1) : place + step;
+    const index = objects.findIndex((each) => each.id === store.object);
+    const next = index < 0 ? (step > 0 ? 0 : objects.length - 1) : index + step;
     if (leaving || !objects[next]) return false;
     store.select(objects[next].id);
     say();
@@ -152,28 +160,28 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   }
 
   /** The polygon that is being drawn. */
-  const drafting = () => pictures.find(({ draft }) => draft.open)?.draft ?? null;
-  acts.isDrafting = () => Boolean(drafting());
+  const findOpenDraft = () => pictures.find(({ draft }) => draft.open)?.draft ?? null;
+  acts.isDrafting = () => Boolean(findOpenDraft());
 
   /** @param {number | null} next */
   function setCorner(next) {
     [corner, cornerOf] = [next, store.object];
     render();
     view.onCorner();
-    const place = acts.selected()?.place;
+    const place = acts.getSelectedObject()?.place;
     const at = next === null ? null : place?.polygon?.[next];
-    if (at) announce(cornerText(/** @type {number} */ (next), place?.polygon?.length ?? 0, at));
+    if (at) announce(formatCorner(/** @type {number} */ (next), place?.polygon?.length ?? 0, at));
   }
 
   /** @param {number} index @param {number} count @param {import("./types.js").Corner} corner */
-  function cornerText(index, count, [left, top]) {
+  function formatCorner(index, count, [left, top]) {
     const numbers = { number: index + 1, count, left: Math.round(100 * left), top: Math.round(100 * top) };
     return gettext("Corner %(number)s of %(count)s: %(left)s% from the left, %(top)s% from the top", numbers);
   }
 
   /** @param {KeyboardEvent} event @param {number} across @param {number} down */
   function push(event, across, down) {
-    const chosen = acts.selected();
+    const chosen = acts.getSelectedObject();
     if (!chosen?.own || !chosen.place.box) return scroll(across, down);
     const picture = pictures[chosen.place.image ?? 0];
     const { width, height } = picture.size;
@@ -182,21 +190,21 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     const [wide, high] = picture.quarters % 2 ? [height, width] : [width, height];
     const [dx, dy] = [(across * step) / wide, (down * step) / high];
     if (corner !== null && chosen.place.polygon) {
-      const [x, y] = backwards(dx, dy, picture.quarters);
-      acts.move(chosen.id, withCorner(chosen.place, corner, x, y));
+      const [x, y] = turnBack(dx, dy, picture.quarters);
+      acts.move(chosen.id, moveCorner(chosen.place, corner, x, y));
       return true;
     }
-    const seen = turned(chosen.place.box, picture.quarters);
-    const now = event.altKey ? resized(seen, dx, dy, 1 / Math.max(width, height)) : moved(seen, dx, dy);
-    const box = turned(now, 4 - picture.quarters);
-    acts.move(chosen.id, reshaped(chosen.place, box));
+    const seen = turnRect(chosen.place.box, picture.quarters);
+    const now = event.altKey ? resizeRect(seen, dx, dy, 1 / Math.max(width, height)) : moveRect(seen, dx, dy);
+    const box = turnRect(now, 4 - picture.quarters);
+    acts.move(chosen.id, reshapeMark(chosen.place, box));
     picture.reveal(box);
     return true;
   }
 
   /** A way on the screen as one on the image, which is turned to the right by so many quarters.
    * @param {number} across @param {number} down @param {number} quarters @returns {[number, number]} */
-  const backwards = (across, down, quarters) =>
+  const turnBack = (across, down, quarters) =>
     /** @type {[number, number][]} */ ([[across, down], [down, -across], [-across, -down], [-down, across]])[quarters];
 
   /** Move what is in sight of a zoomed image. @param {number} across @param {number} down */
@@ -208,28 +216,31 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   }
 
   function say() {
-    const chosen = acts.selected();
+    const chosen = acts.getSelectedObject();
     if (!chosen) return;
     const number = store.objects.indexOf(chosen) + 1;
     const count = store.objects.length;
-    const named = gettext("%(mark)s of %(count)s", { mark: markText(store, store.node, number), count });
-    announce(
-      `${named}${chosen.thing.label ? `, ${chosen.thing.label}` : ""}${chosen.chosen ? `, ${gettext("chosen")}` : ""}: ${placeText(store, chosen.place)}`,
-      true,
-    );
+    const named = gettext("%(mark)s of %(count)s", {
+      mark: formatMarkName(store, store.node, number),
+      count,
+    });
+    const label = chosen.thing.label ? `, ${chosen.thing.label}` : "";
+    const choice = chosen.chosen ? `, ${gettext("chosen")}` : "";
+    announce(`${named}${label}${choice}: ${formatPlace(store, chosen.place)}`, true);
   }
 
   function render() {
     const { objects, object } = store;
-    const chosen = acts.selected();
+    const chosen = acts.getSelectedObject();
     const links = new Set(chosen?.thing.links ?? []);
-    const editable = acts.mayEdit();
+    const editable = acts.canEdit();
     /** @type {Shown[][]} */
     const shown = images.map(() => []);
     const add = (/** @type {number | undefined} */ image, /** @type {Shown} */ each) =>
       shown[image ?? 0]?.push(each);
     const sources = store.program.nodes[store.node].role === "link";
-    for (const [index, { thing, place }] of context(store.program, store.document, store.node).entries()) {
+    const context = listContext(store.program, store.document, store.node);
+    for (const [index, { thing, place }] of context.entries()) {
       const look = !sources ? "context" : links.has(thing.id) ? "chosen" : "source";
       if (place.box)
         add(place.image, {
@@ -237,12 +248,12 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
           rect: place.box,
           mark: place,
           look,
-          tag: sources ? letter(index) : (thing.label ?? ""),
+          tag: sources ? nameSource(index) : (thing.label ?? ""),
           selected: false,
           editable: false,
         });
     }
-    for (const place of overlay(store)) {
+    for (const place of listOverlaidPlaces(store)) {
       const { image, box, probability } = place;
       const tag = probability === undefined ? "" : `${Math.round(100 * probability)} %`;
       if (box) add(image, { id: "", rect: box, mark: place, look: "predicted", tag, selected: false, editable: false });
@@ -251,7 +262,13 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     for (const [index, each] of objects.entries()) {
       if (!each.place.box) continue;
       const { label } = each.thing;
-      const look = label ? looks.of(each.from, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
+      const look = label
+        ? looks.getLook(each.from, label)
+        : each.own
+          ? "own"
+          : each.chosen
+            ? "chosen"
+            : "candidate";
       const selected = each.id === object;
       add(each.place.image, {
         id: each.id,
@@ -267,9 +284,9 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     const placeOf = new Map(objects.map(({ id, place }) => [id, place]));
     for (const { id, thing } of objects) {
       const places = thing.ends?.map((end) => placeOf.get(end));
-      addRelation({ id, label: thing.label, look: looks.of(store.node, thing.label), places }, add);
+      addRelation({ id, label: thing.label, look: looks.getLook(store.node, thing.label), places }, add);
     }
-    for (const each of suggestedRelations(store)) addRelation({ ...each, look: "predicted" }, add);
+    for (const each of listSuggestedRelations(store)) addRelation({ ...each, look: "predicted" }, add);
     pictures.forEach((picture, index) => picture.show(shown[index]));
   }
 
@@ -281,14 +298,14 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   function addRelation({ id, label, look, places }, add) {
     if (!places || places[0]?.image !== places[1]?.image) return;
     const image = places[0]?.image;
-    const [from, to] = places.map((place) => middle(place?.box ?? [0, 0, 0, 0]));
+    const [from, to] = places.map((place) => computeMiddle(place?.box ?? [0, 0, 0, 0]));
     const { width, height } = pictures[image ?? 0].size;
     const directed = store.program.nodes[store.node].layer?.directed;
-    const [x, y] = middle([...from, ...to]);
+    const [x, y] = computeMiddle([...from, ...to]);
     add(image, {
       id,
       rect: [x, y, x, y],
-      mark: { line: directed ? arrow(from, to, height / width || 1) : [from, to] },
+      mark: { line: directed ? computeArrow(from, to, height / width || 1) : [from, to] },
       look,
       tag: label ?? "",
       selected: id === store.object,
@@ -297,7 +314,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   }
 
   /** The zoom after the present one. @param {number} step 1 or -1 @returns {number} */
-  const stepped = (step) =>
+  const findAdjacentZoom = (step) =>
     step > 0
       ? (ZOOMS.find((each) => each > zoom) ?? zoom)
       : (ZOOMS.findLast((each) => each < zoom) ?? ZOOMS[0]);
@@ -314,7 +331,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic))))
       render();
     if (topics.has("object")) {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       leaving &&= !chosen;
       if (chosen?.place.box) {
         lastImage = chosen.place.image ?? 0;
@@ -332,8 +349,8 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     get panning() {
       return panning;
     },
-    zoomIn: () => setZoom(stepped(1)),
-    zoomOut: () => setZoom(stepped(-1)),
+    zoomIn: () => setZoom(findAdjacentZoom(1)),
+    zoomOut: () => setZoom(findAdjacentZoom(-1)),
     zoomFit: () => setZoom(1),
     /** One pixel of an image is one of the screen. */
     zoomActual() {
@@ -342,9 +359,9 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       view.onView();
     },
     zoomBox() {
-      const { box, image = 0 } = acts.selected()?.place ?? {};
+      const { box, image = 0 } = acts.getSelectedObject()?.place ?? {};
       if (!box) return announce(gettext("Select a box first."));
-      setZoom(Math.min(pictures[image].zoomFor(box), ZOOMS[ZOOMS.length - 1]));
+      setZoom(Math.min(pictures[image].computeZoomFor(box), ZOOMS[ZOOMS.length - 1]));
       pictures[image].center(box);
     },
     get crossed() {
@@ -363,7 +380,12 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       picture.turn();
       arrange();
       const degrees = 90 * picture.quarters;
-      announce(gettext("The %(image)s is turned by %(degrees)s°.", { image: imageName(store, lastImage), degrees }));
+      announce(
+        gettext("The %(image)s is turned by %(degrees)s°.", {
+          image: formatImageName(store, lastImage),
+          degrees,
+        }),
+      );
     },
     /** @param {Record<string, number>} light brightness and contrast, 1 if unchanged */
     setLight({ brightness, contrast }) {
@@ -378,56 +400,63 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     },
     /** A new box in the middle of what is in sight, for the arrow keys to place. */
     drawInMiddle() {
-      if (!acts.mayDraw()) return;
-      const image = acts.selected()?.place.image ?? lastImage;
-      const [left, top, right, bottom] = pictures[image].inSight();
+      if (!acts.canDraw()) return;
+      const image = acts.getSelectedObject()?.place.image ?? lastImage;
+      const [left, top, right, bottom] = pictures[image].computeRectInSight();
       const [across, down] = [(right - left) * NEW_BOX, (bottom - top) * NEW_BOX];
       const [x, y] = [(left + right) / 2, (top + bottom) / 2];
       stage.focus({ preventScroll: true });
       acts.draw({
         image,
-        ...inBox(markType(store, store.node), [x - across / 2, y - down / 2, x + across / 2, y + down / 2]),
+        ...createMark(getMarkType(store, store.node), [
+          x - across / 2,
+          y - down / 2,
+          x + across / 2,
+          y + down / 2,
+        ]),
       });
     },
     /** True while the corners of a new polygon are set. */
     get drafting() {
       return acts.isDrafting();
     },
-    closeDraft: () => drafting()?.close(),
+    closeDraft: () => findOpenDraft()?.close(),
     /** Called when another corner of the selected polygon is taken. */
     onCorner: () => {},
     get corner() {
       return corner;
     },
     /** Take the next corner of the selected polygon for the arrow keys. @param {number} step */
-    nextCorner(step = 1) {
-      const count = acts.selected()?.place.polygon?.length;
+    stepThroughCorners(step = 1) {
+      const count = acts.getSelectedObject()?.place.polygon?.length;
       if (!count) return announce(gettext("Select a polygon first."));
       stage.focus({ preventScroll: true });
       setCorner(corner === null ? (step > 0 ? 0 : count - 1) : (corner + step + count) % count);
     },
     addCorner() {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       if (!chosen?.own || !chosen.place.polygon) return;
       const after = corner ?? 0;
-      acts.move(chosen.id, withNewCorner(chosen.place, after));
+      acts.move(chosen.id, insertCorner(chosen.place, after));
       setCorner(after + 1);
     },
     /** Take back a corner: of the polygon that is drawn, or the one that is taken. @returns {boolean} */
     removeCorner() {
-      const chosen = acts.selected();
-      if (drafting()) return drafting()?.back(), true;
+      const chosen = acts.getSelectedObject();
+      if (findOpenDraft()) return findOpenDraft()?.takeBackCorner(), true;
       if (corner === null || !chosen?.own || !chosen.place.polygon) return false;
       if (chosen.place.polygon.length < 4) return announce(gettext("A polygon has three corners or more.")), true;
-      acts.move(chosen.id, ofCorners(chosen.place.polygon.toSpliced(corner, 1)));
+      acts.move(chosen.id, createPolygon(chosen.place.polygon.toSpliced(corner, 1)));
       setCorner(corner ? corner - 1 : 0);
       return true;
     },
     /** The other image, for a new box. */
-    nextImage() {
+    switchImage() {
       if (images.length < 2) return;
       lastImage = (lastImage + 1) % images.length;
-      announce(gettext("New boxes are drawn in the %(image)s.", { image: imageName(store, lastImage) }));
+      announce(
+        gettext("New boxes are drawn in the %(image)s.", { image: formatImageName(store, lastImage) }),
+      );
     },
     focus: () => stage.focus(),
     render,
@@ -442,8 +471,8 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
 }
 
 /** Name of a source, which differs from the numbers of the objects. @param {number} index @returns {string} */
-export function letter(index) {
+export function nameSource(index) {
   return index < 26
     ? String.fromCharCode(97 + index)
-    : `${letter(Math.floor(index / 26) - 1)}${letter(index % 26)}`;
+    : `${nameSource(Math.floor(index / 26) - 1)}${nameSource(index % 26)}`;
 }

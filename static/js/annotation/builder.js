@@ -9,9 +9,9 @@
  *   labels of which it has to have one
  */
 import { gettext } from "./language.js";
-import { button, element, field } from "./markup.js";
-import { inkOn } from "./colors.js";
-import { insideOf, namedWithHint } from "./labels.js";
+import { createButton, createElement, createField } from "./markup.js";
+import { chooseInk } from "./colors.js";
+import { buildNameWithHint, getIndentClass } from "./labels.js";
 
 const TYPES = /** @type {Record<string, string>} */ ({
   spans: gettext("Spans in a text, with labels"),
@@ -32,12 +32,12 @@ const LABELLED = new Set([...MARKS, "relations", ...CHOICES]);
 const QUESTIONS = new Set([...CHOICES, "text", "rating"]);
 
 /** @param {string} id @returns {any} */
-const part = (id) => document.getElementById(id);
+const getPart = (id) => document.getElementById(id);
 
 function start() {
-  const templates = JSON.parse(part("label-templates").textContent);
-  const [task, text, root] = [part("id_task"), part("id_labels"), part("builder")];
-  const preview = part("label-preview").lastElementChild;
+  const templates = JSON.parse(getPart("label-templates").textContent);
+  const [task, text, root] = [getPart("id_task"), getPart("id_labels"), getPart("builder")];
+  const preview = getPart("label-preview").lastElementChild;
   /** @type {Layer[]} */
   let layers = [];
 
@@ -50,15 +50,15 @@ function start() {
   function show() {
     const built = task.value in templates;
     const yaml = task.value === "yaml";
-    root.hidden = part("label-preview").hidden = !built;
-    part("field-labels").hidden = !yaml;
+    root.hidden = getPart("label-preview").hidden = !built;
+    getPart("field-labels").hidden = !yaml;
     const marks = layers.find((layer) => MARKS.has(layer.type));
-    part("field-kind").hidden = built && Boolean(marks);
+    getPart("field-kind").hidden = built && Boolean(marks);
     nameKinds(built);
     if (built) render();
   }
 
-  const kindWords = [part("field-kind").querySelector("label"), ...part("id_kind").options];
+  const kindWords = [getPart("field-kind").querySelector("label"), ...getPart("id_kind").options];
   const forPrograms = kindWords.map((each) => each.textContent);
   const forAnswers = { boxes: gettext("images"), spans: gettext("texts") };
 
@@ -68,7 +68,7 @@ function start() {
       const words = each.value === undefined ? gettext("Items") : forAnswers[/** @type {"boxes"} */ (each.value)];
       each.textContent = (built && words) || forPrograms[index];
     }
-    if (built && !part("id_kind").value) part("id_kind").value = "spans";
+    if (built && !getPart("id_kind").value) getPart("id_kind").value = "spans";
   }
 
   /** Take up what was sent before, if it was refused. */
@@ -83,24 +83,24 @@ function start() {
 
   /** Take up layers as a configuration has them, with conditions by name. @param {any[]} given */
   function take(given) {
-    const filled = (/** @type {any} */ { show_if: _condition, ...each }) => ({
-      ...blank(each.type),
+    const fillLayer = (/** @type {any} */ { show_if: _condition, ...each }) => ({
+      ...createLayer(each.type),
       ...each,
-      labels: withDepths(each.labels ?? []),
+      labels: addDepths(each.labels ?? []),
     });
-    layers = given.map((each) => ({ ...filled(each), questions: (each.questions ?? []).map(filled) }));
+    layers = given.map((each) => ({ ...fillLayer(each), questions: (each.questions ?? []).map(fillLayer) }));
     for (const [index, { show_if: condition, questions = [] }] of given.entries()) {
       const layer = layers[index];
-      depend(layer, condition, () => layers.find(({ name }) => name === condition.layer));
-      for (const [place, { show_if: needed }] of questions.entries())
-        depend(layer.questions[place], needed, () =>
+      setCondition(layer, condition, () => layers.find(({ name }) => name === condition.layer));
+      for (const [position, { show_if: needed }] of questions.entries())
+        setCondition(layer.questions[position], needed, () =>
           needed.question ? layer.questions.find(({ name }) => name === needed.question) : layer,
         );
     }
   }
 
   /** @param {Layer} layer or question @param {any} condition as a configuration has it @param {() => Layer | undefined} find */
-  function depend(layer, condition, find) {
+  function setCondition(layer, condition, find) {
     const asked = condition && find();
     if (!asked) return;
     const labels = asked.labels.filter((/** @type {Label} */ { name }) => condition.labels.includes(name));
@@ -108,29 +108,29 @@ function start() {
   }
 
   /** The layer that asks a question about its marks. @param {Layer} question */
-  const ownerOf = (question) => layers.find(({ questions }) => questions.includes(question));
+  const findOwner = (question) => layers.find(({ questions }) => questions.includes(question));
 
   /** The conditions of a layer: choices before it; a question, also the label of the mark. @param {Layer} layer or question */
-  function choicesBefore(layer) {
-    const owner = ownerOf(layer);
+  function listChoicesBefore(layer) {
+    const owner = findOwner(layer);
     const all = owner?.questions ?? layers;
     const choices = all.slice(0, all.indexOf(layer)).filter(({ type }) => CHOICES.has(type));
     return [...(owner ? [owner] : []), ...choices].filter(({ labels }) => labels.length);
   }
 
   /** The condition of a layer as the site reads it, if it still makes sense. @param {Layer} layer */
-  function conditionOf(layer) {
+  function exportCondition(layer) {
     const { asked, labels } = layer.condition ?? { asked: layer, labels: [] };
     const kept = labels.filter((label) => asked.labels.includes(label) && label.name.trim());
-    const owner = ownerOf(layer);
+    const owner = findOwner(layer);
     const needed = !owner ? { layer: asked.name } : owner === asked ? {} : { question: asked.name };
-    return choicesBefore(layer).includes(asked) && kept.length
+    return listChoicesBefore(layer).includes(asked) && kept.length
       ? { show_if: { ...needed, labels: kept.map(({ name }) => name) } }
       : {};
   }
 
   /** @param {string} type @returns {Layer} */
-  const blank = (type) => ({
+  const createLayer = (type) => ({
     type,
     name: "",
     labels: [],
@@ -147,7 +147,7 @@ function start() {
   let renamings = [];
 
   /** An element whose text follows a name. @param {HTMLElement} made @param {() => string} text */
-  function following(made, text) {
+  function followName(made, text) {
     const rename = () => (made.textContent = text());
     renamings.push(rename);
     rename();
@@ -159,11 +159,13 @@ function start() {
     const focused = root.contains(document.activeElement) ? document.activeElement?.id : "";
     renamings = [];
     root.replaceChildren(
-      ...layers.map(layerFields),
-      button(gettext("Add layer"), () => change(() => layers.push(blank("choice"))), { class: "button second" }),
+      ...layers.map(buildLayerFields),
+      createButton(gettext("Add layer"), () => change(() => layers.push(createLayer("choice"))), {
+        class: "button second",
+      }),
     );
-    if (focused) part(focused)?.focus();
-    changed();
+    if (focused) getPart(focused)?.focus();
+    writeConfiguration();
   }
 
   /** @param {() => void} act that changes which fields there are */
@@ -172,26 +174,26 @@ function start() {
     show();
   }
 
-  function changed() {
+  function writeConfiguration() {
     const kept = layers.map((whole) => {
-      const { condition: _condition, questions, ...layer } = withNamed(whole);
+      const { condition: _condition, questions, ...layer } = dropNamelessLabels(whole);
       const directed = layer.type !== "relations" || layer.directed;
-      const asked = MARKS.has(layer.type) ? { questions: questions.map(asQuestion) } : {};
-      return { ...layer, directed, ...asked, ...conditionOf(whole) };
+      const asked = MARKS.has(layer.type) ? { questions: questions.map(exportQuestion) } : {};
+      return { ...layer, directed, ...asked, ...exportCondition(whole) };
     });
     for (const rename of renamings) rename();
     text.value = JSON.stringify({ layers: kept }, null, 1);
-    preview.replaceChildren(...kept.map(layerPreview));
+    preview.replaceChildren(...kept.map(buildLayerPreview));
   }
 
   /** A layer or question without labels that have no name. @param {Layer} layer @returns {Layer} */
-  const withNamed = (layer) => ({
+  const dropNamelessLabels = (layer) => ({
     ...layer,
-    labels: LABELLED.has(layer.type) ? withParents(layer.labels.filter((label) => label.name.trim())) : [],
+    labels: LABELLED.has(layer.type) ? addParents(layer.labels.filter((label) => label.name.trim())) : [],
   });
 
   /** The labels with the name of what holds each, which follows from how far in they stand. @param {Label[]} labels */
-  function withParents(labels) {
+  function addParents(labels) {
     /** @type {string[]} */
     const above = [];
     return labels.map(({ depth = 0, ...label }) => {
@@ -203,14 +205,19 @@ function start() {
   }
 
   /** @param {Layer} question */
-  function asQuestion(question) {
-    const { directed: _directed, condition: _condition, questions: _questions, ...asked } = withNamed(question);
-    return { ...asked, ...conditionOf(question) };
+  function exportQuestion(question) {
+    const {
+      directed: _directed,
+      condition: _condition,
+      questions: _questions,
+      ...asked
+    } = dropNamelessLabels(question);
+    return { ...asked, ...exportCondition(question) };
   }
 
   /** @param {Layer} layer @param {string} id @param {(type: string) => boolean} isOffered */
-  function typeOf(layer, id, isOffered) {
-    const type = element(
+  function buildTypeSelect(layer, id, isOffered) {
+    const type = createElement(
       "select",
       {
         id: `${id}-type`,
@@ -221,61 +228,75 @@ function start() {
       },
       ...Object.entries(TYPES)
         .filter(([value]) => isOffered(value))
-        .map(([value, words]) => element("option", { value, selected: value === layer.type }, words)),
+        .map(([value, words]) => createElement("option", { value, selected: value === layer.type }, words)),
     );
     return type;
   }
 
   /** The fields of layers and questions alike. @param {Layer} layer or question @param {string} id @param {(type: string) => boolean} isOffered */
-  const ownFields = (layer, id, isOffered) => [
-    field(`${id}-type`, gettext("Type"), typeOf(layer, id, isOffered)),
-    field(`${id}-name`, gettext("Name"), input(`${id}-name`, layer, "name", { required: true, maxlength: "60" })),
-    field(`${id}-hint`, gettext("Hint for annotators"), input(`${id}-hint`, layer, "hint", { maxlength: "500" })),
-    layer.type === "rating" ? bounds(layer, id) : null,
-    LABELLED.has(layer.type) ? labelFields(layer, id) : null,
+  const buildOwnFields = (layer, id, isOffered) => [
+    createField(`${id}-type`, gettext("Type"), buildTypeSelect(layer, id, isOffered)),
+    createField(
+      `${id}-name`,
+      gettext("Name"),
+      buildInput(`${id}-name`, layer, "name", { required: true, maxlength: "60" }),
+    ),
+    createField(
+      `${id}-hint`,
+      gettext("Hint for annotators"),
+      buildInput(`${id}-hint`, layer, "hint", { maxlength: "500" }),
+    ),
+    layer.type === "rating" ? buildBounds(layer, id) : null,
+    LABELLED.has(layer.type) ? buildLabelFields(layer, id) : null,
   ];
 
   /** The questions about each mark of a layer. @param {Layer} layer @param {string} id */
-  function questionFields(layer, id) {
+  function buildQuestionFields(layer, id) {
     const asked = layer.questions.map((question, index) => {
       const own = `${id}-question-${index}`;
-      return element(
+      return createElement(
         "fieldset",
         { class: "builder-layer" },
-        element("legend", {}, gettext("Question %(number)s about each mark", { number: index + 1 })),
-        ...ownFields(question, own, (type) => QUESTIONS.has(type)),
-        checked(question, own, "required", gettext("Annotators have to answer it")),
-        condition(question, own),
-        button(gettext("Remove question"), () => change(() => layer.questions.splice(index, 1)), {
+        createElement("legend", {}, gettext("Question %(number)s about each mark", { number: index + 1 })),
+        ...buildOwnFields(question, own, (type) => QUESTIONS.has(type)),
+        buildCheckbox(question, own, "required", gettext("Annotators have to answer it")),
+        buildConditionFields(question, own),
+        createButton(gettext("Remove question"), () => change(() => layer.questions.splice(index, 1)), {
           class: "button plain",
           "aria-label": gettext("Remove question %(number)s", { number: index + 1 }),
         }),
       );
     });
-    return element(
+    return createElement(
       "div",
       {},
       ...asked,
-      button(gettext("Ask about each mark"), () => change(() => layer.questions.push(blank("choice"))), {
-        class: "button second small-button",
-        id: `${id}-ask`,
-      }),
+      createButton(
+        gettext("Ask about each mark"),
+        () => change(() => layer.questions.push(createLayer("choice"))),
+        {
+          class: "button second small-button",
+          id: `${id}-ask`,
+        },
+      ),
     );
   }
 
   /** @param {Layer} layer @param {number} index */
-  function layerFields(layer, index) {
+  function buildLayerFields(layer, index) {
     const id = `layer-${index}`;
-    return element(
+    return createElement(
       "fieldset",
       { class: "builder-layer" },
-      element("legend", {}, gettext("Layer %(number)s", { number: index + 1 })),
-      ...ownFields(layer, id, () => true),
-      MARKS.has(layer.type) ? questionFields(layer, id) : null,
-      checked(layer, id, "required", gettext("Annotators have to complete it")),
-      layer.type === "relations" ? checked(layer, id, "directed", gettext("Relations have a direction")) : null,
-      condition(layer, id),
-      button(gettext("Remove layer"), () => change(() => layers.splice(index, 1)), {
+      createElement("legend", {}, gettext("Layer %(number)s", { number: index + 1 })),
+      ...buildOwnFields(layer, id, () => true),
+      MARKS.has(layer.type) ? buildQuestionFields(layer, id) : null,
+      buildCheckbox(layer, id, "required", gettext("Annotators have to complete it")),
+      layer.type === "relations"
+        ? buildCheckbox(layer, id, "directed", gettext("Relations have a direction"))
+        : null,
+      buildConditionFields(layer, id),
+      createButton(gettext("Remove layer"), () => change(() => layers.splice(index, 1)), {
         class: "button plain",
         disabled: layers.length < 2,
         "aria-label": gettext("Remove layer %(number)s", { number: index + 1 }),
@@ -284,34 +305,43 @@ function start() {
   }
 
   /** @param {Layer} layer @param {string} id */
-  function bounds(layer, id) {
-    const number = (/** @type {"lowest" | "highest"} */ name, /** @type {string} */ words) =>
-      field(`${id}-${name}`, words, input(`${id}-${name}`, layer, name, { type: "number", min: "0", max: "20" }));
-    return element("div", { class: "builder-bounds" }, number("lowest", gettext("Lowest")), number("highest", gettext("Highest")));
+  function buildBounds(layer, id) {
+    const buildNumberField = (/** @type {"lowest" | "highest"} */ name, /** @type {string} */ words) =>
+      createField(
+        `${id}-${name}`,
+        words,
+        buildInput(`${id}-${name}`, layer, name, { type: "number", min: "0", max: "20" }),
+      );
+    return createElement(
+      "div",
+      { class: "builder-bounds" },
+      buildNumberField("lowest", gettext("Lowest")),
+      buildNumberField("highest", gettext("Highest")),
+    );
   }
 
   /** @param {Layer} layer @param {string} id @param {"required" | "directed"} name @param {string} words */
-  function checked(layer, id, name, words) {
-    const box = element("input", {
+  function buildCheckbox(layer, id, name, words) {
+    const box = createElement("input", {
       type: "checkbox",
       id: `${id}-${name}`,
       checked: layer[name],
       onchange() {
         layer[name] = box.checked;
-        changed();
+        writeConfiguration();
       },
     });
-    return element("label", { class: "check" }, box, element("span", {}, words));
+    return createElement("label", { class: "check" }, box, createElement("span", {}, words));
   }
 
   /** The answer that shows a layer or question; nothing if it can depend on none. @param {Layer} layer @param {string} id */
-  function condition(layer, id) {
-    const choices = choicesBefore(layer);
-    const owner = ownerOf(layer);
+  function buildConditionFields(layer, id) {
+    const choices = listChoicesBefore(layer);
+    const owner = findOwner(layer);
     if (!choices.length) return null;
     const asked = choices.find((each) => each === layer.condition?.asked) ?? null;
     const chosen = new Set(asked ? layer.condition?.labels : []);
-    const select = element(
+    const select = createElement(
       "select",
       {
         id: `${id}-condition`,
@@ -321,9 +351,9 @@ function start() {
             layer.condition = next ? { asked: next, labels: next.labels.slice(0, 1) } : null;
           }),
       },
-      element("option", { value: "" }, gettext("always")),
+      createElement("option", { value: "" }, gettext("always")),
       ...choices.map((each) =>
-        following(element("option", { selected: each === asked }), () =>
+        followName(createElement("option", { selected: each === asked }), () =>
           each === owner
             ? gettext("by the label of the mark")
             : gettext("by the answer of “%(layer)s”", { layer: each.name }),
@@ -331,7 +361,7 @@ function start() {
       ),
     );
     const answers = (asked?.labels ?? []).map((label, index) => {
-      const box = element("input", {
+      const box = createElement("input", {
         type: "checkbox",
         id: `${id}-if-${index}`,
         checked: chosen.has(label),
@@ -339,61 +369,75 @@ function start() {
           if (box.checked) chosen.add(label);
           else chosen.delete(label);
           layer.condition = { asked: /** @type {Layer} */ (asked), labels: [...chosen] };
-          changed();
+          writeConfiguration();
         },
       });
-      return element("label", { class: "check" }, box, following(element("span", { dir: "auto" }), () => label.name));
+      return createElement(
+        "label",
+        { class: "check" },
+        box,
+        followName(createElement("span", { dir: "auto" }), () => label.name),
+      );
     });
     const shows = owner ? gettext("Labels that show the question") : gettext("Answers that show the layer");
-    return element(
+    return createElement(
       "div",
       {},
-      field(`${id}-condition`, owner ? gettext("Ask this question") : gettext("Show this layer"), select),
-      asked ? element("div", { role: "group", "aria-label": shows }, ...answers) : null,
+      createField(
+        `${id}-condition`,
+        owner ? gettext("Ask this question") : gettext("Show this layer"),
+        select,
+      ),
+      asked ? createElement("div", { role: "group", "aria-label": shows }, ...answers) : null,
     );
   }
 
   /** The deepest indentation of a label: once further than the one above. @param {Layer} layer @param {number} index */
-  const mostDepth = (layer, index) => (index ? (layer.labels[index - 1].depth ?? 0) + 1 : 0);
+  const computeMostDepth = (layer, index) => (index ? (layer.labels[index - 1].depth ?? 0) + 1 : 0);
 
   /** @param {Layer} layer @param {string} id */
-  function labelFields(layer, id) {
+  function buildLabelFields(layer, id) {
     const rows = layer.labels.map((label, index) => {
-      label.depth = Math.min(label.depth ?? 0, mostDepth(layer, index));
+      label.depth = Math.min(label.depth ?? 0, computeMostDepth(layer, index));
       const named = { number: index + 1 };
-      return element(
+      return createElement(
         "li",
-        { class: `builder-label${insideOf(label.depth)}` },
-        input(`${id}-color-${index}`, label, "color", {
+        { class: `builder-label${getIndentClass(label.depth)}` },
+        buildInput(`${id}-color-${index}`, label, "color", {
           type: "color",
           "aria-label": gettext("Color of label %(number)s", named),
         }),
-        input(`${id}-label-${index}`, label, "name", {
+        buildInput(`${id}-label-${index}`, label, "name", {
           maxlength: "60",
           "aria-label": gettext("Name of label %(number)s", named),
         }),
-        input(`${id}-key-${index}`, label, "key", {
+        buildInput(`${id}-key-${index}`, label, "key", {
           maxlength: "1",
           class: "builder-key",
           "aria-label": gettext("Key of label %(number)s", named),
         }),
-        button("×", () => change(() => layer.labels.splice(index, 1)), {
+        createButton("×", () => change(() => layer.labels.splice(index, 1)), {
           class: "button second builder-remove",
           "aria-label": gettext("Remove label %(number)s", named),
         }),
-        button("→", () => change(() => (label.depth = Math.min((label.depth ?? 0) + 1, mostDepth(layer, index)))), {
-          class: "button second builder-inside",
-          disabled: (label.depth ?? 0) >= mostDepth(layer, index),
-          id: `${id}-in-${index}`,
-          "aria-label": gettext("Put label %(number)s inside the one above", named),
-        }),
-        button("←", () => change(() => (label.depth = (label.depth ?? 0) - 1)), {
+        createButton(
+          "→",
+          () =>
+            change(() => (label.depth = Math.min((label.depth ?? 0) + 1, computeMostDepth(layer, index)))),
+          {
+            class: "button second builder-inside",
+            disabled: (label.depth ?? 0) >= computeMostDepth(layer, index),
+            id: `${id}-in-${index}`,
+            "aria-label": gettext("Put label %(number)s inside the one above", named),
+          },
+        ),
+        createButton("←", () => change(() => (label.depth = (label.depth ?? 0) - 1)), {
           class: "button second builder-inside",
           disabled: !label.depth,
           id: `${id}-out-${index}`,
           "aria-label": gettext("Take label %(number)s out again", named),
         }),
-        input(`${id}-hint-${index}`, label, "hint", {
+        buildInput(`${id}-hint-${index}`, label, "hint", {
           maxlength: "500",
           class: "builder-hint",
           placeholder: gettext("When to choose it (optional)"),
@@ -401,21 +445,21 @@ function start() {
         }),
       );
     });
-    const add = () =>
+    const addLabel = () =>
       change(() => {
         // A key chooses a label of the layer or of a question about its marks.
         const whole = layers.find((each) => each === layer || each.questions.includes(layer)) ?? layer;
         const keys = new Set([whole, ...whole.questions].flatMap(({ labels }) => labels.map(({ key }) => key)));
         const key = [..."123456789"].find((each) => !keys.has(each)) ?? "";
         layer.labels.push({ name: "", color: COLORS[layer.labels.length % COLORS.length], key, hint: "" });
-        setTimeout(() => part(`${id}-label-${layer.labels.length - 1}`)?.focus());
+        setTimeout(() => getPart(`${id}-label-${layer.labels.length - 1}`)?.focus());
       });
-    return element(
+    return createElement(
       "div",
       { role: "group", "aria-label": gettext("Labels") },
-      element("p", { class: "builder-heading" }, gettext("Labels: color, name, key and guideline")),
-      element("ul", { class: "builder-labels" }, ...rows),
-      button(gettext("Add label"), add, { class: "button second small-button" }),
+      createElement("p", { class: "builder-heading" }, gettext("Labels: color, name, key and guideline")),
+      createElement("ul", { class: "builder-labels" }, ...rows),
+      createButton(gettext("Add label"), addLabel, { class: "button second small-button" }),
     );
   }
 
@@ -423,14 +467,14 @@ function start() {
    * A field that writes into a part of the configuration.
    * @param {string} id @param {any} holder @param {string} name @param {Record<string, any>} properties
    */
-  function input(id, holder, name, properties) {
-    const made = element("input", {
+  function buildInput(id, holder, name, properties) {
+    const made = createElement("input", {
       type: "text",
       id,
       value: String(holder[name] ?? ""),
       oninput() {
         holder[name] = made.type === "number" ? Number(made.value) : made.value;
-        changed();
+        writeConfiguration();
       },
       ...properties,
     });
@@ -443,7 +487,7 @@ function start() {
 }
 
 /** Labels with the number of those that hold each. @param {(Label & {parent?: string})[]} labels @returns {Label[]} */
-function withDepths(labels) {
+function addDepths(labels) {
   /** @type {Map<string, number>} */
   const depths = new Map();
   return labels.map((label) => {
@@ -454,76 +498,87 @@ function withDepths(labels) {
 }
 
 /** When a layer or question is shown. @param {{layer?: string, question?: string, labels: string[]}} condition */
-function conditionText({ layer, question, labels }) {
+function formatCondition({ layer, question, labels }) {
   const needed = { layer: layer || question || "", labels: labels.join(" / ") };
   return needed.layer ? gettext("Only if “%(layer)s” is %(labels)s", needed) : gettext("Only for %(labels)s", needed);
 }
 
 /** @param {Layer & {show_if?: {layer?: string, question?: string, labels: string[]}}} layer */
-function layerPreview(layer) {
-  const chip = (/** @type {Label} */ { name, color }) => {
-    const made = element("span", { class: "label-chip-small" }, name);
+function buildLayerPreview(layer) {
+  const buildChip = (/** @type {Label} */ { name, color }) => {
+    const made = createElement("span", { class: "label-chip-small" }, name);
     made.style.setProperty("--label", color);
-    made.style.setProperty("--label-ink", inkOn(color));
+    made.style.setProperty("--label-ink", chooseInk(color));
     return made;
   };
   const rows = {
     spans: () => [
-      element("p", {}, ...layer.labels.flatMap((label) => [chip(label), " ", marked(label), " … "])),
+      createElement(
+        "p",
+        {},
+        ...layer.labels.flatMap((label) => [buildChip(label), " ", buildMarkedWords(label), " … "]),
+      ),
     ],
-    boxes: shapes,
-    polygons: shapes,
-    ellipses: shapes,
-    points: shapes,
-    relations: () => layer.labels.map((label) => element("p", {}, "… ", chip(label), layer.directed ? " → …" : " – …")),
-    choice: () => withDepths(layer.labels).map(option("radio")),
-    choices: () => withDepths(layer.labels).map(option("checkbox")),
-    text: () => [element("div", { class: "preview-text" })],
+    boxes: buildShapes,
+    polygons: buildShapes,
+    ellipses: buildShapes,
+    points: buildShapes,
+    relations: () =>
+      layer.labels.map((label) =>
+        createElement("p", {}, "… ", buildChip(label), layer.directed ? " → …" : " – …"),
+      ),
+    choice: () => addDepths(layer.labels).map(createOptionBuilder("radio")),
+    choices: () => addDepths(layer.labels).map(createOptionBuilder("checkbox")),
+    text: () => [createElement("div", { class: "preview-text" })],
     rating: () =>
       Array.from({ length: Math.min(20, Math.max(0, layer.highest - layer.lowest + 1)) }, (_none, index) =>
-        option("radio")({ name: String(layer.lowest + index), color: "", key: "", hint: "" }),
+        createOptionBuilder("radio")({ name: String(layer.lowest + index), color: "", key: "", hint: "" }),
       ),
   }[layer.type];
-  return element(
+  return createElement(
     "div",
     { class: "preview-layer" },
-    element("strong", { dir: "auto" }, layer.name || "…"),
-    layer.hint ? element("p", { class: "quiet small", dir: "auto" }, layer.hint) : null,
-    layer.show_if ? element("p", { class: "quiet small" }, conditionText(layer.show_if)) : null,
-    element("div", { class: layer.type === "rating" ? "in-a-row label-options" : "" }, ...(rows?.() ?? [])),
-    ...(layer.questions ?? []).map(layerPreview),
+    createElement("strong", { dir: "auto" }, layer.name || "…"),
+    layer.hint ? createElement("p", { class: "quiet small", dir: "auto" }, layer.hint) : null,
+    layer.show_if ? createElement("p", { class: "quiet small" }, formatCondition(layer.show_if)) : null,
+    createElement(
+      "div",
+      { class: layer.type === "rating" ? "in-a-row label-options" : "" },
+      ...(rows?.() ?? []),
+    ),
+    ...(layer.questions ?? []).map(buildLayerPreview),
   );
 
   /** @param {Label} label */
-  function marked({ color }) {
-    const made = element("span", { class: "preview-mark" }, gettext("marked words"));
+  function buildMarkedWords({ color }) {
+    const made = createElement("span", { class: "preview-mark" }, gettext("marked words"));
     made.style.setProperty("--label", color);
     return made;
   }
 
-  function shapes() {
-    return [element("div", { class: "preview-boxes" }, ...layer.labels.map(boxed))];
+  function buildShapes() {
+    return [createElement("div", { class: "preview-boxes" }, ...layer.labels.map(buildShape))];
   }
 
   /** @param {Label} label */
-  function boxed(label) {
-    const made = element("span", { class: `preview-box preview-${layer.type}` }, chip(label));
+  function buildShape(label) {
+    const made = createElement("span", { class: `preview-box preview-${layer.type}` }, buildChip(label));
     made.style.setProperty("--label", label.color);
     return made;
   }
 
   /** @param {string} type */
-  function option(type) {
+  function createOptionBuilder(type) {
     return (/** @type {Label} */ { name, color, key, hint, depth }) => {
-      const swatch = color ? element("span", { class: "label-swatch" }) : null;
+      const swatch = color ? createElement("span", { class: "label-swatch" }) : null;
       swatch?.style.setProperty("--label", color);
-      return element(
+      return createElement(
         "div",
-        { class: `label-option${insideOf(depth)}` },
-        element("span", { class: `preview-${type}`, "aria-hidden": "true" }),
+        { class: `label-option${getIndentClass(depth)}` },
+        createElement("span", { class: `preview-${type}`, "aria-hidden": "true" }),
         swatch,
-        namedWithHint(name, hint),
-        key ? element("kbd", {}, key.toUpperCase()) : null,
+        buildNameWithHint(name, hint),
+        key ? createElement("kbd", {}, key.toUpperCase()) : null,
       );
     };
   }

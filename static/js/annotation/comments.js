@@ -5,31 +5,36 @@
  * @typedef {import("./types.js").Comment} Comment
  */
 import { LANGUAGE, gettext } from "./language.js";
-import { button, element } from "./markup.js";
+import { createButton, createElement } from "./markup.js";
 
 /**
  * @param {Store} store @param {HTMLElement} root
  * @param {ReturnType<typeof import("./site.js").createSite>} site @param {(text: string) => void} announce
  */
 export function createComments(store, root, site, announce) {
-  const list = element("ul", { class: "comment-list" });
-  const text = element("textarea", { id: "comment-text", rows: "2", maxlength: "2000", required: true });
-  const label = element("label", { for: "comment-text" });
-  const error = element("p", { class: "error-text", role: "alert", hidden: true });
-  const form = element(
+  const list = createElement("ul", { class: "comment-list" });
+  const text = createElement("textarea", {
+    id: "comment-text",
+    rows: "2",
+    maxlength: "2000",
+    required: true,
+  });
+  const label = createElement("label", { for: "comment-text" });
+  const error = createElement("p", { class: "error-text", role: "alert", hidden: true });
+  const form = createElement(
     "form",
     { class: "comment-form" },
     label,
     text,
     error,
-    element(
+    createElement(
       "div",
       { class: "actions" },
-      element("button", { class: "button second small-button" }, gettext("Comment")),
+      createElement("button", { class: "button second small-button" }, gettext("Comment")),
     ),
   );
-  const summary = element("summary", {});
-  const box = element("details", { class: "comments" }, summary, list, form);
+  const summary = createElement("summary", {});
+  const box = createElement("details", { class: "comments" }, summary, list, form);
   root.append(box);
 
   form.addEventListener("submit", async (event) => {
@@ -55,9 +60,9 @@ export function createComments(store, root, site, announce) {
   }
 
   /** @param {Comment} comment */
-  function row(comment) {
+  function buildRow(comment) {
     const when = new Date(comment.at);
-    const time = element(
+    const time = createElement(
       "time",
       { datetime: comment.at },
       Number.isNaN(when.valueOf())
@@ -66,18 +71,22 @@ export function createComments(store, root, site, announce) {
     );
     const about =
       comment.object && store.objects.some((each) => each.id === comment.object)
-        ? button(gettext("show object"), () => store.select(comment.object), { class: "button plain" })
+        ? createButton(gettext("show object"), () => store.select(comment.object), { class: "button plain" })
         : null;
     const resolve = comment.resolved
-      ? element("span", { class: "quiet" }, gettext("✓ resolved"))
-      : button(gettext("Resolve"), () => act(async () => settle(await site.resolve(comment.id), comment)), {
-          class: "button plain",
-        });
-    return element(
+      ? createElement("span", { class: "quiet" }, gettext("✓ resolved"))
+      : createButton(
+          gettext("Resolve"),
+          () => act(async () => settle(await site.resolve(comment.id), comment)),
+          {
+            class: "button plain",
+          },
+        );
+    return createElement(
       "li",
       { class: comment.resolved ? "resolved" : "" },
-      element("p", {}, comment.text),
-      element("p", { class: "quiet small byline" }, `${comment.by}, `, time, " ", about, " ", resolve),
+      createElement("p", {}, comment.text),
+      createElement("p", { class: "quiet small byline" }, `${comment.by}, `, time, " ", about, " ", resolve),
     );
   }
 
@@ -95,7 +104,7 @@ export function createComments(store, root, site, announce) {
     label.textContent = store.object
       ? gettext("Comment on the selected object")
       : gettext("Comment on this step");
-    list.replaceChildren(...here.map(row));
+    list.replaceChildren(...here.map(buildRow));
     list.hidden = !here.length;
     if (open) box.open = true;
   }

@@ -5,7 +5,7 @@
  * @typedef {import("./store.js").Store} Store
  */
 import { gettext } from "./language.js";
-import { button, element, field } from "./markup.js";
+import { createButton, createElement, createField } from "./markup.js";
 import { PROBLEMS } from "./words.js";
 
 /**
@@ -16,15 +16,15 @@ import { PROBLEMS } from "./words.js";
 export function openDialog(title, content, actions, name = "") {
   const before = /** @type {HTMLElement | null} */ (document.activeElement);
   const id = `dialog-${name || "ask"}`;
-  const dialog = element(
+  const dialog = createElement(
     "dialog",
     { class: `dialog ${name}`, "aria-labelledby": id },
-    element(
+    createElement(
       "form",
       { method: "dialog", class: "dialog-form" },
-      element("h2", { id }, title),
+      createElement("h2", { id }, title),
       ...content,
-      element("div", { class: "actions" }, ...actions),
+      createElement("div", { class: "actions" }, ...actions),
     ),
   );
   dialog.addEventListener("close", () => {
@@ -41,7 +41,7 @@ export function openDialog(title, content, actions, name = "") {
  * @param {HTMLDialogElement} dialog
  * @returns {Promise<string>} what it was closed with, empty when it was left
  */
-export function closed(dialog) {
+export function waitUntilClosed(dialog) {
   return new Promise((resolve) =>
     dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true }),
   );
@@ -53,7 +53,7 @@ export function closed(dialog) {
  */
 export async function askReason(kind) {
   const boxes = kind === "boxes";
-  const input = element("textarea", {
+  const input = createElement("textarea", {
     id: "new-reason",
     rows: "3",
     maxlength: "2000",
@@ -63,7 +63,7 @@ export async function askReason(kind) {
   const dialog = openDialog(
     boxes ? gettext("Why is this box new?") : gettext("Why is this span new?"),
     [
-      element(
+      createElement(
         "p",
         {},
         boxes
@@ -74,19 +74,19 @@ export async function askReason(kind) {
               "This step selects from the spans of the previous step. If a span is missing there, go back and add it there.",
             ),
       ),
-      field("new-reason", gettext("Reason"), input),
+      createField("new-reason", gettext("Reason"), input),
     ],
     [
-      element(
+      createElement(
         "button",
         { class: "button", value: "add" },
         boxes ? gettext("Add the box") : gettext("Add the span"),
       ),
-      button(gettext("Discard"), () => dialog.close(""), { class: "button second" }),
+      createButton(gettext("Discard"), () => dialog.close(""), { class: "button second" }),
     ],
     "reason",
   );
-  return (await closed(dialog)) === "add" && input.value.trim() ? input.value.trim() : null;
+  return (await waitUntilClosed(dialog)) === "add" && input.value.trim() ? input.value.trim() : null;
 }
 
 /**
@@ -97,10 +97,10 @@ export async function askProblem(store, announce) {
   if (store.locked) return;
   const present = store.document.problem;
   const kinds = Object.entries(PROBLEMS).map(([kind, { text }], index) =>
-    element(
+    createElement(
       "label",
       { class: "check" },
-      element("input", {
+      createElement("input", {
         type: "radio",
         name: "kind",
         value: kind,
@@ -110,19 +110,19 @@ export async function askProblem(store, announce) {
       text,
     ),
   );
-  const step = element(
+  const step = createElement(
     "select",
     { id: "problem-node" },
-    element("option", { value: "" }, gettext("The whole program")),
+    createElement("option", { value: "" }, gettext("The whole program")),
     ...store.program.walk.map((index) =>
-      element(
+      createElement(
         "option",
         { value: String(index), selected: (present ? present.node : store.node) === index },
         store.program.nodes[index].label,
       ),
     ),
   );
-  const note = element("textarea", {
+  const note = createElement("textarea", {
     id: "problem-note",
     rows: "3",
     maxlength: "2000",
@@ -131,35 +131,40 @@ export async function askProblem(store, announce) {
   const dialog = openDialog(
     gettext("Report wrong program"),
     [
-      element(
+      createElement(
         "p",
         {},
         gettext("You can submit the item with this report. Your marked objects are kept."),
       ),
-      element("fieldset", { class: "question" }, element("legend", {}, gettext("Problem")), ...kinds),
-      field("problem-node", gettext("Where"), step),
-      field("problem-note", gettext("Suggested correction (optional)"), note),
+      createElement(
+        "fieldset",
+        { class: "question" },
+        createElement("legend", {}, gettext("Problem")),
+        ...kinds,
+      ),
+      createField("problem-node", gettext("Where"), step),
+      createField("problem-note", gettext("Suggested correction (optional)"), note),
     ],
     [
-      element(
+      createElement(
         "button",
         { class: "button", value: "save" },
         present ? gettext("Update report") : gettext("Report problem"),
       ),
       ...(present
         ? [
-            element(
+            createElement(
               "button",
               { class: "button second", value: "take back", formnovalidate: true },
               gettext("Withdraw report"),
             ),
           ]
         : []),
-      button(gettext("Cancel"), () => dialog.close(""), { class: "button second" }),
+      createButton(gettext("Cancel"), () => dialog.close(""), { class: "button second" }),
     ],
     "problem",
   );
-  const answer = await closed(dialog);
+  const answer = await waitUntilClosed(dialog);
   if (answer === "take back") {
     store.edit({ node: 0, problem: null });
     announce(gettext("Report withdrawn."));

@@ -12,13 +12,13 @@ const SVG = "http://www.w3.org/2000/svg";
  * @param {() => void} onStep called when a corner was set or taken back, or the drawing given up
  */
 export function createDraft(layer, onClose, onStep) {
-  const line = part("box draft");
-  const first = part("box dot draft-start");
+  const line = addPart("box draft");
+  const first = addPart("box dot draft-start");
   /** @type {Corner[]} */
   let corners = [];
 
   /** @param {string} look */
-  function part(look) {
+  function addPart(look) {
     const made = document.createElementNS(SVG, "path");
     made.setAttribute("class", look);
     layer.append(made);
@@ -44,11 +44,12 @@ export function createDraft(layer, onClose, onStep) {
             number: corners.length,
           });
     },
-    /** @param {Corner} corner @param {(one: Corner, other: Corner) => boolean} near */
-    click(corner, near) {
+    /** @param {Corner} corner @param {(one: Corner, other: Corner) => boolean} isNear */
+    click(corner, isNear) {
       const last = corners.at(-1);
-      if (corners.length > 2 && (near(corner, corners[0]) || (last && near(corner, last)))) return draft.close();
-      if (last && near(corner, last)) return;
+      if (corners.length > 2 && (isNear(corner, corners[0]) || (last && isNear(corner, last))))
+        return draft.close();
+      if (last && isNear(corner, last)) return;
       corners = [...corners, corner];
       show();
       onStep();
@@ -61,7 +62,7 @@ export function createDraft(layer, onClose, onStep) {
       draft.cancel();
       onClose(done);
     },
-    back() {
+    takeBackCorner() {
       corners = corners.slice(0, -1);
       show();
       onStep();

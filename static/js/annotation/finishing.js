@@ -4,25 +4,25 @@
  * @typedef {import("./store.js").Store} Store
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
-import { closed, openDialog } from "./dialogs.js";
-import { capital, gettext, ngettext } from "./language.js";
-import { button, element, sign } from "./markup.js";
-import { unanswered } from "./program.js";
+import { openDialog, waitUntilClosed } from "./dialogs.js";
+import { capitalize, gettext, ngettext } from "./language.js";
+import { createButton, createElement, createSign } from "./markup.js";
+import { listUnansweredQuestions } from "./program.js";
 import { LoggedOut, Refused } from "./site.js";
-import { STATES, notYet, stateOf, valueText } from "./words.js";
+import { STATES, explainWhyNotDone, formatValue, getState } from "./words.js";
 
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
  * @param {ReturnType<typeof import("./site.js").createSite>} site
  * @param {ReturnType<typeof import("./queue.js").createQueue>} queue
- * @param {(text: string) => void} announce @param {(name: string) => string} keyOf
+ * @param {(text: string) => void} announce @param {(name: string) => string} getKeyFor
  */
-export function createFinishing(store, root, acts, site, queue, announce, keyOf) {
+export function createFinishing(store, root, acts, site, queue, announce, getKeyFor) {
   let busy = false;
   let asked = false;
   const login = /** @type {HTMLElement} */ (root.closest("#editor")).dataset.login;
-  const message = element("p", { class: "foot-message", role: "alert", hidden: true });
-  const back = button(
+  const message = createElement("p", { class: "foot-message", role: "alert", hidden: true });
+  const back = createButton(
     "",
     () => acts.goBy(-1),
     {
@@ -30,39 +30,39 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
       "aria-label": gettext("Previous step"),
       title: gettext("Previous step"),
     },
-    sign("↑"),
+    createSign("↑"),
   );
-  const on = button(
+  const on = createButton(
     "",
     () => acts.goBy(1),
     { class: "button second step-button", "aria-label": gettext("Next step"), title: gettext("Next step") },
-    sign("↓"),
+    createSign("↓"),
   );
   const states = /** @type {const} */ (["done", "nothing", "unsure"]).map((state) => ({
     state,
-    made: button("", () => acts.setState(state), { class: `button second state-button ${state}` }),
+    made: createButton("", () => acts.setState(state), { class: `button second state-button ${state}` }),
   }));
-  const open = element("span", { class: "still-open" });
+  const open = createElement("span", { class: "still-open" });
   const settles = store.annotation.task === "adjudication";
-  const submit = button(settles ? gettext("Set as gold") : gettext("Submit"), handIn, {
+  const submit = createButton(settles ? gettext("Set as gold") : gettext("Submit"), handIn, {
     class: "button submit",
   });
-  const release = button(gettext("Release item"), giveBack, { class: "button plain" });
-  const now = element("p", { class: "foot-now" });
+  const release = createButton(gettext("Release item"), giveBack, { class: "button plain" });
+  const now = createElement("p", { class: "foot-now" });
   root.append(
     message,
     now,
-    element(
+    createElement(
       "div",
       { class: "foot-row" },
-      element(
+      createElement(
         "div",
         { class: "foot-steps", role: "group", "aria-label": gettext("This step") },
         back,
         ...states.map((each) => each.made),
         on,
       ),
-      element("div", { class: "foot-submit" }, settles ? null : release, open, submit),
+      createElement("div", { class: "foot-submit" }, settles ? null : release, open, submit),
     ),
   );
 
@@ -74,27 +74,29 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   acts.onObstacle = say;
 
   /** @param {number[]} steps */
-  function stillOpen(steps) {
+  function formatOpenSteps(steps) {
     const labels = steps.map((index) => store.program.nodes[index].label).join(", ");
     return gettext("Still open: %(steps)s.", { steps: labels });
   }
 
   async function handIn() {
-    if (!acts.mayLeave()) return;
+    if (!acts.canLeave()) return;
     const left = store.document.problem ? [] : store.open;
     if (left.length) {
-      const [lacking] = unanswered(store.program, store.document, left[0]);
+      const [lacking] = listUnansweredQuestions(store.program, store.document, left[0]);
       store.go(left[0], lacking?.id);
-      return say(lacking ? `${stillOpen(left)} ${notYet(store, left[0])}` : stillOpen(left));
+      return say(
+        lacking ? `${formatOpenSteps(left)} ${explainWhyNotDone(store, left[0])}` : formatOpenSteps(left),
+      );
     }
-    await once(async () => {
+    await runUnlessBusy(async () => {
       if (!(await queue.flush()))
         return say(
           gettext(
             "Not submitted: some changes are not saved yet. They are kept in this browser. Try again when you are online.",
           ),
         );
-      if (await isDoubted()) return;
+      if (await askToCheckAgain()) return;
       const answer = await site.submit(store.revision);
       announce(gettext("Submitted."));
       leave(answer, gettext("Submitted. Thank you."));
@@ -102,14 +104,14 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   }
 
   /** Ask once if the program contradicts the answer; true if the person wants to look again. */
-  async function isDoubted() {
+  async function askToCheckAgain() {
     if (asked || store.mismatch !== true || store.document.problem) return false;
     asked = true;
-    const values = { value: valueText(store.values[0]), answer: valueText(store.item.answer) };
+    const values = { value: formatValue(store.values[0]), answer: formatValue(store.item.answer) };
     const dialog = openDialog(
       gettext("The results differ"),
       [
-        element(
+        createElement(
           "p",
           {},
           gettext(
@@ -119,15 +121,15 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
         ),
       ],
       [
-        element("button", { class: "button", value: "", autofocus: true }, gettext("Check again")),
-        element("button", { class: "button second", value: "submit" }, gettext("Submit anyway")),
+        createElement("button", { class: "button", value: "", autofocus: true }, gettext("Check again")),
+        createElement("button", { class: "button second", value: "submit" }, gettext("Submit anyway")),
       ],
     );
-    return (await closed(dialog)) !== "submit";
+    return (await waitUntilClosed(dialog)) !== "submit";
   }
 
   async function giveBack() {
-    await once(async () => {
+    await runUnlessBusy(async () => {
       if (!(await queue.flush())) return say(gettext("Not released: some changes are not saved yet."));
       leave(await site.release(), gettext("Item released. Your annotation is kept."));
     });
@@ -140,7 +142,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   }
 
   /** @param {() => Promise<void>} doing */
-  async function once(doing) {
+  async function runUnlessBusy(doing) {
     if (busy) return;
     busy = true;
     say("");
@@ -159,39 +161,42 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   async function explain(error) {
     if (error instanceof Refused && error.status === 422 && error.body?.nodes?.length) {
       store.go(error.body.nodes[0]);
-      say(stillOpen(error.body.nodes));
+      say(formatOpenSteps(error.body.nodes));
     } else if (error instanceof Refused && error.status === 409) {
-      await queue.look();
+      await queue.lookForChanges();
       say(gettext("Newer changes were saved elsewhere. Review them, then submit again."));
     } else {
       say(/** @type {Error} */ (error).message);
       if (error instanceof LoggedOut)
-        message.append(" ", element("a", { href: login, target: "_blank" }, gettext("Log in in a new tab")));
+        message.append(
+          " ",
+          createElement("a", { href: login, target: "_blank" }, gettext("Log in in a new tab")),
+        );
     }
   }
 
   function render() {
     const { role, label } = store.program.nodes[store.node];
     if (now.textContent !== label) now.textContent = label;
-    const present = stateOf(store, store.node);
+    const present = getState(store, store.node);
     const count = store.document.problem ? 0 : store.open.length;
     for (const { state, made } of states) {
       const { sign: mark, word } = STATES[state];
-      const key = keyOf(state);
+      const key = getKeyFor(state);
       if (!made.childElementCount)
         made.append(
-          sign(mark),
-          element("span", {}, capital(word)),
-          element("kbd", { "aria-hidden": "true" }, key),
+          createSign(mark),
+          createElement("span", {}, capitalize(word)),
+          createElement("kbd", { "aria-hidden": "true" }, key),
         );
       made.setAttribute("aria-pressed", String(role !== "compute" && present === state));
       made.disabled = role === "compute" || Boolean(store.locked);
       // One button stands out: the next act.
       made.classList.toggle("second", state !== "done" || present === "done" || !count || made.disabled);
     }
-    const place = store.walk.indexOf(store.node);
-    back.disabled = place <= 0;
-    on.disabled = place >= store.walk.length - 1;
+    const index = store.walk.indexOf(store.node);
+    back.disabled = index <= 0;
+    on.disabled = index >= store.walk.length - 1;
     open.textContent = count
       ? ngettext("%(count)s step still open", "%(count)s steps still open", count)
       : store.hasOptionalLeft

@@ -9,7 +9,7 @@
  * @param {Entry[]} entries oldest first
  * @returns {{undo: Entry[], redo: Entry[]}} both with the next one last
  */
-export function stacks(entries) {
+export function buildStacks(entries) {
   /** @type {Entry[]} */
   const undo = [];
   /** @type {Entry[]} */

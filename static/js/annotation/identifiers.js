@@ -4,14 +4,14 @@
  */
 
 /** @param {number} count @returns {string} that many random bytes in hexadecimal digits */
-function digits(count) {
+function createRandomDigits(count) {
   const bytes = crypto.getRandomValues(new Uint8Array(count));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** A random (version 4) UUID. */
-export function operationId() {
-  const random = digits(16);
+export function createOperationId() {
+  const random = createRandomDigits(16);
   const variant = "89ab"[parseInt(random[16], 16) % 4];
   const parts = [
     random.slice(0, 8),
@@ -24,6 +24,6 @@ export function operationId() {
 }
 
 /** Id of a new object. */
-export function objectId() {
-  return "o" + digits(8);
+export function createObjectId() {
+  return "o" + createRandomDigits(8);
 }

@@ -7,7 +7,7 @@
  */
 import { openDialog } from "./dialogs.js";
 import { gettext } from "./language.js";
-import { button, element } from "./markup.js";
+import { createButton, createElement } from "./markup.js";
 
 /** Keys that act while the images or the passage have the focus, and cannot be changed. */
 const FIXED = {
@@ -32,7 +32,7 @@ const FIXED = {
 };
 
 /** Name a key event: "Ctrl+Shift+z", "n", "?". @param {KeyboardEvent} event */
-function keyName(event) {
+function nameKey(event) {
   const named = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const modifiers = [
     event.ctrlKey || event.metaKey ? "Ctrl+" : "",
@@ -43,7 +43,7 @@ function keyName(event) {
 }
 
 /** @param {EventTarget | null} target whether letters are text there */
-function takesText(target) {
+function isTextField(target) {
   return (
     target instanceof HTMLElement &&
     target.matches("textarea, select, input:not([type=radio], [type=checkbox])")
@@ -55,7 +55,7 @@ function takesText(target) {
  * @param {"boxes" | "spans"} kind
  * @param {Record<string, string>} own keys that the person has chosen
  * @param {(keys: Record<string, string>) => Promise<void>} keep @param {(number: number) => void} onDigit
- * @param {{press: (key: string) => boolean, keys: () => [string, string][]}} labels whose keys come first
+ * @param {{press: (key: string) => boolean, listKeys: () => [string, string][]}} labels whose keys come first
  */
 export function createKeys(groups, kind, own, keep, onDigit, labels) {
   /** @type {Action[]} */
@@ -71,9 +71,9 @@ export function createKeys(groups, kind, own, keep, onDigit, labels) {
     "keydown",
     (event) => {
       if (document.querySelector("dialog[open]")) return;
-      const pressed = keyName(event);
+      const pressed = nameKey(event);
       const name = pressed === "Backspace" ? "Delete" : pressed; // the delete key of many laptops
-      const editing = takesText(event.target);
+      const editing = isTextField(event.target);
       if (/^Ctrl\+(Shift\+)?[zy]$/.test(name)) event.stopImmediatePropagation();
       if (event.isComposing || (editing && !(name === "Ctrl+Enter"))) return;
       if (!editing && !event.defaultPrevented && /^[a-z0-9]$/.test(name) && labels.press(name)) {
@@ -91,32 +91,39 @@ export function createKeys(groups, kind, own, keep, onDigit, labels) {
     { capture: true },
   );
 
-  function help() {
-    const status = element(
+  function showHelp() {
+    const status = createElement(
       "p",
       { class: "quiet small", role: "status" },
       gettext("Choose “change”, then press the new key."),
     );
     const tables = groups.map(([group]) =>
-      table(
+      buildTable(
         group,
-        offered.filter((action) => action.group === group).map((action) => changeable(action, status)),
+        offered
+          .filter((action) => action.group === group)
+          .map((action) => buildChangeableRow(action, status)),
       ),
     );
     tables.push(
-      table(
+      buildTable(
         kind === "boxes" ? gettext("On the images") : gettext("On the passage"),
-        FIXED[kind].map(([key, text]) => line(key, text, null)),
+        FIXED[kind].map(([key, text]) => buildRow(key, text, null)),
       ),
     );
-    if (labels.keys().length)
-      tables.unshift(table(gettext("Labels"), labels.keys().map(([key, text]) => line(key, text, null))));
+    if (labels.listKeys().length)
+      tables.unshift(
+        buildTable(
+          gettext("Labels"),
+          labels.listKeys().map(([key, text]) => buildRow(key, text, null)),
+        ),
+      );
     const dialog = openDialog(
       gettext("Keyboard"),
-      [status, element("div", { class: "key-tables" }, ...tables)],
+      [status, createElement("div", { class: "key-tables" }, ...tables)],
       [
-        element("button", { class: "button", value: "", autofocus: true }, gettext("Close")),
-        button(gettext("Reset shortcuts"), () => reset(dialog), { class: "button second" }),
+        createElement("button", { class: "button", value: "", autofocus: true }, gettext("Close")),
+        createButton(gettext("Reset shortcuts"), () => reset(dialog), { class: "button second" }),
       ],
       "keyboard",
     );
@@ -130,29 +137,29 @@ export function createKeys(groups, kind, own, keep, onDigit, labels) {
   }
 
   /** @param {string} caption @param {HTMLElement[]} rows */
-  function table(caption, rows) {
-    return element(
+  function buildTable(caption, rows) {
+    return createElement(
       "table",
       { class: "keys" },
-      element("caption", {}, caption),
-      element("tbody", {}, ...rows),
+      createElement("caption", {}, caption),
+      createElement("tbody", {}, ...rows),
     );
   }
 
   /** @param {string} key @param {string} text @param {HTMLElement | null} change */
-  function line(key, text, change) {
-    return element(
+  function buildRow(key, text, change) {
+    return createElement(
       "tr",
       {},
-      element("th", { scope: "row" }, element("kbd", {}, inWords(key))),
-      element("td", {}, text),
-      element("td", {}, change),
+      createElement("th", { scope: "row" }, createElement("kbd", {}, translateKey(key))),
+      createElement("td", {}, text),
+      createElement("td", {}, change),
     );
   }
 
   /** @param {Action} action @param {HTMLElement} status */
-  function changeable(action, status) {
-    const change = button(
+  function buildChangeableRow(action, status) {
+    const change = createButton(
       gettext("change"),
       () => {
         status.textContent = gettext("Press the new key for “%(action)s”, or Escape to cancel.", {
@@ -164,7 +171,7 @@ export function createKeys(groups, kind, own, keep, onDigit, labels) {
           event.stopImmediatePropagation();
           removeEventListener("keydown", listen, { capture: true });
           status.textContent =
-            event.key === "Escape" ? gettext("Not changed.") : await rebind(action, keyName(event), row);
+            event.key === "Escape" ? gettext("Not changed.") : await rebind(action, nameKey(event), row);
         };
         addEventListener("keydown", listen, { capture: true });
       },
@@ -173,7 +180,7 @@ export function createKeys(groups, kind, own, keep, onDigit, labels) {
         "aria-label": gettext("Change key: %(action)s", { action: action.text }),
       },
     );
-    const row = line(shownKey(bound.get(action.name) ?? ""), action.text, change);
+    const row = buildRow(formatKey(bound.get(action.name) ?? ""), action.text, change);
     return row;
   }
 
@@ -185,10 +192,15 @@ export function createKeys(groups, kind, own, keep, onDigit, labels) {
    */
   async function rebind(action, key, row) {
     if (/^[1-9]$|^(Arrow|Tab$|Enter$|Shift\+Tab$)/.test(key))
-      return gettext("%(key)s is reserved for the images and the passage. Choose another key.", { key: shownKey(key) });
+      return gettext("%(key)s is reserved for the images and the passage. Choose another key.", {
+        key: formatKey(key),
+      });
     const taken = offered.find((each) => each !== action && bound.get(each.name) === key);
     if (taken)
-      return gettext("%(key)s is already used for “%(action)s”. Choose another key.", { key: shownKey(key), action: taken.text });
+      return gettext("%(key)s is already used for “%(action)s”. Choose another key.", {
+        key: formatKey(key),
+        action: taken.text,
+      });
     const before = bound.get(action.name) ?? action.key;
     bound.set(action.name, key);
     try {
@@ -205,16 +217,16 @@ export function createKeys(groups, kind, own, keep, onDigit, labels) {
         reason: /** @type {Error} */ (error).message,
       });
     }
-    /** @type {HTMLElement} */ (row.querySelector("kbd")).textContent = shownKey(key);
-    return gettext("“%(action)s” now uses %(key)s.", { action: action.text, key: shownKey(key) });
+    /** @type {HTMLElement} */ (row.querySelector("kbd")).textContent = formatKey(key);
+    return gettext("“%(action)s” now uses %(key)s.", { action: action.text, key: formatKey(key) });
   }
 
-  return { help, keyOf: (/** @type {string} */ name) => shownKey(bound.get(name) ?? "") };
+  return { showHelp, getKeyFor: (/** @type {string} */ name) => formatKey(bound.get(name) ?? "") };
 }
 
 /** @param {string} key as people know it */
-function shownKey(key) {
-  return inWords(
+function formatKey(key) {
+  return translateKey(
     key
       .replace(/(^|\+)([a-z])$/, (_all, before, letter) => before + letter.toUpperCase())
       .replace(/^ $/, "Space"),
@@ -231,6 +243,6 @@ const NAMES = {
 };
 
 /** @param {string} key */
-function inWords(key) {
+function translateKey(key) {
   return key.replace(/[A-Z][a-z]+/g, (name) => NAMES[name] ?? name);
 }

@@ -6,16 +6,17 @@
  * @typedef {import("./types.js").Value} Value
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
-import { inkOn } from "./colors.js";
+import { chooseInk } from "./colors.js";
 import { gettext } from "./language.js";
-import { button, element } from "./markup.js";
+import { createButton, createElement } from "./markup.js";
 import { LANES } from "./lanes.js";
-import { layerOf } from "./program.js";
-import { originText } from "./words.js";
+import { getLayer } from "./program.js";
+import { formatOrigin } from "./words.js";
 
 /**
  * Name the look of each label, and say in a style sheet of the page what it is.
- * @param {Store} store @returns {{of: (node: number, label: string | undefined) => string, all: string[]}}
+ * @param {Store} store
+ * @returns {{getLook: (node: number, label: string | undefined) => string, all: string[]}}
  */
 export function createLooks(store) {
   /** @type {Map<string, string>} */
@@ -27,20 +28,22 @@ export function createLooks(store) {
       looks.set(`${index}/${name}`, look);
       const line = `linear-gradient(${color}, ${color})`;
       for (let lane = 0; lane < LANES; lane += 1) sheet.insertRule(`.${look}-${lane} { --l${lane}: ${line}; }`);
-      sheet.insertRule(`.start-${look}, .tag.${look}, .key-${look} { --label: ${color}; --label-ink: ${inkOn(color)}; }`);
+      sheet.insertRule(
+        `.start-${look}, .tag.${look}, .key-${look} { --label: ${color}; --label-ink: ${chooseInk(color)}; }`,
+      );
       sheet.insertRule(`.box.${look}:not(.halo) { stroke: ${color}; }`);
     }
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  return { of: (node, label) => looks.get(`${node}/${label}`) ?? "own", all: [...looks.values()] };
+  return { getLook: (node, label) => looks.get(`${node}/${label}`) ?? "own", all: [...looks.values()] };
 }
 
 /** The answers at a node. @param {Store} store @param {number} node @returns {Value[]} */
-export function answersAt(store, node) {
-  return layerOf(store.document, node).objects.flatMap(({ value }) => (value === undefined ? [] : [value]));
+export function listAnswers(store, node) {
+  return getLayer(store.document, node).objects.flatMap(({ value }) => (value === undefined ? [] : [value]));
 }
 
 /** The choices of a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
-export function choicesOf({ type, labels, lowest, highest }) {
+export function listChoices({ type, labels, lowest, highest }) {
   if (type !== "rating")
     return labels.map(({ name, key, hint, depth }) => ({ value: /** @type {Value} */ (name), key, hint, depth }));
   return Array.from({ length: highest - lowest + 1 }, (_none, index) => ({
@@ -52,20 +55,20 @@ export function choicesOf({ type, labels, lowest, highest }) {
 }
 
 /** The class that moves a label inside another one to the right. @param {number} [depth] */
-export const insideOf = (depth = 0) => (depth ? ` inside-${Math.min(depth, 3)}` : "");
+export const getIndentClass = (depth = 0) => (depth ? ` inside-${Math.min(depth, 3)}` : "");
 
 /** The name of a label, and below it when to choose it. @param {Value} name @param {string} hint */
-export function namedWithHint(name, hint) {
-  return element(
+export function buildNameWithHint(name, hint) {
+  return createElement(
     "span",
     { class: "label-name", dir: "auto" },
     String(name),
-    hint ? element("span", { class: "label-hint", dir: "auto" }, hint) : null,
+    hint ? createElement("span", { class: "label-hint", dir: "auto" }, hint) : null,
   );
 }
 
 /** @param {{value: Value, key: string}[]} choices @param {string} name @returns {[string, string][]} */
-function keysOf(choices, name) {
+function listKeysOfChoices(choices, name) {
   return choices.flatMap(({ value, key }) =>
     key ? [/** @type {[string, string]} */ ([key.toUpperCase(), `${name}: ${value}`])] : [],
   );
@@ -76,11 +79,11 @@ function keysOf(choices, name) {
  * @param {ReturnType<typeof createLooks>} looks
  */
 export function createLabels(store, root, acts, looks) {
-  const part = element("div", { class: "label-part" });
+  const part = createElement("div", { class: "label-part" });
   root.append(part);
   let shown = "";
 
-  const current = () => store.program.nodes[store.node].layer ?? null;
+  const getLabelLayer = () => store.program.nodes[store.node].layer ?? null;
 
   /** @param {Value} value */
   function choose(value) {
@@ -90,34 +93,36 @@ export function createLabels(store, root, acts, looks) {
   }
 
   function render() {
-    const layer = current();
+    const layer = getLabelLayer();
     part.hidden = !layer;
     if (!layer) return;
     const { role } = store.program.nodes[store.node];
-    const chosen = role === "answer" ? answersAt(store, store.node) : [acts.label()];
-    const key = JSON.stringify([store.node, chosen, store.locked, origins()]);
+    const chosen = role === "answer" ? listAnswers(store, store.node) : [acts.getLabel()];
+    const key = JSON.stringify([store.node, chosen, store.locked, listOrigins()]);
     if (key === shown) return;
     const focused = part.contains(document.activeElement) ? document.activeElement?.id : "";
     const typing = layer.type === "text" && focused;
     shown = key;
     if (typing) return; // what is being written is newer than the document
-    part.replaceChildren(layer.type === "text" ? field(chosen[0]) : options(layer, chosen));
+    part.replaceChildren(layer.type === "text" ? buildTextField(chosen[0]) : buildOptions(layer, chosen));
     if (focused) document.getElementById(focused)?.focus();
   }
 
   /** The answers in which models had a part, and those models as text. @returns {[Value | undefined, string][]} */
-  const origins = () =>
-    layerOf(store.document, store.node).objects.flatMap(({ value, suggested }) =>
-      value !== undefined && suggested ? [/** @type {[Value, string]} */ ([value, originText(suggested)])] : [],
+  const listOrigins = () =>
+    getLayer(store.document, store.node).objects.flatMap(({ value, suggested }) =>
+      value !== undefined && suggested
+        ? [/** @type {[Value, string]} */ ([value, formatOrigin(suggested)])]
+        : [],
     );
 
   /** @param {LabelLayer} layer @param {(Value | undefined)[]} chosen */
-  function options(layer, chosen) {
+  function buildOptions(layer, chosen) {
     const marks = store.program.nodes[store.node].role === "draw";
-    const from = new Map(origins());
-    const rows = choicesOf(layer).map(({ value, key, hint, depth }, index) => {
+    const from = new Map(listOrigins());
+    const rows = listChoices(layer).map(({ value, key, hint, depth }, index) => {
       const id = `label-${store.node}-${index}`;
-      const input = element("input", {
+      const input = createElement("input", {
         type: layer.type === "choices" ? "checkbox" : "radio",
         id,
         name: `label-${store.node}`,
@@ -125,16 +130,16 @@ export function createLabels(store, root, acts, looks) {
         disabled: Boolean(store.locked),
         onchange: () => choose(value),
       });
-      const look = looks.of(store.node, String(value));
-      const swatch = element("span", { class: `label-swatch key-${look}`, "aria-hidden": "true" });
-      return element(
+      const look = looks.getLook(store.node, String(value));
+      const swatch = createElement("span", { class: `label-swatch key-${look}`, "aria-hidden": "true" });
+      return createElement(
         "label",
-        { class: `label-option${insideOf(depth)}`, for: id },
+        { class: `label-option${getIndentClass(depth)}`, for: id },
         input,
         layer.labels.length ? swatch : null,
-        namedWithHint(value, hint),
-        from.has(value) ? element("span", { class: "choice" }, from.get(value)) : null,
-        key ? element("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
+        buildNameWithHint(value, hint),
+        from.has(value) ? createElement("span", { class: "choice" }, from.get(value)) : null,
+        key ? createElement("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
       );
     });
     const name = marks
@@ -142,22 +147,23 @@ export function createLabels(store, root, acts, looks) {
       : layer.type === "relations"
         ? gettext("Label for relations")
         : store.program.nodes[store.node].label;
-    return element(
+    return createElement(
       "fieldset",
       { class: `label-options${layer.type === "rating" ? " in-a-row" : ""}` },
-      element("legend", {}, name),
+      createElement("legend", {}, name),
       ...rows,
     );
   }
 
   /** @param {Value | undefined} value */
-  function field(value) {
+  function buildTextField(value) {
     const node = store.node;
     // At once: operations on one answer that follow quickly are sent as one.
     const save = () => {
-      if (input.value.trim() !== (answersAt(store, node)[0] ?? "")) acts.answerText(node, input.value.trim());
+      if (input.value.trim() !== (listAnswers(store, node)[0] ?? ""))
+        acts.answerWithText(node, input.value.trim());
     };
-    const input = element("textarea", {
+    const input = createElement("textarea", {
       id: `label-${node}-text`,
       rows: "4",
       maxlength: "10000",
@@ -178,17 +184,17 @@ export function createLabels(store, root, acts, looks) {
   return {
     /** Act on the key of a label of this step. @param {string} key @returns {boolean} whether it is one */
     press(key) {
-      const layer = current();
-      const found = layer && choicesOf(layer).find((each) => each.key === key);
+      const layer = getLabelLayer();
+      const found = layer && listChoices(layer).find((each) => each.key === key);
       if (found && !store.locked) choose(found.value);
       return Boolean(found);
     },
     /** The keys of the labels, for the list of keys. @returns {[string, string][]} */
-    keys: () =>
+    listKeys: () =>
       store.program.nodes.flatMap(({ label, layer }) => [
-        ...(layer ? keysOf(choicesOf(layer), label) : []),
+        ...(layer ? listKeysOfChoices(listChoices(layer), label) : []),
         ...(layer?.questions ?? []).flatMap(({ name, labels }) =>
-          keysOf(labels.map((each) => ({ value: each.name, key: each.key })), name),
+          listKeysOfChoices(labels.map((each) => ({ value: each.name, key: each.key })), name),
         ),
       ]),
     focus: () => /** @type {HTMLElement | null} */ (part.querySelector("input:checked, input, textarea"))?.focus(),

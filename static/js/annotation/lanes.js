@@ -10,7 +10,7 @@ export const LANES = 6;
  * @template {{range: [number, number]}} S
  * @param {S[]} spans @returns {(S & {lane: number})[]} from left to right, each on the lowest free line
  */
-export function stacked(spans) {
+export function assignLanes(spans) {
   /** @type {number[]} where the last span on each line ends */
   const ends = [];
   return [...spans]
@@ -28,7 +28,7 @@ export function stacked(spans) {
  * @param {number} tokens @param {{range: [number, number], look: string, selected: boolean}[]} spans
  * @returns {{classes: string[], lines: number}}
  */
-export function tokenClasses(tokens, spans) {
+export function computeTokenClasses(tokens, spans) {
   /** @type {string[]} */
   const classes = new Array(tokens);
   let lines = 0;
@@ -37,7 +37,7 @@ export function tokenClasses(tokens, spans) {
     look,
     lane,
     selected,
-  } of stacked(spans)) {
+  } of assignLanes(spans)) {
     lines = Math.max(lines, lane + 1);
     for (let token = start; token < Math.min(end, tokens); token += 1) {
       const last = token === end - 1 ? ` end-${lane}` : "";

@@ -10,11 +10,11 @@ const catalogue = /** @type {any} */ (window);
 export const LANGUAGE = document.documentElement.lang || "en";
 
 /** @param {string} text @param {Values} values */
-const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (_all, name) => String(values[name]));
+const fillIn = (text, values) => text.replace(/%\((\w+)\)s/g, (_all, name) => String(values[name]));
 
 /** @param {string} text @param {Values} [values] */
 export function gettext(text, values = {}) {
-  return filled(catalogue.gettext?.(text) ?? text, values);
+  return fillIn(catalogue.gettext?.(text) ?? text, values);
 }
 
 /**
@@ -23,15 +23,15 @@ export function gettext(text, values = {}) {
  */
 export function ngettext(one, many, count, values = {}) {
   const text = catalogue.ngettext?.(one, many, count) ?? (count === 1 ? one : many);
-  return filled(text, { count: numeral(count), ...values });
+  return fillIn(text, { count: formatNumber(count), ...values });
 }
 
 /** @param {number} value @returns {string} with the signs between digits that the language has */
-export function numeral(value) {
+export function formatNumber(value) {
   return value.toLocaleString(LANGUAGE);
 }
 
 /** A word at the beginning of a line. @param {string} word */
-export function capital(word) {
+export function capitalize(word) {
   return word[0].toUpperCase() + word.slice(1);
 }

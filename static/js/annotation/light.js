@@ -2,8 +2,8 @@
  * Brightness and contrast of the images: for the eye alone, nothing of it is stored with the annotation.
  */
 import { gettext } from "./language.js";
-import { button, element } from "./markup.js";
-import { remember, remembered } from "./remembered.js";
+import { createButton, createElement } from "./markup.js";
+import { recall, remember } from "./remembered.js";
 
 const PLAIN = { brightness: 1, contrast: 1 };
 
@@ -16,16 +16,29 @@ const PLAIN = { brightness: 1, contrast: 1 };
  */
 export function createLight(user, icon, key, show, more) {
   const name = `touchstone-light-${user}`;
-  let light = { ...PLAIN, ...remembered(name) };
+  let light = { ...PLAIN, ...recall(name) };
   const title = gettext("Brightness, contrast, turn, crosshair");
-  const summary = element("summary", { class: "tool", title: `${title} (${key})`, "aria-label": title }, icon);
+  const summary = createElement(
+    "summary",
+    { class: "tool", title: `${title} (${key})`, "aria-label": title },
+    icon,
+  );
   const sliders = {
-    brightness: slider("brightness", gettext("Brightness")),
-    contrast: slider("contrast", gettext("Contrast")),
+    brightness: buildSlider("brightness", gettext("Brightness")),
+    contrast: buildSlider("contrast", gettext("Contrast")),
   };
-  const reset = button(gettext("Reset"), () => set({ ...PLAIN }), { class: "button second small-button" });
-  const panel = element("div", { class: "light-panel" }, sliders.brightness, sliders.contrast, reset, more);
-  const made = element("details", { class: "light" }, summary, panel);
+  const reset = createButton(gettext("Reset"), () => setLight({ ...PLAIN }), {
+    class: "button second small-button",
+  });
+  const panel = createElement(
+    "div",
+    { class: "light-panel" },
+    sliders.brightness,
+    sliders.contrast,
+    reset,
+    more,
+  );
+  const made = createElement("details", { class: "light" }, summary, panel);
   made.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !made.open) return;
     event.stopPropagation();
@@ -37,14 +50,20 @@ export function createLight(user, icon, key, show, more) {
   });
 
   /** @param {keyof typeof PLAIN} part @param {string} label */
-  function slider(part, label) {
-    const input = element("input", { type: "range", min: "0.25", max: "2.5", step: "0.05", id: `light-${part}` });
-    input.addEventListener("input", () => set({ ...light, [part]: Number(input.value) }));
-    return element("label", { class: "measure" }, label, input);
+  function buildSlider(part, label) {
+    const input = createElement("input", {
+      type: "range",
+      min: "0.25",
+      max: "2.5",
+      step: "0.05",
+      id: `light-${part}`,
+    });
+    input.addEventListener("input", () => setLight({ ...light, [part]: Number(input.value) }));
+    return createElement("label", { class: "measure" }, label, input);
   }
 
   /** @param {typeof PLAIN} next */
-  function set(next) {
+  function setLight(next) {
     light = next;
     remember(name, light);
     render();

@@ -26,11 +26,11 @@ import { createTree } from "./tree.js";
 import { createProblemNote, createVerdict } from "./verdict.js";
 
 /** @param {string} id @returns {HTMLElement} */
-const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const getPart = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 function start() {
-  const page = part("editor");
-  const annotation = JSON.parse(part("annotation-json").textContent ?? "");
+  const page = getPart("editor");
+  const annotation = JSON.parse(getPart("annotation-json").textContent ?? "");
   const token = /** @type {HTMLInputElement} */ (page.querySelector("[name=csrfmiddlewaretoken]")).value;
   const url = page.dataset.url ?? "";
   const user = page.dataset.user ?? "";
@@ -39,7 +39,7 @@ function start() {
   const store = createStore(annotation);
   if (page.dataset.readOnly) store.lock(page.dataset.readOnly);
   const site = createSite(url, token);
-  const announce = createAnnouncer(part("announcer"));
+  const announce = createAnnouncer(getPart("announcer"));
   const queue = createQueue(
     store,
     site,
@@ -50,18 +50,21 @@ function start() {
   const looks = createLooks(store);
   /** @type {any} */
   const view = boxes
-    ? createBoxes(store, part("stage"), acts, announce, user, looks)
-    : createSpans(store, part("stage"), acts, announce, user, looks);
+    ? createBoxes(store, getPart("stage"), acts, announce, user, looks)
+    : createSpans(store, getPart("stage"), acts, announce, user, looks);
   view.onProblem = () => askProblem(store, announce);
-  const panel = createPanel(store, part("panel"), acts, view, looks);
-  createAdjudication(store, /** @type {HTMLElement} */ (part("panel").querySelector("details")), acts);
-  const comments = createComments(store, part("comments"), site, announce);
-  const panels = createPanels(part("work-grid"), user);
-  const tree = createTree(store, part("program"), () => store.pending.length > 0, acts.mayLeave);
+  const panel = createPanel(store, getPart("panel"), acts, view, looks);
+  createAdjudication(store, /** @type {HTMLElement} */ (getPart("panel").querySelector("details")), acts);
+  const comments = createComments(store, getPart("comments"), site, announce);
+  const panels = createPanels(getPart("work-grid"), user);
+  const tree = createTree(store, getPart("program"), () => store.pending.length > 0, acts.canLeave);
 
-  const said = (/** @type {boolean} */ done, /** @type {string} */ yes, /** @type {string} */ no) =>
-    announce(done ? yes : no);
-  const inDetails = (/** @type {() => void} */ go) => {
+  const announceOutcome = (
+    /** @type {boolean} */ done,
+    /** @type {string} */ yes,
+    /** @type {string} */ no,
+  ) => announce(done ? yes : no);
+  const showInDetails = (/** @type {() => void} */ go) => {
     panels.show("details");
     go();
   };
@@ -73,16 +76,18 @@ function start() {
         ["unsure", "u", gettext("unsure"), () => acts.setState("unsure")],
         ["next", ".", gettext("next step"), () => acts.goBy(1)],
         ["previous", ",", gettext("previous step"), () => acts.goBy(-1)],
-        ["next-open", "o", gettext("next open step"), acts.goOpen],
+        ["next-open", "o", gettext("next open step"), acts.goToNextOpenStep],
       ]],
       [gettext("Objects"), [
         ["draw", "n", gettext("add a mark in the middle"), () => view.drawInMiddle(), "boxes"],
-        ["image", "m", gettext("switch image for new boxes"), () => view.nextImage(), "boxes"],
+        ["image", "m", gettext("switch image for new boxes"), () => view.switchImage(), "boxes"],
         ["delete", "Delete", gettext("delete the selected object"), () => view.removeCorner?.() || acts.remove()],
-        ["corner", "q", gettext("next corner of the polygon, for the arrow keys"), () => view.nextCorner(), "boxes"],
+        ["corner", "q", gettext("next corner of the polygon, for the arrow keys"), () => {
+          view.stepThroughCorners();
+        }, "boxes"],
         ["sources", "l", gettext("select the source of the object, or relate the mark to another one"), () => {
           if (store.program.nodes[store.node].role === "relate") acts.relate();
-          else inDetails(() => panel.focusSources());
+          else showInDetails(() => panel.focusSources());
         }],
         ["one-click", "q", gettext("mark with one click, or not"), () => view.toggleOneClick(), "spans"],
         ["characters", "k", gettext("switch between characters and words"), () => view.toggleCharacters(), "spans"],
@@ -92,8 +97,12 @@ function start() {
         ["shrink-right", "}", gettext("remove a word on the right"), () => view.stretch(0, -1), "spans"],
       ]],
       [gettext("Changes"), [
-        ["undo", "Ctrl+z", gettext("undo"), () => said(store.undo(), gettext("Undone."), gettext("Nothing to undo."))],
-        ["redo", "Ctrl+Shift+z", gettext("redo"), () => said(store.redo(), gettext("Redone."), gettext("Nothing to redo."))],
+        ["undo", "Ctrl+z", gettext("undo"), () => {
+          announceOutcome(store.undo(), gettext("Undone."), gettext("Nothing to undo."));
+        }],
+        ["redo", "Ctrl+Shift+z", gettext("redo"), () => {
+          announceOutcome(store.redo(), gettext("Redone."), gettext("Nothing to redo."));
+        }],
         ["submit", "Ctrl+Enter", gettext("submit"), () => finishing.handIn()],
         ["problem", "w", gettext("report a wrong program"), () => view.onProblem()],
       ]],
@@ -108,11 +117,15 @@ function start() {
           tree.focus();
         }],
         ["to-questions", ";", gettext("go to the questions about the selected mark"), () => {
-          inDetails(() => panel.focusQuestions() || announce(gettext("There is no question here. Select a mark first.")));
+          showInDetails(() => {
+            if (!panel.focusQuestions()) announce(gettext("There is no question here. Select a mark first."));
+          });
         }],
         ["to-task", "e", boxes ? gettext("go to the images") : gettext("go to the passage"), () => view.focus()],
-        ["comment", "c", gettext("write a comment"), () => inDetails(() => comments.focus())],
-        ["guideline", "g", gettext("show or hide the guideline"), () => inDetails(() => panel.toggleGuideline())],
+        ["comment", "c", gettext("write a comment"), () => showInDetails(() => comments.focus())],
+        ["guideline", "g", gettext("show or hide the guideline"), () => {
+          showInDetails(() => panel.toggleGuideline());
+        }],
         ["zoom-in", "+", gettext("zoom in (also Ctrl and mouse wheel)"), () => view.zoomIn(), "boxes"],
         ["zoom-out", "-", gettext("zoom out"), () => view.zoomOut(), "boxes"],
         ["zoom-fit", "0", gettext("show the whole image"), () => view.zoomFit(), "boxes"],
@@ -126,7 +139,7 @@ function start() {
         ["fold-program", "a", gettext("fold or show the program"), () => panels.toggle("program")],
         ["fold-details", "s", gettext("fold or show the details of the step"), () => panels.toggle("details")],
         ["fold-panels", "f", gettext("fold or show both"), () => panels.toggleAll()],
-        ["help", "?", gettext("this list"), () => keys.help()],
+        ["help", "?", gettext("this list"), () => keys.showHelp()],
       ]],
     ],
     annotation.item.kind,
@@ -135,18 +148,25 @@ function start() {
       await site.bindKeys(chosen);
       store.keys = chosen;
     },
-    acts.byNumber,
+    acts.pickByNumber,
     panel.labels,
   );
-  const suggestions = createSuggestions(store, panel.suggestions, acts, announce, keys.keyOf, panel.labels.focus);
-  const finishing = createFinishing(store, part("finishing"), acts, site, queue, announce, keys.keyOf);
-  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce, panels, user);
-  createStatus(store, queue, site, part("save-status"), part("notice"), announce, page.dataset);
-  const foot = part("finishing");
+  const suggestions = createSuggestions(
+    store,
+    panel.suggestions,
+    acts,
+    announce,
+    keys.getKeyFor,
+    panel.labels.focus,
+  );
+  const finishing = createFinishing(store, getPart("finishing"), acts, site, queue, announce, keys.getKeyFor);
+  const toolbar = createToolbar(store, getPart("toolbar"), acts, view, keys, site, announce, panels, user);
+  createStatus(store, queue, site, getPart("save-status"), getPart("notice"), announce, page.dataset);
+  const foot = getPart("finishing");
   // The parts that stick above the foot on a phone have to know its height.
   new ResizeObserver(() => page.style.setProperty("--foot", `${foot.offsetHeight}px`)).observe(foot);
-  createVerdict(store, part("verdict"));
-  createProblemNote(store, part("problem"));
+  createVerdict(store, getPart("verdict"));
+  createProblemNote(store, getPart("problem"));
   queue.onOthers = (others) =>
     announce(
       ngettext("Merged a change from elsewhere.", "Merged %(count)s changes from elsewhere.", others),

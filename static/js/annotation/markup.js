@@ -14,7 +14,7 @@ const SVG = "http://www.w3.org/2000/svg";
  * @param {...(Node | string | null | false | undefined)} children
  * @returns {HTMLElementTagNameMap[T]}
  */
-export function element(name, properties = {}, ...children) {
+export function createElement(name, properties = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
@@ -34,22 +34,22 @@ export function element(name, properties = {}, ...children) {
  * A button that acts. @param {string} text @param {() => void} act @param {Record<string, any>} [properties]
  * @param {...(Node | string | null)} after
  */
-export function button(text, act, properties = {}, ...after) {
-  return element("button", { type: "button", onclick: act, ...properties }, text, ...after);
+export function createButton(text, act, properties = {}, ...after) {
+  return createElement("button", { type: "button", onclick: act, ...properties }, text, ...after);
 }
 
 /** A control below its label. @param {string} id of the control @param {string} words @param {HTMLElement} control */
-export function field(id, words, control) {
-  return element("div", { class: "field" }, element("label", { for: id }, words), control);
+export function createField(id, words, control) {
+  return createElement("div", { class: "field" }, createElement("label", { for: id }, words), control);
 }
 
 /** A mark that has a meaning for the eye alone; the text beside it says the same. @param {string} sign */
-export function sign(sign) {
-  return element("span", { class: "sign", "aria-hidden": "true" }, sign);
+export function createSign(sign) {
+  return createElement("span", { class: "sign", "aria-hidden": "true" }, sign);
 }
 
 /** Draw an icon of the site's sprite beside words that say the same. @param {string} sprite @param {string} name */
-export function icon(sprite, name) {
+export function createIcon(sprite, name) {
   const made = document.createElementNS(SVG, "svg");
   made.setAttribute("class", "icon");
   made.setAttribute("aria-hidden", "true");
@@ -60,6 +60,6 @@ export function icon(sprite, name) {
 }
 
 /** @param {string} text seen by screen readers alone */
-export function unseen(text) {
-  return element("span", { class: "visually-hidden" }, text);
+export function createUnseenText(text) {
+  return createElement("span", { class: "visually-hidden" }, text);
 }

@@ -6,22 +6,22 @@
  * @typedef {import("./rebase.js").Conflict} Conflict
  * @typedef {import("./rebase.js").Choice} Choice
  */
-import { closed, openDialog } from "./dialogs.js";
+import { openDialog, waitUntilClosed } from "./dialogs.js";
 import { gettext, ngettext } from "./language.js";
-import { element } from "./markup.js";
-import { split } from "./operations.js";
+import { createElement } from "./markup.js";
+import { splitName } from "./operations.js";
 import { canKeepBoth } from "./rebase.js";
-import { drawingOf } from "./shapes.js";
-import { PROBLEMS, STATES, answersText, placeText, relationText } from "./words.js";
+import { buildDrawing } from "./shapes.js";
+import { PROBLEMS, STATES, formatAnswers, formatPlace, formatRelation } from "./words.js";
 
 /** @param {Store} store */
 export function createMerge(store) {
   return async (/** @type {Conflict[]} */ found) => {
-    const rows = found.map(row);
+    const rows = found.map(buildRow);
     const dialog = openDialog(
       gettext("Conflicting changes"),
       [
-        element(
+        createElement(
           "p",
           {},
           ngettext(
@@ -32,37 +32,37 @@ export function createMerge(store) {
         ),
         ...rows,
       ],
-      [element("button", { class: "button", value: "chosen" }, gettext("Apply selection"))],
+      [createElement("button", { class: "button", value: "chosen" }, gettext("Apply selection"))],
       "merge",
     );
     dialog.addEventListener("cancel", (event) => event.preventDefault());
-    while ((await closed(dialog)) !== "chosen") dialog.showModal();
-    return Object.fromEntries(found.map(({ name }, index) => [name, choice(rows[index])]));
+    while ((await waitUntilClosed(dialog)) !== "chosen") dialog.showModal();
+    return Object.fromEntries(found.map(({ name }, index) => [name, readChoice(rows[index])]));
   };
 
   /** @param {HTMLElement} made @returns {Choice} */
-  function choice(made) {
+  function readChoice(made) {
     return /** @type {any} */ (made.querySelector("input:checked")).value;
   }
 
   /** @param {Conflict} conflict @param {number} index */
-  function row(conflict, index) {
+  function buildRow(conflict, index) {
     const both = canKeepBoth(conflict);
     // Nothing is chosen beforehand if that would delete what somebody else has kept.
     const start = both ? "both" : conflict.mine ? "mine" : "";
-    const option = (
+    const buildOption = (
       /** @type {Choice} */ value,
       /** @type {string} */ title,
       /** @type {string} */ text,
       /** @type {Element | null} */ picture,
     ) =>
-      element(
+      createElement(
         "label",
         { class: "version" },
-        element(
+        createElement(
           "span",
           { class: "version-title" },
-          element("input", {
+          createElement("input", {
             type: "radio",
             name: `conflict-${index}`,
             value,
@@ -73,29 +73,41 @@ export function createMerge(store) {
           title,
         ),
         picture,
-        element("span", { class: "version-text" }, text),
+        createElement("span", { class: "version-text" }, text),
       );
-    return element(
+    return createElement(
       "fieldset",
       { class: "conflict" },
-      element("legend", {}, about(conflict)),
-      option("mine", gettext("Mine"), said(conflict, conflict.mine), sketch(conflict.mine)),
-      option("theirs", gettext("Theirs"), said(conflict, conflict.theirs), sketch(conflict.theirs)),
-      both ? option("both", gettext("Keep both"), gettext("Keeps both objects for later review."), null) : null,
+      createElement("legend", {}, describeSubject(conflict)),
+      buildOption(
+        "mine",
+        gettext("Mine"),
+        describeVersion(conflict, conflict.mine),
+        buildSketch(conflict.mine),
+      ),
+      buildOption(
+        "theirs",
+        gettext("Theirs"),
+        describeVersion(conflict, conflict.theirs),
+        buildSketch(conflict.theirs),
+      ),
+      both
+        ? buildOption("both", gettext("Keep both"), gettext("Keeps both objects for later review."), null)
+        : null,
     );
   }
 
   /** @param {Conflict} conflict */
-  function about({ name }) {
-    const [kind, node] = split(name);
+  function describeSubject({ name }) {
+    const [kind, node] = splitName(name);
     if (kind === "problem") return gettext("Program report");
     const { label, role } = store.program.nodes[node];
     return `${label}: ${{ object: role === "answer" ? gettext("an answer") : role === "relate" ? gettext("a relation") : store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("status"), note: gettext("note") }[kind]}`;
   }
 
   /** @param {Conflict} conflict @param {any} value */
-  function said({ name }, value) {
-    const [kind] = split(name);
+  function describeVersion({ name }, value) {
+    const [kind] = splitName(name);
     if (kind === "state") return STATES[/** @type {keyof typeof STATES} */ (value)].word;
     if (kind === "problem")
       return value
@@ -104,17 +116,25 @@ export function createMerge(store) {
     if (kind === "note") return value || gettext("No note.");
     if (!value) return gettext("Deleted.");
     if (value.value !== undefined) return String(value.value);
-    if (value.ends) return relationText(store, value, undefined, split(name)[1]);
-    const place = value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);
-    return [value.label, place, answersText(value.answers)].filter(Boolean).join(" · ");
+    if (value.ends) return formatRelation(store, value, undefined, splitName(name)[1]);
+    const place = value.quote
+      ? `“${value.quote}”`
+      : value.ref
+        ? gettext("Chosen.")
+        : formatPlace(store, value);
+    return [value.label, place, formatAnswers(value.answers)].filter(Boolean).join(" · ");
   }
 
   /** The mark on a small version of its image. @param {any} value */
-  function sketch(value) {
+  function buildSketch(value) {
     const image = value?.box && store.item.images[value.image];
     if (!image?.url) return null;
-    const frame = element("span", { class: "sketch" }, element("img", { src: image.url, alt: "" }));
-    frame.append(drawingOf(value, "sketch-mark"));
+    const frame = createElement(
+      "span",
+      { class: "sketch" },
+      createElement("img", { src: image.url, alt: "" }),
+    );
+    frame.append(buildDrawing(value, "sketch-mark"));
     return frame;
   }
 }

@@ -4,8 +4,8 @@
  * @typedef {import("./store.js").Store} Store
  */
 import { gettext } from "./language.js";
-import { element } from "./markup.js";
-import { layerOf } from "./program.js";
+import { createElement } from "./markup.js";
+import { getLayer } from "./program.js";
 
 const IDLE_MS = 800;
 
@@ -14,38 +14,38 @@ const IDLE_MS = 800;
  * @param {HTMLElement} root
  */
 export function createNote(store, root) {
-  const text = element("textarea", {
+  const text = createElement("textarea", {
     id: "step-note",
     rows: "2",
     maxlength: "2000",
-    oninput: later,
+    oninput: scheduleSave,
     onchange: save,
   });
-  const field = element(
+  const field = createElement(
     "details",
     { class: "note-field" },
-    element("summary", {}, gettext("Note on this step")),
-    element("label", { class: "visually-hidden", for: "step-note" }, gettext("Note on this step")),
+    createElement("summary", {}, gettext("Note on this step")),
+    createElement("label", { class: "visually-hidden", for: "step-note" }, gettext("Note on this step")),
     text,
   );
   root.append(field);
   let node = store.node; // that the text belongs to, which may be another one when it is saved
   let timer = 0;
 
-  function later() {
+  function scheduleSave() {
     clearTimeout(timer);
     timer = setTimeout(save, IDLE_MS);
   }
 
   function save() {
     clearTimeout(timer);
-    if (text.value !== (layerOf(store.document, node).note ?? "")) store.edit({ node, note: text.value });
+    if (text.value !== (getLayer(store.document, node).note ?? "")) store.edit({ node, note: text.value });
   }
 
   function render() {
     field.hidden = store.program.nodes[store.node].role === "compute";
     text.disabled = Boolean(store.locked);
-    const written = layerOf(store.document, store.node).note ?? "";
+    const written = getLayer(store.document, store.node).note ?? "";
     if (node === store.node && document.activeElement === text) return;
     node = store.node;
     text.value = written;

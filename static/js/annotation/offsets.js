@@ -8,9 +8,9 @@
  * characters beyond the Basic Multilingual Plane needs none.
  * @param {string} text
  */
-export function offsetsOf(text) {
+export function createOffsets(text) {
   /** @type {number[] | null} unit at which each code point starts; null if both counts are the same */
-  const units = /[\ud800-\udfff]/.test(text) ? starts(text) : null;
+  const units = /[\ud800-\udfff]/.test(text) ? listStarts(text) : null;
   const points = units ? units.length - 1 : text.length;
 
   return {
@@ -18,27 +18,27 @@ export function offsetsOf(text) {
     points,
 
     /** The UTF-16 unit at which a code point starts. @param {number} point */
-    toUnit(point) {
+    convertToUnit(point) {
       if (point < 0 || point > points)
         throw new RangeError(`code point ${point} lies outside of 0 to ${points}`);
       return units ? units[point] : point;
     },
 
     /** The code point that a UTF-16 unit belongs to. @param {number} unit */
-    toPoint(unit) {
+    convertToPoint(unit) {
       if (unit < 0 || unit > text.length) throw new RangeError(`unit ${unit} lies outside of the text`);
-      return units ? lastAtMost(units, unit) : unit;
+      return units ? findLastAtMost(units, unit) : unit;
     },
 
     /** The characters from one code point to another, end exclusive. @param {number} from @param {number} to */
     slice(from, to) {
-      return text.slice(this.toUnit(from), this.toUnit(to));
+      return text.slice(this.convertToUnit(from), this.convertToUnit(to));
     },
   };
 }
 
 /** @param {string} text @returns {number[]} start of each code point and the end of the text, in units */
-function starts(text) {
+function listStarts(text) {
   const found = [];
   let unit = 0;
   for (const character of text) {
@@ -50,7 +50,7 @@ function starts(text) {
 }
 
 /** @param {number[]} sorted @param {number} value @returns {number} index of the last entry <= value */
-function lastAtMost(sorted, value) {
+function findLastAtMost(sorted, value) {
   let low = 0;
   let high = sorted.length - 1;
   while (low < high) {

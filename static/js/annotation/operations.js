@@ -9,7 +9,7 @@
  * @typedef {import("./types.js").Operation} Operation
  * @typedef {import("./program.js").Program} Program
  */
-import { layerOf, thingOf } from "./program.js";
+import { findThing, getLayer } from "./program.js";
 
 /**
  * The document after a change. References to something that is gone go with it, as on the site.
@@ -17,17 +17,17 @@ import { layerOf, thingOf } from "./program.js";
  */
 export function apply(program, document, change) {
   const changes = [change, ...(change.also ?? [])];
-  const after = changes.reduce(onLayer, document);
-  const whole = changes.some((each) => each.remove?.length) ? withoutHanging(program, after) : after;
+  const after = changes.reduce(applyToLayer, document);
+  const whole = changes.some((each) => each.remove?.length) ? removeHangingReferences(program, after) : after;
   return change.problem === undefined ? whole : { ...whole, problem: change.problem };
 }
 
 /** @param {Document} document @param {Change} change @returns {Document} */
-function onLayer(document, change) {
+function applyToLayer(document, change) {
   if (!change.put && !change.remove && ![change.state, change.note, change.rejected].some((each) => each !== undefined))
     return document;
-  const layer = { ...layerOf(document, change.node) };
-  if (change.remove || change.put) layer.objects = changed(layer.objects, change);
+  const layer = { ...getLayer(document, change.node) };
+  if (change.remove || change.put) layer.objects = updateObjects(layer.objects, change);
   if (change.note !== undefined) layer.note = change.note;
   if (change.rejected !== undefined) layer.rejected = change.rejected;
   if (change.state !== undefined) layer.state = change.state;
@@ -39,16 +39,18 @@ function onLayer(document, change) {
  * Take out choices and relations of what is gone, and links to it, bottom-up.
  * @param {Program} program @param {Document} document @returns {Document}
  */
-export function withoutHanging(program, document) {
+export function removeHangingReferences(program, document) {
   for (const node of program.walk) {
-    const layer = layerOf(document, node);
+    const layer = getLayer(document, node);
     if (!layer.objects.length) continue;
-    const below = program.below(node).map((index) => layerOf(document, index));
-    const exists = (/** @type {string} */ id) => below.some((each) => thingOf(each, id));
+    const below = program.getLayersBelow(node).map((index) => getLayer(document, index));
+    const isBelow = (/** @type {string} */ id) => below.some((each) => findThing(each, id));
     const objects = layer.objects
-      .filter((thing) => (thing.ref === undefined || exists(thing.ref)) && (thing.ends?.every(exists) ?? true))
+      .filter(
+        (thing) => (thing.ref === undefined || isBelow(thing.ref)) && (thing.ends?.every(isBelow) ?? true),
+      )
       .map((thing) =>
-        (thing.links?.every(exists) ?? true) ? thing : { ...thing, links: thing.links?.filter(exists) },
+        (thing.links?.every(isBelow) ?? true) ? thing : { ...thing, links: thing.links?.filter(isBelow) },
       );
     if (
       objects.length === layer.objects.length &&
@@ -61,7 +63,7 @@ export function withoutHanging(program, document) {
 }
 
 /** @param {Thing[]} objects @param {Change} change */
-function changed(objects, { put = [], remove = [] }) {
+function updateObjects(objects, { put = [], remove = [] }) {
   const gone = new Set(remove);
   const fresh = new Map(put.map((thing) => [thing.id, thing]));
   const kept = [];
@@ -82,8 +84,8 @@ function changed(objects, { put = [], remove = [] }) {
  * @param {Change} change
  * @returns {Change}
  */
-export function inverse(program, before, after, change) {
-  const [first = { node: change.node }, ...also] = difference(program, after, before);
+export function computeInverse(program, before, after, change) {
+  const [first = { node: change.node }, ...also] = computeChanges(program, after, before);
   /** @type {Change} */
   const back = also.length ? { ...first, also } : first;
   return change.problem === undefined ? back : { ...back, problem: before.problem ?? null };
@@ -94,16 +96,16 @@ export function inverse(program, before, after, change) {
  * the arrow keys) or only write the same note; null if they stay apart.
  * @param {Change} first @param {Change} second @returns {Change | null}
  */
-export function joined(first, second) {
+export function joinChanges(first, second) {
   if (first.node !== second.node || first.undoes || second.undoes) return null;
-  const shape = (/** @type {Change} */ change) =>
+  const joinFieldNames = (/** @type {Change} */ change) =>
     Object.keys(change)
       .filter((key) => !OWN.has(key))
       .sort()
       .join();
-  if (shape(first) !== shape(second)) return null;
-  if (shape(second) === "note") return { ...first, note: second.note };
-  const alone = shape(second) === "put" && first.put?.length === 1 && second.put?.length === 1;
+  if (joinFieldNames(first) !== joinFieldNames(second)) return null;
+  if (joinFieldNames(second) === "note") return { ...first, note: second.note };
+  const alone = joinFieldNames(second) === "put" && first.put?.length === 1 && second.put?.length === 1;
   if (alone && first.put?.[0].id === second.put?.[0].id) return { ...first, put: second.put };
   return null;
 }
@@ -114,37 +116,42 @@ const OWN = new Set(["id", "base", "node", "undoes"]);
  * Names of what a change says something about: two changes that share none cannot contradict each other.
  * @param {Change} change @returns {string[]}
  */
-export function touched(change) {
+export function listTouchedNames(change) {
   const ids = [...(change.put ?? []).map((thing) => thing.id), ...(change.remove ?? [])];
   const names = ids.map((id) => `object/${change.node}/${id}`);
   if (change.state !== undefined) names.push(`state/${change.node}`);
   if (change.note !== undefined) names.push(`note/${change.node}`);
   if (change.rejected !== undefined) names.push(`rejected/${change.node}`);
   if (change.problem !== undefined) names.push("problem");
-  return [...names, ...(change.also ?? []).flatMap(touched)];
+  return [...names, ...(change.also ?? []).flatMap(listTouchedNames)];
 }
 
 /**
  * Names of the objects below that a change refers to by choices and links.
  * @param {Program} program @param {Change} change @returns {string[]}
  */
-export function needed(program, change) {
+export function listNeededNames(program, change) {
   const ids = (change.put ?? []).flatMap((thing) => [
     ...(thing.ref === undefined ? [] : [thing.ref]),
     ...(thing.links ?? []),
     ...(thing.ends ?? []),
   ]);
-  const names = program.below(change.node).flatMap((layer) => ids.map((id) => `object/${layer}/${id}`));
-  return [...names, ...(change.also ?? []).flatMap((each) => needed(program, each))];
+  const names = program
+    .getLayersBelow(change.node)
+    .flatMap((layer) => ids.map((id) => `object/${layer}/${id}`));
+  return [...names, ...(change.also ?? []).flatMap((each) => listNeededNames(program, each))];
 }
 
-/** Return the part of a document with a name of `touched`. @param {Document} document @param {string} name */
-export function held(document, name) {
-  const [kind, node, id] = split(name);
+/**
+ * Return the part of a document with one of the names of `listTouchedNames`.
+ * @param {Document} document @param {string} name
+ */
+export function getNamedPart(document, name) {
+  const [kind, node, id] = splitName(name);
   if (kind === "problem") return document.problem ?? undefined;
-  const layer = layerOf(document, node);
+  const layer = getLayer(document, node);
   if (kind === "rejected") return layer.rejected ?? [];
-  return kind === "object" ? thingOf(layer, id) : kind === "state" ? layer.state : layer.note;
+  return kind === "object" ? findThing(layer, id) : kind === "state" ? layer.state : layer.note;
 }
 
 /**
@@ -153,8 +160,8 @@ export function held(document, name) {
  * @param {any} value
  * @returns {Change}
  */
-export function setting(name, value) {
-  const [kind, node, id] = split(name);
+export function createChange(name, value) {
+  const [kind, node, id] = splitName(name);
   if (kind === "problem") return { node: 0, problem: value ?? null };
   if (kind === "object") return value === undefined ? { node, remove: [id] } : { node, put: [value] };
   if (kind === "rejected") return { node, rejected: value };
@@ -162,7 +169,7 @@ export function setting(name, value) {
 }
 
 /** @param {string} name @returns {[string, number, string]} */
-export function split(name) {
+export function splitName(name) {
   const [kind, node = "0", ...rest] = name.split("/");
   return [kind, Number(node), rest.join("/")];
 }
@@ -171,12 +178,12 @@ export function split(name) {
  * Return true if two JSON values are equal, in any order of keys.
  * @param {unknown} one @param {unknown} other @returns {boolean}
  */
-export function same(one, other) {
+export function isEqual(one, other) {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
   const [keys, others] = [Object.keys(one), Object.keys(other)];
   const [left, right] = /** @type {Record<string, unknown>[]} */ ([one, other]);
-  return keys.length === others.length && keys.every((key) => key in other && same(left[key], right[key]));
+  return keys.length === others.length && keys.every((key) => key in other && isEqual(left[key], right[key]));
 }
 
 /**
@@ -184,22 +191,22 @@ export function same(one, other) {
  * statement about the program is left out.
  * @param {Program} program @param {Document} before @param {Document} after @returns {Change[]}
  */
-export function difference(program, before, after) {
+export function computeChanges(program, before, after) {
   /** @type {Change[]} */
   const found = [];
   for (const node of program.walk) {
-    const [old, now] = [layerOf(before, node), layerOf(after, node)];
+    const [old, now] = [getLayer(before, node), getLayer(after, node)];
     if (old === now) continue;
-    const put = now.objects.filter((thing) => !same(thing, thingOf(old, thing.id)));
-    const remove = old.objects.filter((thing) => !thingOf(now, thing.id)).map((thing) => thing.id);
+    const put = now.objects.filter((thing) => !isEqual(thing, findThing(old, thing.id)));
+    const remove = old.objects.filter((thing) => !findThing(now, thing.id)).map((thing) => thing.id);
     /** @type {Change} */
     const change = { node };
     if (put.length) change.put = put;
     if (remove.length) change.remove = remove;
     if (old.state !== now.state) change.state = now.state;
     if ((old.note ?? "") !== (now.note ?? "")) change.note = now.note ?? "";
-    if (!same(old.rejected ?? [], now.rejected ?? [])) change.rejected = now.rejected ?? [];
-    if (touched(change).length) found.push(change);
+    if (!isEqual(old.rejected ?? [], now.rejected ?? [])) change.rejected = now.rejected ?? [];
+    if (listTouchedNames(change).length) found.push(change);
   }
   return found;
 }

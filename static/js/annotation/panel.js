@@ -6,16 +6,29 @@
  * @typedef {import("./types.js").InPlay} InPlay
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
-import { letter } from "./boxes.js";
+import { nameSource } from "./boxes.js";
 import { createLabels } from "./labels.js";
-import { gettext, numeral } from "./language.js";
-import { button, element, field, sign, unseen } from "./markup.js";
+import { formatNumber, gettext } from "./language.js";
+import { createButton, createElement, createField, createSign, createUnseenText } from "./markup.js";
 import { createNote } from "./note.js";
-import { askedAbout, context, unanswered } from "./program.js";
-import { createQuestions, questionsHere } from "./questions.js";
-import { resizedTo } from "./rectangles.js";
-import { pointAt, reshaped } from "./shapes.js";
-import { STATES, TASKS, answersText, endText, imageName, markText, markType, originText, relationText, sizeText, stateOf, valueText } from "./words.js";
+import { listAskedQuestions, listContext, listUnansweredQuestions } from "./program.js";
+import { createQuestions, listQuestionsHere } from "./questions.js";
+import { createRect } from "./rectangles.js";
+import { createPoint, reshapeMark } from "./shapes.js";
+import {
+  STATES,
+  TASKS,
+  describeMark,
+  formatAnswers,
+  formatImageName,
+  formatMarkName,
+  formatOrigin,
+  formatRelation,
+  formatSize,
+  formatValue,
+  getMarkType,
+  getState,
+} from "./words.js";
 
 const MOST_ROWS = 80;
 /** @type {Record<string, string>} */
@@ -43,24 +56,24 @@ const EDGES = [
  */
 export function createPanel(store, root, acts, view, looks) {
   const boxes = store.item.kind === "boxes";
-  const title = element("h2", { id: "step-title" });
-  const words = element("p", { class: "module-words" });
-  const task = element("p", { class: "task" });
-  const state = element("p", { class: "state-line" });
-  const list = element("ol", {
+  const title = createElement("h2", { id: "step-title" });
+  const words = createElement("p", { class: "module-words" });
+  const task = createElement("p", { class: "task" });
+  const state = createElement("p", { class: "state-line" });
+  const list = createElement("ol", {
     class: "objects",
     "aria-label": boxes ? gettext("Boxes of this step") : gettext("Spans of this step"),
   });
-  const more = element("p", { class: "quiet small" });
-  const detail = element("div", { class: "detail" });
-  const guide = element("div", { class: "guide-text" });
-  const guideline = element(
+  const more = createElement("p", { class: "quiet small" });
+  const detail = createElement("div", { class: "detail" });
+  const guide = createElement("div", { class: "guide-text" });
+  const guideline = createElement(
     "details",
     { class: "guideline", open: !store.annotation.others }, // an adjudicator needs room for what others marked
-    element("summary", {}, gettext("Guideline")),
+    createElement("summary", {}, gettext("Guideline")),
     guide,
   );
-  const suggestions = element("div");
+  const suggestions = createElement("div");
   root.append(title, words, task, state, suggestions);
   const labels = createLabels(store, root, acts, looks);
   const questions = createQuestions(store, acts);
@@ -81,11 +94,14 @@ export function createPanel(store, root, acts, view, looks) {
     const node = store.program.nodes[store.node];
     title.replaceChildren(node.label);
     words.textContent = node.layer ? node.layer.hint : node.words;
-    task.textContent = node.role === "draw" ? TASKS.draw[/** @type {"boxes"} */ (markType(store, store.node))] : TASKS[node.role][store.item.kind];
-    const shown = STATES[stateOf(store, store.node)];
-    const value = valueText(store.values[store.node]);
+    task.textContent =
+      node.role === "draw"
+        ? TASKS.draw[/** @type {"boxes"} */ (getMarkType(store, store.node))]
+        : TASKS[node.role][store.item.kind];
+    const shown = STATES[getState(store, store.node)];
+    const value = formatValue(store.values[store.node]);
     state.replaceChildren(
-      sign(shown.sign),
+      createSign(shown.sign),
       ` ${shown.word}${node.role === "compute" && value ? `: ${value}` : ""}`,
     );
     renderList();
@@ -102,8 +118,8 @@ export function createPanel(store, root, acts, view, looks) {
     guide.dataset.key = key;
     guide.replaceChildren(
       ...found.flatMap(({ version, text }) => [
-        ...text.split(/(?:\r?\n){2,}/).map((part) => element("p", {}, part)),
-        element("p", { class: "quiet small" }, gettext("Version %(version)s", { version })),
+        ...text.split(/(?:\r?\n){2,}/).map((part) => createElement("p", {}, part)),
+        createElement("p", { class: "quiet small" }, gettext("Version %(version)s", { version })),
       ]),
     );
   }
@@ -111,22 +127,22 @@ export function createPanel(store, root, acts, view, looks) {
   /** Rows around the selected object; a list of thousands would only slow the page down. */
   function renderList() {
     const { objects } = store;
-    const place = Math.max(
+    const position = Math.max(
       0,
       objects.findIndex((each) => each.id === store.object),
     );
-    const first = Math.max(0, Math.min(place - MOST_ROWS / 2, objects.length - MOST_ROWS));
+    const first = Math.max(0, Math.min(position - MOST_ROWS / 2, objects.length - MOST_ROWS));
     const rows = objects.slice(first, first + MOST_ROWS);
-    lacking = new Set(unanswered(store.program, store.document, store.node).map(({ id }) => id));
+    lacking = new Set(listUnansweredQuestions(store.program, store.document, store.node).map(({ id }) => id));
     const focused = list.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.id
       : undefined;
-    list.replaceChildren(...rows.map((each, index) => row(each, first + index + 1)));
+    list.replaceChildren(...rows.map((each, index) => buildRow(each, first + index + 1)));
     list.hidden = !objects.length;
     more.hidden = objects.length <= MOST_ROWS;
     more.textContent = gettext(
       "Showing %(first)s to %(last)s of %(count)s, around the selected object.",
-      { first: first + 1, last: first + rows.length, count: numeral(objects.length) },
+      { first: first + 1, last: first + rows.length, count: formatNumber(objects.length) },
     );
     if (focused)
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-id="${CSS.escape(focused)}"]`))?.focus();
@@ -143,56 +159,72 @@ export function createPanel(store, root, acts, view, looks) {
   }
 
   /** @param {InPlay} each @param {number} number */
-  function row(each, number) {
+  function buildRow(each, number) {
     const chooses = !each.own && store.program.nodes[store.node].role === "choose";
-    const links = missing(each) ? element("span", { class: "missing" }, gettext("source?")) : null;
+    const links = isSourceMissing(each)
+      ? createElement("span", { class: "missing" }, gettext("source?"))
+      : null;
     const said = each.thing.ends
-      ? relationText(store, { ...each.thing, label: "" }) // the label stands beside it
+      ? formatRelation(store, { ...each.thing, label: "" }) // the label stands beside it
       : boxes
-        ? sizeText(store, each.place)
+        ? formatSize(store, each.place)
         : `“${each.place.quote}”`;
-    const made = button("", () => {}, {
+    const made = createButton("", () => {}, {
       "data-id": each.id,
       class: "object-row",
       "aria-current": each.id === store.object ? "true" : false,
       "aria-pressed": chooses ? String(Boolean(each.chosen)) : false,
     });
     made.append(
-      element("span", { class: "number-tag" }, String(number)),
-      element("span", { class: "object-text", dir: "auto" }, said),
+      createElement("span", { class: "number-tag" }, String(number)),
+      createElement("span", { class: "object-text", dir: "auto" }, said),
       each.thing.label
-        ? element("span", { class: `label-chip-small key-${looks.of(each.from, each.thing.label)}`, dir: "auto" }, each.thing.label)
+        ? createElement(
+            "span",
+            { class: `label-chip-small key-${looks.getLook(each.from, each.thing.label)}`, dir: "auto" },
+            each.thing.label,
+          )
         : "",
       ...(chooses
-        ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
+        ? [
+            createElement(
+              "span",
+              { class: "choice" },
+              each.chosen ? gettext("✓ chosen") : gettext("not chosen"),
+            ),
+          ]
         : []),
-      ...(each.thing.answers ? [element("span", { class: "choice", dir: "auto" }, answersText(answered(each)))] : []),
-      ...(lacking.has(each.id) ? [element("span", { class: "missing" }, gettext("answer?"))] : []),
-      ...(each.own && each.thing.suggested ? [element("span", { class: "choice" }, originText(each.thing.suggested))] : []),
-      ...(each.own && each.thing.reason ? [element("span", { class: "choice" }, gettext("new"))] : []),
+      ...(each.thing.answers
+        ? [createElement("span", { class: "choice", dir: "auto" }, formatAnswers(filterAnswers(each)))]
+        : []),
+      ...(lacking.has(each.id) ? [createElement("span", { class: "missing" }, gettext("answer?"))] : []),
+      ...(each.own && each.thing.suggested
+        ? [createElement("span", { class: "choice" }, formatOrigin(each.thing.suggested))]
+        : []),
+      ...(each.own && each.thing.reason ? [createElement("span", { class: "choice" }, gettext("new"))] : []),
       ...(links ? [links] : []),
     );
-    return element("li", {}, made);
+    return createElement("li", {}, made);
   }
 
   /** The answers about a mark, without those to questions that no longer apply. @param {InPlay} each */
-  function answered({ from, thing }) {
-    const asked = askedAbout(store.program.nodes[from].layer, thing);
+  function filterAnswers({ from, thing }) {
+    const asked = listAskedQuestions(store.program.nodes[from].layer, thing);
     return Object.fromEntries(asked.flatMap(({ name }) => (thing.answers?.[name] ? [[name, thing.answers[name]]] : [])));
   }
 
   /** @param {InPlay} each */
-  function missing(each) {
+  function isSourceMissing(each) {
     return (
       each.own &&
       store.program.nodes[store.node].role === "link" &&
       !each.thing.links?.length &&
-      context(store.program, store.document, store.node).length > 0
+      listContext(store.program, store.document, store.node).length > 0
     );
   }
 
   function renderDetail() {
-    const chosen = acts.selected();
+    const chosen = acts.getSelectedObject();
     const key = JSON.stringify([
       chosen,
       store.node,
@@ -202,7 +234,7 @@ export function createPanel(store, root, acts, view, looks) {
       view.corner,
       chosen &&
         store.program.nodes[store.node].role === "link" &&
-        context(store.program, store.document, store.node),
+        listContext(store.program, store.document, store.node),
     ]);
     if (key === detailOf) return;
     const focused = detail.contains(document.activeElement) ? document.activeElement?.id : "";
@@ -215,72 +247,78 @@ export function createPanel(store, root, acts, view, looks) {
     if (!chosen) return detail.replaceChildren();
     const number = store.objects.indexOf(chosen) + 1;
     detail.replaceChildren(
-      element("h3", {}, chosen.own ? markText(store, store.node, number) : markText(store, chosen.from, number)),
+      createElement(
+        "h3",
+        {},
+        chosen.own ? formatMarkName(store, store.node, number) : formatMarkName(store, chosen.from, number),
+      ),
       ...(chosen.thing.ends
-        ? [relation(chosen)]
+        ? [buildRelation(chosen)]
         : store.program.nodes[store.node].role === "relate"
-          ? [relating(chosen)]
-        : chosen.own
-        ? [
-            ...questions.fields(chosen),
-            boxes ? boxFields(chosen) : spanFields(chosen),
-            ...reason(chosen),
-            ...sources(chosen),
-          ]
-        : [choice(chosen)]),
+          ? [buildRelationStart(chosen)]
+          : chosen.own
+            ? [
+                ...questions.buildFields(chosen),
+                boxes ? buildBoxFields(chosen) : buildSpanFields(chosen),
+                ...buildReasonFields(chosen),
+                ...buildSourceFields(chosen),
+              ]
+            : [buildChoice(chosen)]),
     );
     if (focused) document.getElementById(focused)?.focus();
   }
 
   /** A small button that a locked annotation disables. @param {string} text @param {() => void} go @param {Record<string, any>} [more] */
-  const change = (text, go, more) =>
-    button(text, go, { class: "button second small-button", disabled: Boolean(store.locked), ...more });
-  const deletion = () => change(gettext("Delete"), () => acts.remove());
+  const buildChangeButton = (text, go, more) =>
+    createButton(text, go, { class: "button second small-button", disabled: Boolean(store.locked), ...more });
+  const buildDeleteButton = () => buildChangeButton(gettext("Delete"), () => acts.remove());
 
   /** @param {InPlay} chosen */
-  function relation(chosen) {
-    const turn = change(gettext("Reverse"), acts.reverse);
+  function buildRelation(chosen) {
+    const turn = buildChangeButton(gettext("Reverse"), acts.reverse);
     const { layer } = store.program.nodes[store.node];
-    return element(
+    return createElement(
       "div",
       {},
-      element("p", { dir: "auto" }, relationText(store, chosen.thing)),
-      element("div", { class: "actions" }, ...(layer?.directed ? [turn] : []), deletion()),
+      createElement("p", { dir: "auto" }, formatRelation(store, chosen.thing)),
+      createElement("div", { class: "actions" }, ...(layer?.directed ? [turn] : []), buildDeleteButton()),
     );
   }
 
   /** @param {InPlay} chosen a mark at a step of relations */
-  function relating(chosen) {
+  function buildRelationStart(chosen) {
     const begun = acts.relating;
     const waits = begun === chosen.id;
-    const text = waits ? gettext("Now choose the mark that it is related to.") : endText(store, chosen.id);
-    return element(
+    const text = waits
+      ? gettext("Now choose the mark that it is related to.")
+      : describeMark(store, chosen.id);
+    return createElement(
       "div",
       {},
-      element("p", { dir: "auto" }, text),
-      element(
+      createElement("p", { dir: "auto" }, text),
+      createElement(
         "div",
         { class: "actions" },
         waits
-          ? change(gettext("Cancel"), acts.cancelRelation, { id: "relate", disabled: false })
-          : change(gettext("Relate"), acts.relate, { id: "relate" }),
+          ? buildChangeButton(gettext("Cancel"), acts.cancelRelation, { id: "relate", disabled: false })
+          : buildChangeButton(gettext("Relate"), acts.relate, { id: "relate" }),
       ),
     );
   }
 
   /** @param {InPlay} chosen */
-  function choice(chosen) {
+  function buildChoice(chosen) {
     const text = chosen.chosen ? gettext("Deselect") : gettext("Select");
-    return element("div", { class: "actions" }, change(text, () => acts.toggle(chosen.id)));
+    return createElement("div", { class: "actions" }, buildChangeButton(text, () => acts.toggle(chosen.id)));
   }
 
   /** @param {InPlay} chosen */
-  function boxFields(chosen) {
+  function buildBoxFields(chosen) {
     const [left, top, right, bottom] = chosen.place.box ?? [0, 0, 0, 0];
     const { point } = chosen.place;
     const values = { left, top, ...(point ? {} : { width: right - left, height: bottom - top }) };
     const inputs = Object.entries(values).map(([name, value]) => {
-      const input = element("input", {
+      const input = createElement("input", {
         type: "number",
         id: `box-${name}`,
         min: "0",
@@ -295,30 +333,39 @@ export function createPanel(store, root, acts, view, looks) {
         if (input.value === "" || !Number.isFinite(entered))
           return void (input.value = String(Math.round(value * 1000) / 10));
         const next = { width: 0, height: 0, ...values, [name]: entered };
-        acts.move(chosen.id, point ? pointAt(next.left, next.top) : reshaped(chosen.place, resizedTo(next)));
+        acts.move(
+          chosen.id,
+          point ? createPoint(next.left, next.top) : reshapeMark(chosen.place, createRect(next)),
+        );
       });
-      return element(
+      return createElement(
         "label",
         { class: "measure" },
         MEASURES[name],
-        unseen(gettext(", percent of the image")),
+        createUnseenText(gettext(", percent of the image")),
         input,
       );
     });
-    return element(
+    return createElement(
       "div",
       {},
-      element("div", { class: "measures" }, ...inputs),
-      chosen.place.polygon ? corners(chosen.place.polygon) : "",
-      element("div", { class: "actions" }, deletion()),
+      createElement("div", { class: "measures" }, ...inputs),
+      chosen.place.polygon ? buildCornerButtons(chosen.place.polygon) : "",
+      createElement("div", { class: "actions" }, buildDeleteButton()),
     );
   }
 
   /** The corners of a polygon one by one, for people without a mouse. @param {import("./types.js").Corner[]} polygon */
-  function corners(polygon) {
+  function buildCornerButtons(polygon) {
     const at = view.corner === null ? null : polygon[view.corner];
-    const act = (/** @type {string} */ id, /** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ go, disabled = false) =>
-      change(text, go, {
+    const buildCornerButton = (
+      /** @type {string} */ id,
+      /** @type {string} */ text,
+      /** @type {string} */ name,
+      /** @type {() => void} */ go,
+      disabled = false,
+    ) =>
+      buildChangeButton(text, go, {
         id: `corner-${id}`,
         "aria-label": name,
         title: name,
@@ -327,40 +374,46 @@ export function createPanel(store, root, acts, view, looks) {
     const where = at
       ? `${view.corner + 1}: ${Math.round(1000 * at[0]) / 10} %, ${Math.round(1000 * at[1]) / 10} %`
       : gettext("%(count)s corners", { count: polygon.length });
-    return element(
+    return createElement(
       "div",
       { class: "actions edges", role: "group", "aria-label": gettext("Corners of the polygon") },
-      act("previous", "◂", gettext("Previous corner"), () => view.nextCorner(-1)),
-      element("span", { class: "small" }, where),
-      act("next", "▸", gettext("Next corner"), () => view.nextCorner(1)),
-      act("add", "+", gettext("Add a corner after this one"), view.addCorner),
-      act("remove", "−", gettext("Remove this corner"), view.removeCorner, !at || polygon.length < 4),
+      buildCornerButton("previous", "◂", gettext("Previous corner"), () => view.stepThroughCorners(-1)),
+      createElement("span", { class: "small" }, where),
+      buildCornerButton("next", "▸", gettext("Next corner"), () => view.stepThroughCorners(1)),
+      buildCornerButton("add", "+", gettext("Add a corner after this one"), view.addCorner),
+      buildCornerButton(
+        "remove",
+        "−",
+        gettext("Remove this corner"),
+        view.removeCorner,
+        !at || polygon.length < 4,
+      ),
     );
   }
 
   /** @param {InPlay} chosen */
-  function spanFields(chosen) {
+  function buildSpanFields(chosen) {
     const edges = EDGES.map(([text, word, character, start, end]) => {
       const name = view.byCharacter ? character : word;
-      return change(text, () => view.stretch(start, end), { "aria-label": name, title: name });
+      return buildChangeButton(text, () => view.stretch(start, end), { "aria-label": name, title: name });
     });
-    return element(
+    return createElement(
       "div",
       {},
-      element("blockquote", { dir: "auto" }, chosen.place.quote ?? ""),
-      element(
+      createElement("blockquote", { dir: "auto" }, chosen.place.quote ?? ""),
+      createElement(
         "div",
         { class: "actions edges", role: "group", "aria-label": gettext("Edges of the span") },
         ...edges,
       ),
-      element("div", { class: "actions" }, deletion()),
+      createElement("div", { class: "actions" }, buildDeleteButton()),
     );
   }
 
   /** @param {InPlay} chosen @returns {HTMLElement[]} */
-  function reason(chosen) {
+  function buildReasonFields(chosen) {
     if (store.program.nodes[store.node].role !== "choose") return [];
-    const input = element("textarea", {
+    const input = createElement("textarea", {
       id: "object-reason",
       rows: "2",
       maxlength: "2000",
@@ -368,16 +421,16 @@ export function createPanel(store, root, acts, view, looks) {
       disabled: Boolean(store.locked),
       onchange: () => acts.setReason(chosen.id, input.value),
     });
-    return [field("object-reason", gettext("Reason for the new object"), input)];
+    return [createField("object-reason", gettext("Reason for the new object"), input)];
   }
 
   /** @param {InPlay} chosen @returns {HTMLElement[]} */
-  function sources(chosen) {
+  function buildSourceFields(chosen) {
     if (store.program.nodes[store.node].role !== "link") return [];
-    const found = context(store.program, store.document, store.node);
+    const found = listContext(store.program, store.document, store.node);
     if (!found.length)
       return [
-        element(
+        createElement(
           "p",
           { class: "quiet small" },
           gettext("The previous step has no objects to select as a source."),
@@ -385,8 +438,10 @@ export function createPanel(store, root, acts, view, looks) {
       ];
     const links = new Set(chosen.thing.links ?? []);
     const chips = found.slice(0, MOST_ROWS).map(({ thing, place }, index) =>
-      button(
-        place.quote ? `“${place.quote}”` : `${letter(index)} · ${imageName(store, place.image ?? 0)}`,
+      createButton(
+        place.quote
+          ? `“${place.quote}”`
+          : `${nameSource(index)} · ${formatImageName(store, place.image ?? 0)}`,
         () => acts.link(thing.id),
         {
           id: `source-${thing.id}`,
@@ -397,7 +452,12 @@ export function createPanel(store, root, acts, view, looks) {
       ),
     );
     return [
-      element("fieldset", { class: "sources" }, element("legend", {}, gettext("Source")), ...chips),
+      createElement(
+        "fieldset",
+        { class: "sources" },
+        createElement("legend", {}, gettext("Source")),
+        ...chips,
+      ),
     ];
   }
 
@@ -417,14 +477,14 @@ export function createPanel(store, root, acts, view, looks) {
     labels: { ...labels, press: (/** @type {string} */ key) => labels.press(key) || questions.press(key) },
     /** The element for suggestions of models. */
     suggestions,
-    /** Return the field to select the sources of the selected object. */
+    /** Go to the first source that can be selected for the object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),
     /** Go to the first open question about the selected mark. @returns {boolean} whether there are questions */
     focusQuestions() {
       const fields = [...detail.querySelectorAll(".about")];
       const open = fields.find((each) => !each.querySelector(":checked")) ?? fields[0];
       const field = /** @type {HTMLElement | null} */ (open?.querySelector("input:checked, input") ?? detail.querySelector("textarea"));
-      if (!field || !questionsHere(store).length) return false;
+      if (!field || !listQuestionsHere(store).length) return false;
       field.focus();
       return true;
     },

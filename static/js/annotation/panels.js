@@ -2,7 +2,7 @@
  * The parts beside the images or the passage, which a person may fold for more room: the program at the left, and
  * the details of the step at the right. The browser keeps each person's choice.
  */
-import { remember, remembered } from "./remembered.js";
+import { recall, remember } from "./remembered.js";
 
 const SCROLLS = "(max-width: 47.99rem), (max-height: 33.99rem)"; // all parts lie below each other, see annotation.css
 const PARTS = ["program", "details"];
@@ -14,7 +14,7 @@ const PARTS = ["program", "details"];
 export function createPanels(grid, user) {
   const key = `touchstone-folded-panels-${user}`;
   // On a phone the program would push the task out of sight; the foot of the page names the step.
-  const folded = new Set(remembered(key) ?? (matchMedia(SCROLLS).matches ? ["program"] : []));
+  const folded = new Set(recall(key) ?? (matchMedia(SCROLLS).matches ? ["program"] : []));
 
   function render() {
     for (const part of PARTS) grid.classList.toggle(`without-${part}`, folded.has(part));

@@ -6,10 +6,10 @@
  * @typedef {import("./types.js").Range} Range
  * @typedef {{place: Place, look: string, selected: boolean, label?: string}} Mark
  */
-import { tokenClasses } from "./lanes.js";
-import { element } from "./markup.js";
-import { offsetsOf } from "./offsets.js";
-import { characterEdges, touched, unitsOf, wordAround } from "./units.js";
+import { computeTokenClasses } from "./lanes.js";
+import { createElement } from "./markup.js";
+import { createOffsets } from "./offsets.js";
+import { createEdgeTest, findTouchedUnits, findWordAround, listUnits } from "./units.js";
 
 /**
  * A longer passage is cut after sentences into parts of about this many units, which are laid out when seen.
@@ -24,13 +24,13 @@ const ROOM = 3;
  * @param {(now: (index: number) => number) => void} onRebuild called with the present index of each earlier unit
  */
 export function createPassage(text, tokens, onRebuild) {
-  const offsets = offsetsOf(text);
-  const isEdge = characterEdges(text, offsets);
-  const root = element("div", { class: "passage", dir: "auto" });
+  const offsets = createOffsets(text);
+  const isEdge = createEdgeTest(text, offsets);
+  const root = createElement("div", { class: "passage", dir: "auto" });
   /** Tokens that are shown as characters because a span begins or ends within. @type {Set<number>} */
   const cuts = new Set();
   let byCharacter = false;
-  let units = unitsOf(tokens, isEdge, () => false);
+  let units = listUnits(tokens, isEdge, () => false);
   /** @type {HTMLElement[]} */
   let made = [];
   /** @type {string[]} */
@@ -48,21 +48,21 @@ export function createPassage(text, tokens, onRebuild) {
     root.replaceChildren();
     root.classList.toggle("in-characters", byCharacter);
     for (let first = 0, last; first < units.length; first = last) {
-      last = blockEnd(first);
-      root.append(block(first, last));
+      last = findBlockEnd(first);
+      root.append(buildBlock(first, last));
     }
     if (units.length) root.firstElementChild?.prepend(offsets.slice(0, units[0].start));
   }
 
   function rebuild() {
     const before = units;
-    units = unitsOf(tokens, isEdge, (token) => byCharacter || cuts.has(token));
+    units = listUnits(tokens, isEdge, (token) => byCharacter || cuts.has(token));
     build();
-    onRebuild((index) => touched(units, [before[index].start, before[index].end])[0]);
+    onRebuild((index) => findTouchedUnits(units, [before[index].start, before[index].end])[0]);
   }
 
   /** @param {number} first @returns {number} where the part that begins there ends */
-  function blockEnd(first) {
+  function findBlockEnd(first) {
     let last = first + BLOCK;
     while (
       last < units.length &&
@@ -74,17 +74,17 @@ export function createPassage(text, tokens, onRebuild) {
   }
 
   /** @param {number} first @param {number} last */
-  function block(first, last) {
-    const part = element("span", { class: "block" });
+  function buildBlock(first, last) {
+    const part = createElement("span", { class: "block" });
     for (let index = first; index < last; index += 1) {
       const { start, end } = units[index];
       const next = units[index + 1]?.start ?? offsets.points;
-      const token = element("span", { class: "token" }, offsets.slice(start, end));
+      const token = createElement("span", { class: "token" }, offsets.slice(start, end));
       /** @type {any} */ (token).index = index;
       made.push(token);
       // The gap belongs to the token before it, so that a line under a span has no holes.
       const gap = next > end ? offsets.slice(end, next) : "";
-      if (/[\r\n]/.test(gap)) part.append(token, element("span", { class: "gap" }, gap));
+      if (/[\r\n]/.test(gap)) part.append(token, createElement("span", { class: "gap" }, gap));
       else {
         token.append(gap);
         part.append(token);
@@ -101,16 +101,16 @@ export function createPassage(text, tokens, onRebuild) {
   }
 
   /** @param {Place} place @returns {Range | null} its code points */
-  function pointsOf({ span, tokens: [first, beyond] = [0, 0] }) {
+  function findPoints({ span, tokens: [first, beyond] = [0, 0] }) {
     if (span) return span;
     return beyond > first ? [tokens[first][0], tokens[beyond - 1][1]] : null;
   }
 
   /** Cut tokens within which a span begins or ends. @param {Range[]} spans @returns {boolean} if there are new ones */
-  function cut(spans) {
+  function cutTokens(spans) {
     const before = cuts.size;
     for (const span of spans) {
-      const [first, beyond] = touched(units, span);
+      const [first, beyond] = findTouchedUnits(units, span);
       if (units[first].start < span[0]) cuts.add(units[first].first);
       if (units[beyond - 1].end > span[1]) cuts.add(units[beyond - 1].first);
     }
@@ -121,7 +121,7 @@ export function createPassage(text, tokens, onRebuild) {
    * Write the labels of marks before their first unit.
    * @param {{look: string, label?: string, range: Range}[]} marks @param {string[]} next class names
    */
-  function name(marks, next) {
+  function writeLabels(marks, next) {
     const before = begins;
     begins = new Map();
     for (const { look, label, range } of marks) {
@@ -150,14 +150,17 @@ export function createPassage(text, tokens, onRebuild) {
     /** @param {Mark[]} marks */
     show(marks) {
       const drawn = marks.flatMap(({ place, ...mark }) => {
-        const points = pointsOf(place);
+        const points = findPoints(place);
         return points ? [{ ...mark, points }] : [];
       });
-      if (!byCharacter && cut(drawn.map(({ points }) => points))) rebuild();
-      const ranges = drawn.map(({ points, ...mark }) => ({ ...mark, range: touched(units, points) }));
-      const { classes: next, lines } = tokenClasses(units.length, ranges);
+      if (!byCharacter && cutTokens(drawn.map(({ points }) => points))) rebuild();
+      const ranges = drawn.map(({ points, ...mark }) => ({
+        ...mark,
+        range: findTouchedUnits(units, points),
+      }));
+      const { classes: next, lines } = computeTokenClasses(units.length, ranges);
       root.classList.toggle("roomy", lines > ROOM);
-      name(ranges, next);
+      writeLabels(ranges, next);
       for (let index = 0; index < units.length; index += 1) {
         if (next[index] === classes[index]) continue;
         classes[index] = next[index];
@@ -180,26 +183,26 @@ export function createPassage(text, tokens, onRebuild) {
     /** @param {number} index */
     reveal: (index) => made[index]?.scrollIntoView({ block: "nearest" }),
     /** @param {number} index */
-    bounds: (index) => made[index].getBoundingClientRect(),
+    getBounds: (index) => made[index].getBoundingClientRect(),
     /** @param {EventTarget | null} target @returns {number | null} */
-    unitOf(target) {
+    findUnit(target) {
       const found = /** @type {Element | null} */ (target)?.closest?.(".token");
       return found ? /** @type {any} */ (found).index : null;
     },
     /** The units that a place touches, end exclusive. @param {Place} place @returns {Range} */
-    unitsAt(place) {
-      const points = pointsOf(place);
-      return points ? touched(units, points) : [0, 0];
+    findUnits(place) {
+      const points = findPoints(place);
+      return points ? findTouchedUnits(units, points) : [0, 0];
     },
     /** The units of the word that holds a unit. @param {number} index @returns {Range} */
-    wordAt(index) {
+    findWord(index) {
       const { start, end } = units[index];
       if (!byCharacter) return [index, index + 1];
-      const [first, beyond] = wordAround(text, offsets, start);
-      return touched(units, [first, Math.max(beyond, end)]);
+      const [first, beyond] = findWordAround(text, offsets, start);
+      return findTouchedUnits(units, [first, Math.max(beyond, end)]);
     },
     /** Place of units from one to another, end exclusive. @param {number} start @param {number} end */
-    place(start, end) {
+    createPlace(start, end) {
       /** @type {Range} */
       const span = [units[start].start, units[end - 1].end];
       const held = /** @type {Range} */ ([units[start].first, units[end - 1].beyond]);

@@ -13,16 +13,16 @@
  * @property {(place: Place) => void} onDraw
  * @property {(id: string, place: Place) => void} onChange
  * @property {(id: string | null) => void} onPick
- * @property {() => boolean} mayDraw
- * @property {() => string} type of the layer that is worked on
+ * @property {() => boolean} canDraw
+ * @property {() => string} getMarkType of the layer that is worked on
  * @property {(words: string) => void} onDraft called when a corner of a new polygon was set, with what to say
  */
-import { placeOf, quieten, selectorOf } from "./annotorious.js";
+import { buildSelector, quieten, readPlace } from "./annotorious.js";
 import { createDraft } from "./draft.js";
-import { capital, gettext } from "./language.js";
-import { element } from "./markup.js";
-import { area, atLeast, turned, within } from "./rectangles.js";
-import { inBox, isUnder, ofCorners, pathOf, pointAt, settled } from "./shapes.js";
+import { capitalize, gettext } from "./language.js";
+import { createElement } from "./markup.js";
+import { computeArea, cutToImage, isAtLeast, turnRect } from "./rectangles.js";
+import { computePath, createMark, createPoint, createPolygon, isUnder, settleMark } from "./shapes.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Looks of boxes, from the lowest to the topmost. */
@@ -40,15 +40,15 @@ const ROOM_AROUND = 1.6; // of a box that is zoomed to
  * @param {string[]} labels the looks of labels, which can be acted on
  */
 export function createPicture(image, name, events, labels) {
-  const img = element("img", { alt: `${name}: ${image.name}`, draggable: "false" });
-  const sheet = element("div", { class: "sheet" }, img);
+  const img = createElement("img", { alt: `${name}: ${image.name}`, draggable: "false" });
+  const sheet = createElement("div", { class: "sheet" }, img);
   /** As wide and high as the image is seen, whichever way it is turned. */
-  const table = element("div", { class: "turntable" }, sheet);
-  const cross = element("div", { class: "cross", "aria-hidden": "true", hidden: true });
+  const table = createElement("div", { class: "turntable" }, sheet);
+  const cross = createElement("div", { class: "cross", "aria-hidden": "true", hidden: true });
   table.append(cross);
-  const pane = element("div", { class: "pane", role: "group", "aria-label": capital(name) }, table);
-  const caption = element("figcaption", {}, capital(name));
-  const figure = element("figure", { class: "picture" }, caption, pane);
+  const pane = createElement("div", { class: "pane", role: "group", "aria-label": capitalize(name) }, table);
+  const caption = createElement("figcaption", {}, capitalize(name));
+  const figure = createElement("figure", { class: "picture" }, caption, pane);
   const layer = document.createElementNS(SVG, "svg");
   layer.setAttribute("class", "boxes");
   layer.setAttribute("viewBox", "0 0 1 1");
@@ -56,20 +56,20 @@ export function createPicture(image, name, events, labels) {
   layer.setAttribute("aria-hidden", "true");
   const paths = new Map(
     [...LOOKS, ...labels].flatMap((look) => [
-      [`${look}-halo`, path(`${look} halo`)],
-      [look, path(look)],
-      [`${look}-dots-halo`, path(`${look} dot halo`)],
-      [`${look}-dots`, path(`${look} dot`)],
+      [`${look}-halo`, createPath(`${look} halo`)],
+      [look, createPath(look)],
+      [`${look}-dots-halo`, createPath(`${look} dot halo`)],
+      [`${look}-dots`, createPath(`${look} dot`)],
     ]),
   );
-  const cornerDot = path("dot corner");
+  const cornerDot = createPath("dot corner");
   layer.append(...paths.values(), cornerDot);
   const draft = createDraft(
     layer,
-    (corners) => events.onDraw(ofCorners(corners)),
+    (corners) => events.onDraw(createPolygon(corners)),
     () => events.onDraft(draft.open ? draft.words : ""),
   );
-  const tags = element("div", { class: "tags", "aria-hidden": "true" });
+  const tags = createElement("div", { class: "tags", "aria-hidden": "true" });
 
   /** @type {any} */
   let annotator = null;
@@ -103,7 +103,7 @@ export function createPicture(image, name, events, labels) {
   if (image.url) img.src = image.url;
   ready.catch(() =>
     pane.replaceChildren(
-      element(
+      createElement(
         "p",
         { class: "errors" },
         gettext(
@@ -126,16 +126,16 @@ export function createPicture(image, name, events, labels) {
     quieten(/** @type {SVGSVGElement} */ (surface));
     surface?.before(layer);
     table.append(tags);
-    annotator.state.store.observe(onStore);
+    annotator.state.store.observe(handleStoreChange);
     fit();
     draw();
   }
 
   /** Handle edits by Annotorious: it adds a box, or moves the selected one. @param {any} event */
-  function onStore({ origin, changes }) {
+  function handleStoreChange({ origin, changes }) {
     if (origin !== "LOCAL") return;
     for (const { id, target } of changes.created ?? []) {
-      const rect = within(placeOf(target.selector.geometry, { width, height }).box ?? []);
+      const rect = cutToImage(readPlace(target.selector.geometry, { width, height }).box ?? []);
       // Boxes live in the document and come back from there; this one goes once Annotorious is through with it.
       settling = true;
       setTimeout(() => {
@@ -143,10 +143,11 @@ export function createPicture(image, name, events, labels) {
         annotator.state.store.deleteAnnotation(id, "REMOTE");
         draw();
       });
-      if (atLeast(rect, SMALLEST_PIXELS / width, SMALLEST_PIXELS / height)) events.onDraw(inBox(events.type(), rect));
+      if (isAtLeast(rect, SMALLEST_PIXELS / width, SMALLEST_PIXELS / height))
+        events.onDraw(createMark(events.getMarkType(), rect));
     }
     for (const { newValue } of changes.updated ?? []) {
-      if (newValue.id === edited?.id) follow(placeOf(newValue.target.selector.geometry, { width, height }));
+      if (newValue.id === edited?.id) follow(readPlace(newValue.target.selector.geometry, { width, height }));
     }
   }
 
@@ -161,11 +162,11 @@ export function createPicture(image, name, events, labels) {
 
   function finishChange() {
     if (!edited || !changed) return;
-    const place = settled({ ...edited.mark, box: edited.rect }, changed);
+    const place = settleMark({ ...edited.mark, box: edited.rect }, changed);
     changed = null;
     const { id } = edited;
     edited = null; // what Annotorious holds may reach out of the image
-    if (place.box && atLeast(place.box, 1 / width, 1 / height)) events.onChange(id, place);
+    if (place.box && isAtLeast(place.box, 1 / width, 1 / height)) events.onChange(id, place);
     draw();
   }
 
@@ -209,12 +210,12 @@ export function createPicture(image, name, events, labels) {
       pane.scrollLeft = press.left + press.x - event.clientX;
       pane.scrollTop = press.top + press.y - event.clientY;
     } else if (held) {
-      held.mark = pointAt(...pointOf(event));
+      held.mark = createPoint(...findPoint(event));
       held.rect = held.mark.box ?? held.rect;
       drawPaths();
       drawTags();
-    } else if (draft.open) draft.follow(pointOf(event));
-    else if (!event.buttons) pane.classList.toggle("over-box", !panning && hits(event).length > 0);
+    } else if (draft.open) draft.follow(findPoint(event));
+    else if (!event.buttons) pane.classList.toggle("over-box", !panning && findMarksAt(event).length > 0);
     if (crossed) moveCross(event);
   });
   pane.addEventListener("pointerleave", () => (cross.hidden = true));
@@ -232,10 +233,10 @@ export function createPicture(image, name, events, labels) {
       if (clicked) {
         changed = null;
         annotator?.cancelDrawing();
-        const found = hits(event);
+        const found = findMarksAt(event);
         // With Shift a click sets a corner or point on top of another mark.
-        if (setsByClicks() && (draft.open || !found.length || event.shiftKey)) clickAt(event);
-        else events.onPick(picked(found));
+        if (isSetByClicks() && (draft.open || !found.length || event.shiftKey)) clickAt(event);
+        else events.onPick(chooseNext(found));
       } else if (held) events.onChange(held.id, held.mark);
       else finishChange();
       held = null;
@@ -263,32 +264,33 @@ export function createPicture(image, name, events, labels) {
   }
 
   /** @returns {boolean} whether new marks are set by clicks, and not by a drag */
-  const setsByClicks = () => drawing && !panning && events.mayDraw() && SET_BY_CLICKS.has(events.type());
+  const isSetByClicks = () =>
+    drawing && !panning && events.canDraw() && SET_BY_CLICKS.has(events.getMarkType());
 
   /** @param {MouseEvent} event @returns {Corner} where a pointer is on the image, which may be turned */
-  function pointOf(event) {
+  function findPoint(event) {
     const bounds = table.getBoundingClientRect();
     const [x, y] = [(event.clientX - bounds.left) / bounds.width, (event.clientY - bounds.top) / bounds.height];
-    const [left, top] = turned([x, y, x, y], 4 - quarters);
+    const [left, top] = turnRect([x, y, x, y], 4 - quarters);
     return [left, top];
   }
 
   /** Set a key point, or a corner of a polygon. @param {PointerEvent} event */
   function clickAt(event) {
-    const corner = pointOf(event);
-    if (events.type() === "points") return events.onDraw(pointAt(...corner));
+    const corner = findPoint(event);
+    if (events.getMarkType() === "points") return events.onDraw(createPoint(...corner));
     if (!draft.open) events.onPick(null);
-    const near = (/** @type {Corner} */ one, /** @type {Corner} */ other) =>
+    const isNear = (/** @type {Corner} */ one, /** @type {Corner} */ other) =>
       Math.hypot((one[0] - other[0]) * sheet.clientWidth, (one[1] - other[1]) * sheet.clientHeight) <
       (event.pointerType === "touch" ? 18 : 9);
-    draft.click(corner, near);
+    draft.click(corner, isNear);
   }
 
   /** @param {Shown} each @param {PointerEvent} event */
   const isAt = (each, event) =>
     isUnder(
       { ...each.mark, box: each.rect },
-      ...pointOf(event),
+      ...findPoint(event),
       [sheet.clientWidth, sheet.clientHeight],
       event.pointerType === "touch" ? 10 : 2,
     );
@@ -297,16 +299,16 @@ export function createPicture(image, name, events, labels) {
    * @param {PointerEvent} event
    * @returns {Shown[]} marks that can be acted on under a point, the smallest first
    */
-  function hits(event) {
+  function findMarksAt(event) {
     return shown
       .filter((each) => (ACTED_ON.has(each.look) || labels.includes(each.look)) && isAt(each, event))
-      .sort((one, other) => area(one.rect) - area(other.rect));
+      .sort((one, other) => computeArea(one.rect) - computeArea(other.rect));
   }
 
   /** Of boxes that lie over each other, each further click takes the next one. @param {Shown[]} found */
-  function picked(found) {
-    const place = found.findIndex((each) => each.selected);
-    return found.length ? found[(place + 1) % found.length].id : null;
+  function chooseNext(found) {
+    const index = found.findIndex((each) => each.selected);
+    return found.length ? found[(index + 1) % found.length].id : null;
   }
 
   function release() {
@@ -317,24 +319,25 @@ export function createPicture(image, name, events, labels) {
 
   function draw() {
     if (!annotator || press || settling) return;
-    if (draft.open && events.type() !== "polygons") draft.cancel();
+    if (draft.open && events.getMarkType() !== "polygons") draft.cancel();
     drawPaths();
     drawTags();
-    edit(changeable());
+    edit(findChangeable());
   }
 
   /** The mark that Annotorious lets a person change. @returns {Shown | null} */
-  const changeable = () => shown.find((each) => each.selected && each.editable && !each.mark.point) ?? null;
+  const findChangeable = () =>
+    shown.find((each) => each.selected && each.editable && !each.mark.point) ?? null;
 
   function drawPaths() {
-    const apart = changeable();
+    const apart = findChangeable();
     /** @type {Record<string, string>} */
     const lines = {};
     for (const each of shown) {
       if (each === apart && !each.mark.shape) continue;
       const look = each.mark.point ? `${each.look}-dots` : each.look;
       const mark = each === apart ? (edited?.mark ?? each.mark) : each.mark;
-      lines[look] = (lines[look] ?? "") + pathOf({ box: each.rect, ...mark });
+      lines[look] = (lines[look] ?? "") + computePath({ box: each.rect, ...mark });
     }
     for (const [key, made] of paths) {
       const line = lines[key.replace("-halo", "")] ?? "";
@@ -346,11 +349,11 @@ export function createPicture(image, name, events, labels) {
 
   /** @param {Shown | null} current */
   function edit(current) {
-    const same = current && edited?.id === current.id && shapeKey(edited) === shapeKey(current);
+    const same = current && edited?.id === current.id && formatShapeKey(edited) === formatShapeKey(current);
     if (!same || !annotator.state.selection.isSelected(current.id)) {
       release();
       if (current) {
-        const selector = selectorOf({ ...current.mark, box: current.rect }, { width, height });
+        const selector = buildSelector({ ...current.mark, box: current.rect }, { width, height });
         annotator.state.store.addAnnotation(
           { id: current.id, bodies: [], target: { annotation: current.id, selector } },
           "REMOTE",
@@ -359,17 +362,17 @@ export function createPicture(image, name, events, labels) {
       }
     }
     edited = current && { ...current };
-    const may = drawing && !panning && events.mayDraw() && !SET_BY_CLICKS.has(events.type());
-    if (annotator.isDrawingEnabled() !== may) annotator.setDrawingEnabled(may);
+    const canDrawByDrag = drawing && !panning && events.canDraw() && !SET_BY_CLICKS.has(events.getMarkType());
+    if (annotator.isDrawingEnabled() !== canDrawByDrag) annotator.setDrawingEnabled(canDrawByDrag);
   }
 
   function drawTags() {
     const tagged = shown.filter((each) => each.tag && (each.selected || shown.length <= MOST_TAGS));
     tags.replaceChildren(
       ...tagged.map((each) => {
-        const tag = element("span", { class: `tag ${each.look}` }, each.tag);
+        const tag = createElement("span", { class: `tag ${each.look}` }, each.tag);
         tag.classList.toggle("selected", each.selected);
-        const [left, top] = seen(each.rect);
+        const [left, top] = turnAsSeen(each.rect);
         tag.classList.toggle("inside", top < ROOM_FOR_TAG);
         tag.style.left = `${left * 100}%`;
         tag.style.top = `${top * 100}%`;
@@ -379,24 +382,24 @@ export function createPicture(image, name, events, labels) {
   }
 
   /** @param {Rect} rect of the image @returns {Rect} where it is seen */
-  const seen = (rect) => turned(rect, quarters);
+  const turnAsSeen = (rect) => turnRect(rect, quarters);
   /** Width and height of the image as it is seen. */
-  const shape = () => (quarters % 2 ? [height, width] : [width, height]);
+  const getSeenSize = () => (quarters % 2 ? [height, width] : [width, height]);
 
   /** Return how wide the whole image is in the pane: its scroll bars come and go, so they do not count. */
-  function whole() {
+  function computeWholeWidth() {
     const edges = 2 * pane.clientLeft;
     // A pane that fills the window has no limit of its own, and its height does not follow from the image.
     const room = (parseFloat(getComputedStyle(pane).maxHeight) || pane.offsetHeight || Infinity) - edges;
-    const [wide, high] = shape();
+    const [wide, high] = getSeenSize();
     return Math.min(pane.offsetWidth - edges, (room * wide) / high, Math.max(wide * LARGEST, 320));
   }
 
   /** Show the whole image at zoom 1. */
   function fit() {
     if (!width) return;
-    const [wide, high] = shape();
-    const across = Math.floor(whole() * zoom);
+    const [wide, high] = getSeenSize();
+    const across = Math.floor(computeWholeWidth() * zoom);
     const down = (across * high) / wide;
     const [sheetWidth, sheetHeight] = quarters % 2 ? [down, across] : [across, down];
     table.style.width = `${across}px`;
@@ -422,7 +425,7 @@ export function createPicture(image, name, events, labels) {
     },
     /** Width by height, as the image is seen. */
     get shape() {
-      const [wide, high] = shape();
+      const [wide, high] = getSeenSize();
       return high ? wide / high : 1;
     },
     get quarters() {
@@ -430,19 +433,19 @@ export function createPicture(image, name, events, labels) {
     },
     /** The zoom at which a pixel of the image is one of the screen. */
     get actual() {
-      return width ? shape()[0] / whole() : 1;
+      return width ? getSeenSize()[0] / computeWholeWidth() : 1;
     },
     /** The zoom at which a box fills the pane. @param {Rect} rect */
-    zoomFor(rect) {
-      const [left, top, right, bottom] = seen(rect);
-      const [imageWidth, imageHeight] = shape();
-      const wide = whole() * (right - left);
-      const high = (whole() * imageHeight * (bottom - top)) / imageWidth;
+    computeZoomFor(rect) {
+      const [left, top, right, bottom] = turnAsSeen(rect);
+      const [imageWidth, imageHeight] = getSeenSize();
+      const wide = computeWholeWidth() * (right - left);
+      const high = (computeWholeWidth() * imageHeight * (bottom - top)) / imageWidth;
       return Math.max(1, Math.min(pane.offsetWidth / wide, pane.offsetHeight / high) / ROOM_AROUND);
     },
     /** Bring the middle of a box into the middle of the pane. @param {Rect} rect */
     center(rect) {
-      const [left, top, right, bottom] = seen(rect);
+      const [left, top, right, bottom] = turnAsSeen(rect);
       pane.scrollLeft = ((left + right) / 2) * table.offsetWidth - pane.clientWidth / 2;
       pane.scrollTop = ((top + bottom) / 2) * table.offsetHeight - pane.clientHeight / 2;
     },
@@ -490,22 +493,22 @@ export function createPicture(image, name, events, labels) {
     },
     /** Bring a box into the pane. @param {Rect} rect */
     reveal(rect) {
-      const [left, top, right, bottom] = seen(rect);
+      const [left, top, right, bottom] = turnAsSeen(rect);
       const [x, y] = [table.offsetWidth, table.offsetHeight];
       const beside = left * x < pane.scrollLeft || right * x > pane.scrollLeft + pane.clientWidth;
       if (beside || top * y < pane.scrollTop || bottom * y > pane.scrollTop + pane.clientHeight)
         picture.center(rect);
     },
     /** The rectangle of the image that is in sight. @returns {Rect} */
-    inSight() {
+    computeRectInSight() {
       const [x, y] = [table.offsetWidth || 1, table.offsetHeight || 1];
-      const visible = within([
+      const visible = cutToImage([
         pane.scrollLeft / x,
         pane.scrollTop / y,
         (pane.scrollLeft + pane.clientWidth) / x,
         (pane.scrollTop + pane.clientHeight) / y,
       ]);
-      return turned(visible, 4 - quarters);
+      return turnRect(visible, 4 - quarters);
     },
   };
   return picture;
@@ -516,10 +519,10 @@ const ACTED_ON = new Set(["own", "candidate", "chosen", "source"]);
 const SET_BY_CLICKS = new Set(["polygons", "points"]);
 
 /** @param {Shown} shown */
-const shapeKey = ({ rect, mark }) => JSON.stringify(mark.polygon ?? rect);
+const formatShapeKey = ({ rect, mark }) => JSON.stringify(mark.polygon ?? rect);
 
 /** @param {string} look */
-function path(look) {
+function createPath(look) {
   const made = document.createElementNS(SVG, "path");
   made.setAttribute("class", `box ${look}`);
   return made;

@@ -7,29 +7,29 @@
  * @typedef {import("./types.js").Thing} Thing
  * @typedef {import("./types.js").Suggested & {by: string}} Open
  */
-import { othersHere } from "./adjudication.js";
-import { layerOf } from "./program.js";
-import { valueText } from "./words.js";
+import { getOthersHere } from "./adjudication.js";
+import { getLayer } from "./program.js";
+import { formatValue } from "./words.js";
 
 /**
  * A system's output at the node, with the marks that its relations connect, or the annotators' marks there.
  * @param {Store} store
  * @returns {Place[]}
  */
-export function overlay(store) {
-  if (store.annotation.others) return othersHere(store)?.clusters ?? [];
-  const marks = undecided(store).filter(({ value, ends }) => value === undefined && !ends);
-  const ends = suggestedRelations(store).flatMap(({ open }) => open);
+export function listOverlaidPlaces(store) {
+  if (store.annotation.others) return getOthersHere(store)?.clusters ?? [];
+  const marks = listUndecidedSuggestions(store).filter(({ value, ends }) => value === undefined && !ends);
+  const ends = listSuggestedRelations(store).flatMap(({ open }) => open);
   return [...new Map([...marks, ...ends].map((each) => [each.id, each])).values()];
 }
 
 /** All suggestions at the current node. @param {Store} store @returns {Open[]} */
-function suggestedHere(store) {
-  return suggestedAt(store, store.node);
+function listSuggestionsHere(store) {
+  return listSuggestions(store, store.node);
 }
 
 /** @param {Store} store @param {number} node @returns {Open[]} */
-function suggestedAt(store, node) {
+function listSuggestions(store, node) {
   return (store.annotation.predictions ?? []).flatMap(({ system, revision, suggestions }) =>
     (suggestions[node] ?? []).map((each) => ({ ...each, by: `${system}@${revision}` })),
   );
@@ -41,12 +41,12 @@ function suggestedAt(store, node) {
  * @param {Store} store @param {[string, string]} ends
  * @returns {{node: number, own?: Thing, open?: Open}[] | null}
  */
-export function endsOf(store, ends) {
+export function findEnds(store, ends) {
   const found = ends.flatMap((id) => {
     for (const { index: node } of store.program.nodes) {
-      const open = suggestedAt(store, node).find((each) => each.id === id);
+      const open = listSuggestions(store, node).find((each) => each.id === id);
       if (!open) continue;
-      const { objects, rejected } = layerOf(store.document, node);
+      const { objects, rejected } = getLayer(store.document, node);
       const own =
         objects.find(({ suggested }) => suggested?.id === id) ?? objects.find((each) => isSame(each, open));
       if (own) return [{ node, own }];
@@ -62,9 +62,9 @@ export function endsOf(store, ends) {
  * of which some are open themselves.
  * @param {Store} store @returns {{id: string, label?: string, places: Place[], open: Open[]}[]}
  */
-export function suggestedRelations(store) {
-  return undecided(store).flatMap(({ id, label, ends }) => {
-    const marks = ends && endsOf(store, ends);
+export function listSuggestedRelations(store) {
+  return listUndecidedSuggestions(store).flatMap(({ id, label, ends }) => {
+    const marks = ends && findEnds(store, ends);
     if (!marks) return [];
     const places = marks.map(({ own, open }) => /** @type {Place} */ (own ?? open));
     return [{ id, label, places, open: marks.flatMap(({ open }) => open ?? []) }];
@@ -82,26 +82,28 @@ function isSame(own, open) {
  * The suggestions at the current node that the person has not decided on.
  * @param {Store} store @returns {Open[]}
  */
-export function undecided(store) {
+export function listUndecidedSuggestions(store) {
   if (!store.predictionsShown || store.annotation.others) return [];
-  const layer = layerOf(store.document, store.node);
+  const layer = getLayer(store.document, store.node);
   const decided = new Set([
     ...(layer.rejected ?? []),
     ...layer.objects.flatMap(({ suggested }) => (suggested ? [suggested.id] : [])),
   ]);
-  return suggestedHere(store).filter(({ id, ends }) => !decided.has(id) && (!ends || endsOf(store, ends)));
+  return listSuggestionsHere(store).filter(
+    ({ id, ends }) => !decided.has(id) && (!ends || findEnds(store, ends)),
+  );
 }
 
 /**
  * The systems whose outputs can be shown, with their value of the current node.
  * @param {Store} store @returns {string[]}
  */
-export function systems(store) {
+export function listSystems(store) {
   return (store.annotation.predictions ?? []).map((output) => {
     const { system, revision } = output;
-    const value = ownOutput(store, output)?.value;
+    const value = findOutputHere(store, output)?.value;
     const name = revision ? `${system} (${revision})` : system;
-    return value === undefined || value === null ? name : `${name}: ${valueText(value)}`;
+    return value === undefined || value === null ? name : `${name}: ${formatValue(value)}`;
   });
 }
 
@@ -109,7 +111,7 @@ export function systems(store) {
  * Return a model output at the current node, or at an equal one.
  * @param {Store} store @param {import("./types.js").Prediction} output
  */
-function ownOutput(store, output) {
+function findOutputHere(store, output) {
   return (output.modules ?? []).find(
     (each) => store.program.nodes[each.index]?.representative === store.node,
   );

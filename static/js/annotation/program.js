@@ -18,7 +18,7 @@ const EMPTY = Object.freeze({ state: /** @type {const} */ ("open"), objects: [],
 /** @param {import("./types.js").RawProgram} raw */
 export function createProgram({ text, walk, nodes }) {
   const marks = nodes.filter(({ layer, role }) => layer && role === "draw").map(({ index }) => index);
-  const below = nodes.map(({ role }, index) => (role === "relate" ? marks : layersBelow(nodes, index)));
+  const below = nodes.map(({ role }, index) => (role === "relate" ? marks : listLayersBelow(nodes, index)));
 
   return {
     text,
@@ -29,9 +29,9 @@ export function createProgram({ text, walk, nodes }) {
      * connect the marks of all layers.
      * @param {number} index
      */
-    below: (index) => below[index],
+    getLayersBelow: (index) => below[index],
     /** All nodes with children before their parents: the order in which they are listed and worked on. */
-    bottomUp: bottomUp(nodes).filter((index) => walk.includes(nodes[index].representative)),
+    bottomUp: listNodesBottomUp(nodes).filter((index) => walk.includes(nodes[index].representative)),
     /** True if people mark and answer layers beside each other, and nothing is computed. */
     isPlain: nodes.some((node) => node.layer),
     /** The choice that each conditional layer depends on, in their order. */
@@ -52,20 +52,20 @@ function readConditions(nodes) {
 }
 
 /** @param {Node[]} nodes @param {number} index @returns {number[]} */
-function layersBelow(nodes, index) {
+function listLayersBelow(nodes, index) {
   const found = nodes[index].children.flatMap((child) =>
-    nodes[child].role === "compute" ? layersBelow(nodes, child) : [nodes[child].representative],
+    nodes[child].role === "compute" ? listLayersBelow(nodes, child) : [nodes[child].representative],
   );
   return [...new Set(found)];
 }
 
 /** @param {Node[]} nodes @param {number} [index] @returns {number[]} */
-function bottomUp(nodes, index = 0) {
-  return [...nodes[index].children.flatMap((child) => bottomUp(nodes, child)), index];
+function listNodesBottomUp(nodes, index = 0) {
+  return [...nodes[index].children.flatMap((child) => listNodesBottomUp(nodes, child)), index];
 }
 
 /** @param {Document} document @param {number} node @returns {Layer} */
-export function layerOf(document, node) {
+export function getLayer(document, node) {
   return document.layers[node] ?? EMPTY;
 }
 
@@ -73,7 +73,7 @@ export function layerOf(document, node) {
 const INDEXED = new WeakMap();
 
 /** @param {Layer} layer @param {string} id @returns {Thing | undefined} */
-export function thingOf(layer, id) {
+export function findThing(layer, id) {
   let index = INDEXED.get(layer.objects);
   if (!index) {
     index = new Map(layer.objects.map((thing) => [thing.id, thing]));
@@ -87,11 +87,11 @@ export function thingOf(layer, id) {
  * @param {Program} program @param {Document} document @param {number} node @param {Thing} thing
  * @returns {Thing | null}
  */
-export function drawn(program, document, node, thing) {
+export function resolveChoice(program, document, node, thing) {
   if (thing.ref === undefined) return thing;
-  for (const layer of program.below(node)) {
-    const found = thingOf(layerOf(document, layer), thing.ref);
-    if (found) return drawn(program, document, layer, found);
+  for (const layer of program.getLayersBelow(node)) {
+    const found = findThing(getLayer(document, layer), thing.ref);
+    if (found) return resolveChoice(program, document, layer, found);
   }
   return null;
 }
@@ -107,15 +107,15 @@ const KEEPS = {
  * is gone are left out.
  * @param {Program} program @param {Document} document @param {number} index @returns {Placed[]}
  */
-export function placed(program, document, index) {
+export function listPlacedObjects(program, document, index) {
   const { role, module, representative, children } = program.nodes[index];
   if (role === "compute") {
-    const all = children.flatMap((child) => placed(program, document, child));
+    const all = children.flatMap((child) => listPlacedObjects(program, document, child));
     return KEEPS[module] ? all.filter(({ place }) => KEEPS[module](place)) : all;
   }
   const found = [];
-  for (const thing of layerOf(document, representative).objects) {
-    const place = drawn(program, document, representative, thing);
+  for (const thing of getLayer(document, representative).objects) {
+    const place = resolveChoice(program, document, representative, thing);
     if (place) found.push({ thing, place, from: representative });
   }
   return found;
@@ -127,20 +127,23 @@ export function placed(program, document, index) {
  * @param {Program} program @param {Document} document @param {number} node
  * @returns {InPlay[]}
  */
-export function inPlay(program, document, node) {
+export function listObjectsInPlay(program, document, node) {
   const { role, children } = program.nodes[node];
   if (role === "compute" || role === "answer") return [];
-  const own = layerOf(document, node).objects;
+  const own = getLayer(document, node).objects;
   /** @type {InPlay[]} */
   const found = [];
-  if (role === "relate")
-    for (const { thing, place, from } of program.below(node).flatMap((layer) => placed(program, document, layer)))
+  if (role === "relate") {
+    const layers = program.getLayersBelow(node);
+    const marks = layers.flatMap((layer) => listPlacedObjects(program, document, layer));
+    for (const { thing, place, from } of marks)
       found.push({ id: thing.id, thing, place, own: false, from, chosen: null });
+  }
   if (role === "choose") {
     const chosen = new Map(
       own.filter((thing) => thing.ref !== undefined).map((thing) => [thing.ref, thing.id]),
     );
-    for (const { thing, place, from } of placed(program, document, children[0])) {
+    for (const { thing, place, from } of listPlacedObjects(program, document, children[0])) {
       found.push({ id: thing.id, thing, place, own: false, from, chosen: chosen.get(thing.id) ?? null });
     }
   }
@@ -156,17 +159,17 @@ export function inPlay(program, document, node) {
  * they are the sources.
  * @param {Program} program @param {Document} document @param {number} node @returns {Placed[]}
  */
-export function context(program, document, node) {
+export function listContext(program, document, node) {
   const { role, children } = program.nodes[node];
   const seen = new Set();
   if (role === "relate") return [];
   if (program.isPlain)
     return program.walk
       .filter((other) => other !== node && program.nodes[other].role === "draw")
-      .flatMap((other) => placed(program, document, other));
+      .flatMap((other) => listPlacedObjects(program, document, other));
   const looked = role === "choose" ? children.slice(1) : children;
   return looked
-    .flatMap((child) => placed(program, document, child))
+    .flatMap((child) => listPlacedObjects(program, document, child))
     .filter(({ thing }) => !seen.has(thing.id) && seen.add(thing.id));
 }
 
@@ -174,10 +177,10 @@ export function context(program, document, node) {
  * The number of objects of a link node that name no source although its children have objects.
  * @param {Program} program @param {Document} document @param {number} node
  */
-export function unlinked(program, document, node) {
+export function countUnlinkedObjects(program, document, node) {
   if (program.nodes[node].role !== "link") return 0;
-  return context(program, document, node).length
-    ? layerOf(document, node).objects.filter((thing) => !thing.links?.length).length
+  return listContext(program, document, node).length
+    ? getLayer(document, node).objects.filter((thing) => !thing.links?.length).length
     : 0;
 }
 
@@ -185,11 +188,11 @@ export function unlinked(program, document, node) {
  * Return true if a node or one below it is still open, so that its value may be missing for that.
  * @param {Program} program @param {Document} document @param {number} index @returns {boolean}
  */
-export function waits(program, document, index) {
+export function isWaiting(program, document, index) {
   const { role, representative, children } = program.nodes[index];
   return (
     (role !== "compute" && isOpen(document, representative)) ||
-    children.some((child) => waits(program, document, child))
+    children.some((child) => isWaiting(program, document, child))
   );
 }
 
@@ -200,13 +203,13 @@ const HIDDEN = new WeakMap();
  * The layers of a plain task whose condition does not hold. A hidden choice shows no other layer.
  * @param {Program} program @param {Document} document @returns {Set<number>}
  */
-export function hiddenIn(program, document) {
+export function findHiddenLayers(program, document) {
   const known = HIDDEN.get(document);
   if (known) return known;
   /** @type {Set<number>} */
   const hidden = new Set();
   for (const [index, { node, labels }] of program.conditions) {
-    const answers = hidden.has(node) ? [] : layerOf(document, node).objects;
+    const answers = hidden.has(node) ? [] : getLayer(document, node).objects;
     if (!answers.some(({ value }) => labels.includes(String(value)))) hidden.add(index);
   }
   HIDDEN.set(document, hidden);
@@ -217,7 +220,7 @@ export function hiddenIn(program, document) {
  * The questions about a mark whose conditions hold. A choice that is not asked shows no other question.
  * @param {import("./types.js").LabelLayer | undefined} layer @param {Pick<import("./types.js").Thing, "label" | "answers">} mark
  */
-export function askedAbout(layer, { label, answers }) {
+export function listAskedQuestions(layer, { label, answers }) {
   /** @type {Set<string>} */
   const asked = new Set();
   return (layer?.questions ?? []).filter(({ name, show_if: needed }) => {
@@ -233,22 +236,24 @@ export function askedAbout(layer, { label, answers }) {
  * @param {Program} program @param {Document} document @param {number} index
  * @returns {{id: string, question: string}[]}
  */
-export function unanswered(program, document, index) {
+export function listUnansweredQuestions(program, document, index) {
   const { layer } = program.nodes[index];
   if (!layer?.questions.some(({ required }) => required)) return [];
-  return layerOf(document, index).objects.flatMap((mark) =>
-    askedAbout(layer, mark)
+  return getLayer(document, index).objects.flatMap((mark) =>
+    listAskedQuestions(layer, mark)
       .filter(({ name, required }) => required && !mark.answers?.[name])
       .map(({ name }) => ({ id: mark.id, question: name })),
   );
 }
 
 /** Return true if a node is done, but for questions about its marks. @param {Program} program @param {Document} document @param {number} index */
-export function lacksAnswers(program, document, index) {
-  return layerOf(document, index).state === "done" && unanswered(program, document, index).length > 0;
+export function isMissingAnswers(program, document, index) {
+  return (
+    getLayer(document, index).state === "done" && listUnansweredQuestions(program, document, index).length > 0
+  );
 }
 
 /** Return true if a node is still open. @param {Document} document @param {number} node */
 export function isOpen(document, node) {
-  return layerOf(document, node).state === "open";
+  return getLayer(document, node).state === "open";
 }

@@ -6,58 +6,69 @@
  * @typedef {import("./types.js").InPlay} InPlay
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
-import { choicesOf, namedWithHint } from "./labels.js";
-import { element } from "./markup.js";
-import { askedAbout } from "./program.js";
+import { buildNameWithHint, listChoices } from "./labels.js";
+import { createElement } from "./markup.js";
+import { listAskedQuestions } from "./program.js";
 
 /** The questions about marks of the current step. @param {Store} store @returns {Question[]} */
-export function questionsHere(store) {
+export function listQuestionsHere(store) {
   return store.program.nodes[store.node].layer?.questions ?? [];
 }
 
 /** @param {Store} store @param {Acts} acts */
 export function createQuestions(store, acts) {
   /** The questions about a mark of this step. @param {InPlay} chosen */
-  const askedHere = (chosen) => askedAbout(store.program.nodes[store.node].layer, chosen.thing);
+  const listQuestionsAbout = (chosen) =>
+    listAskedQuestions(store.program.nodes[store.node].layer, chosen.thing);
 
   /** @param {Question} question @param {InPlay} chosen @param {number} index */
-  function field(question, chosen, index) {
+  function buildField(question, chosen, index) {
     const given = chosen.thing.answers?.[question.name] ?? [];
     const id = `about-${index}`; // of all questions, so that the focus stays when one appears
-    const hint = question.hint ? element("p", { class: "quiet small", dir: "auto" }, question.hint) : null;
+    const hint = question.hint
+      ? createElement("p", { class: "quiet small", dir: "auto" }, question.hint)
+      : null;
     if (question.type === "text") {
-      const input = element("textarea", {
+      const input = createElement("textarea", {
         id,
         rows: "2",
         maxlength: "10000",
         dir: "auto",
         value: String(given[0] ?? ""),
         disabled: Boolean(store.locked),
-        oninput: () => acts.answerAbout(chosen.id, question, input.value.trim()),
+        oninput: () => acts.answerQuestion(chosen.id, question, input.value.trim()),
       });
-      return element("div", { class: "field" }, element("label", { for: id, dir: "auto" }, question.name), hint, input);
+      return createElement(
+        "div",
+        { class: "field" },
+        createElement("label", { for: id, dir: "auto" }, question.name),
+        hint,
+        input,
+      );
     }
-    const rows = choicesOf(question).map(({ value, key, hint: about }, place) => {
-      const input = element("input", {
+    const rows = listChoices(question).map(({ value, key, hint: about }, position) => {
+      const input = createElement("input", {
         type: question.type === "choices" ? "checkbox" : "radio",
-        id: `${id}-${place}`,
+        id: `${id}-${position}`,
         name: id,
         checked: given.includes(value),
         disabled: Boolean(store.locked),
-        onchange: () => acts.answerAbout(chosen.id, question, value),
+        onchange: () => acts.answerQuestion(chosen.id, question, value),
       });
-      return element(
+      return createElement(
         "label",
-        { class: "label-option", for: `${id}-${place}` },
+        { class: "label-option", for: `${id}-${position}` },
         input,
-        namedWithHint(value, about),
-        key && question.type !== "rating" ? element("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
+        buildNameWithHint(value, about),
+        key && question.type !== "rating"
+          ? createElement("kbd", { "aria-hidden": "true" }, key.toUpperCase())
+          : null,
       );
     });
-    return element(
+    return createElement(
       "fieldset",
       { class: "label-options in-a-row about" },
-      element("legend", { dir: "auto" }, question.name),
+      createElement("legend", { dir: "auto" }, question.name),
       hint,
       ...rows,
     );
@@ -65,17 +76,19 @@ export function createQuestions(store, acts) {
 
   return {
     /** @param {InPlay} chosen */
-    fields: (chosen) => {
-      const all = questionsHere(store);
-      return askedHere(chosen).map((question) => field(question, chosen, all.indexOf(question)));
+    buildFields: (chosen) => {
+      const all = listQuestionsHere(store);
+      return listQuestionsAbout(chosen).map((question) =>
+        buildField(question, chosen, all.indexOf(question)),
+      );
     },
     /** Answer by the key of a label. @param {string} key @returns {boolean} whether it is one */
     press(key) {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       if (!chosen?.own || store.locked) return false;
-      for (const question of askedHere(chosen)) {
+      for (const question of listQuestionsAbout(chosen)) {
         const label = question.labels.find((each) => each.key === key);
-        if (label) return (acts.answerAbout(chosen.id, question, label.name), true);
+        if (label) return (acts.answerQuestion(chosen.id, question, label.name), true);
       }
       return false;
     },

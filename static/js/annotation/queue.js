@@ -11,7 +11,7 @@
  *   of the operation that the site does not take, if it names one
  */
 import { gettext } from "./language.js";
-import { conflicts, merged, operationsBetween } from "./rebase.js";
+import { createOperationsBetween, findConflicts, mergeDocuments } from "./rebase.js";
 import { LoggedOut, Refused, Unreachable } from "./site.js";
 
 const GATHER_MS = 250;
@@ -38,13 +38,13 @@ export function createQueue(store, site, unsaved, ask) {
   const channel = "BroadcastChannel" in window ? new BroadcastChannel(`annotation:${store.annotation.id}`) : null;
 
   /** @param {StatusKind} kind @param {string} [detail] @param {string} [refused] */
-  function set(kind, detail = "", refused = "") {
+  function setStatus(kind, detail = "", refused = "") {
     status = { kind, count: store.pending.length, detail, kept, refused };
     store.tell("status");
   }
 
   /** @param {number} milliseconds */
-  function later(milliseconds) {
+  function runLater(milliseconds) {
     clearTimeout(timer);
     timer = setTimeout(run, milliseconds);
   }
@@ -59,37 +59,37 @@ export function createQueue(store, site, unsaved, ask) {
     while (store.pending.length && status.kind !== "gone") {
       if (!(await sendOnce())) return;
     }
-    if (status.kind !== "gone") set("saved");
+    if (status.kind !== "gone") setStatus("saved");
   }
 
   /** @returns {Promise<boolean>} whether to go on */
   async function sendOnce() {
-    const operations = store.send();
-    if (status.kind !== "offline" && status.kind !== "login") set("saving");
+    const operations = store.startSending();
+    if (status.kind !== "offline" && status.kind !== "login") setStatus("saving");
     try {
       const answer = await site.save(operations);
       failures = 0;
-      if (leadsOn(store.revision, answer)) {
+      if (hasOnlyOwnOperations(store.revision, answer)) {
         store.confirm(answer);
         for (const { id } of answer.saved) forget(id);
       } else await takeIn(); // these had arrived before, and others have saved since
       channel?.postMessage(answer.revision);
       return true;
     } catch (error) {
-      return failed(error);
+      return handleFailure(error);
     }
   }
 
   /** @param {unknown} error @returns {Promise<boolean>} whether to go on */
-  async function failed(error) {
+  async function handleFailure(error) {
     if (error instanceof Unreachable) {
-      set("offline", error.message);
-      later(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+      setStatus("offline", error.message);
+      runLater(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
       return false;
     }
     if (error instanceof LoggedOut) {
-      set("login", error.message);
-      later(LOGIN_MS);
+      setStatus("login", error.message);
+      runLater(LOGIN_MS);
       return false;
     }
     if (!(error instanceof Refused)) throw error;
@@ -98,12 +98,12 @@ export function createQueue(store, site, unsaved, ask) {
       return true;
     }
     if (ENDED.has(error.status)) {
-      set("gone", error.message);
+      setStatus("gone", error.message);
       store.lock(error.message);
       return false;
     }
     const known = store.pending.some((operation) => operation.id === error.body?.operation);
-    set("refused", error.message, known ? error.body.operation : "");
+    setStatus("refused", error.message, known ? error.body.operation : "");
     return false;
   }
 
@@ -113,14 +113,14 @@ export function createQueue(store, site, unsaved, ask) {
    * @param {any[]} since operations or history entries, oldest first
    */
   async function joinWith(theirs, since) {
-    const entries = since.map(entryOf);
+    const entries = since.map(readEntry);
     const saved = new Set(entries.map((entry) => entry.id));
     for (const id of saved) forget(id);
     const mine = store.pending.filter((operation) => !saved.has(operation.id));
     const others = entries.filter((entry) => !store.pending.some((operation) => operation.id === entry.id));
     // A revision that no operation made is one of changed labels, which come with the page.
     const isRelabelled = theirs.revision - store.revision > entries.length;
-    const found = conflicts(
+    const found = findConflicts(
       store.program,
       store.document,
       theirs.document,
@@ -129,10 +129,10 @@ export function createQueue(store, site, unsaved, ask) {
     );
     let left = mine;
     if (found.length) {
-      set("merging");
+      setStatus("merging");
       const choices = await ask(found);
-      const wanted = merged(store.program, store.document, theirs.document, mine, found, choices);
-      left = operationsBetween(store.program, theirs.document, wanted, theirs.revision);
+      const wanted = mergeDocuments(store.program, store.document, theirs.document, mine, found, choices);
+      left = createOperationsBetween(store.program, theirs.document, wanted, theirs.revision);
       for (const operation of left) unsaved.keep(operation);
       for (const { id } of mine) unsaved.drop(id);
     }
@@ -161,14 +161,14 @@ export function createQueue(store, site, unsaved, ask) {
   }
 
   /** Look whether somebody else has saved something, and take it in. */
-  async function look() {
+  async function lookForChanges() {
     if (running || status.kind === "gone") return;
     running = (async () => {
       try {
         await takeIn();
       } catch (error) {
         // Nothing was to be saved, so only the end of the annotation matters.
-        if (error instanceof Refused && ENDED.has(error.status)) await failed(error);
+        if (error instanceof Refused && ENDED.has(error.status)) await handleFailure(error);
       }
     })().finally(() => {
       running = null;
@@ -188,7 +188,7 @@ export function createQueue(store, site, unsaved, ask) {
       await run();
       return store.pending.length === 0;
     },
-    look,
+    lookForChanges,
     /** Take back what the site refused. @param {string[]} ids all unsaved ones if empty */
     giveUp(ids) {
       const gone = new Set(ids.length ? ids : store.pending.map((operation) => operation.id));
@@ -200,17 +200,17 @@ export function createQueue(store, site, unsaved, ask) {
     start() {
       for (const { id } of store.takeUp(unsaved.takeUp())) unsaved.drop(id);
       if (store.pending.length) {
-        set("saving");
+        setStatus("saving");
         run();
       }
       addEventListener("online", run);
       addEventListener(
         "offline",
-        () => store.pending.length && set("offline", gettext("You are offline.")),
+        () => store.pending.length && setStatus("offline", gettext("You are offline.")),
       );
       addEventListener("pagehide", leave);
-      document.addEventListener("visibilitychange", () => (document.hidden ? leave() : look()));
-      if (channel) channel.onmessage = ({ data }) => data > store.revision && look();
+      document.addEventListener("visibilitychange", () => (document.hidden ? leave() : lookForChanges()));
+      if (channel) channel.onmessage = ({ data }) => data > store.revision && lookForChanges();
       addEventListener("beforeunload", (event) => {
         isLeaving = true;
         if (store.pending.length && !kept) event.preventDefault();
@@ -219,15 +219,15 @@ export function createQueue(store, site, unsaved, ask) {
   };
 
   function leave() {
-    if (store.pending.length) site.saveInPassing(store.send());
+    if (store.pending.length) site.saveInPassing(store.startSending());
   }
 
   store.onPending = (operation) => {
     isLeaving = false; // an edit shows that the page stays, as after a download or a warning
     kept = unsaved.keep(operation) && kept;
     const waits = ["offline", "login", "refused"].includes(status.kind);
-    set(waits ? status.kind : "saving", status.detail, status.refused);
-    if (status.kind === "saving") later(GATHER_MS);
+    setStatus(waits ? status.kind : "saving", status.detail, status.refused);
+    if (status.kind === "saving") runLater(GATHER_MS);
   };
 
   return queue;
@@ -239,12 +239,12 @@ export function createQueue(store, site, unsaved, ask) {
  * @param {number} revision
  * @param {{revision: number, saved: {revision: number}[]}} answer
  */
-function leadsOn(revision, answer) {
+function hasOnlyOwnOperations(revision, answer) {
   return answer.revision - revision === answer.saved.filter((each) => each.revision > revision).length;
 }
 
 /** @param {any} saved an operation, or an entry of the history @returns {import("./types.js").Entry} */
-function entryOf(saved) {
+function readEntry(saved) {
   if (saved.operation) return saved;
   return {
     id: saved.id,

@@ -8,17 +8,17 @@
  * @typedef {{name: string, mine: any, theirs: any}} Conflict
  * @typedef {"mine" | "theirs" | "both"} Choice
  */
-import { objectId, operationId } from "./identifiers.js";
+import { createObjectId, createOperationId } from "./identifiers.js";
 import {
   apply,
-  difference,
-  held,
-  needed,
-  same,
-  setting,
-  split,
-  touched,
-  withoutHanging,
+  computeChanges,
+  createChange,
+  getNamedPart,
+  isEqual,
+  listNeededNames,
+  listTouchedNames,
+  removeHangingReferences,
+  splitName,
 } from "./operations.js";
 
 /**
@@ -26,27 +26,28 @@ import {
  * @param {Program} program @param {Document} mine @param {Document} theirs @param {Operation[]} myOperations
  * @param {Operation[]} theirOperations @returns {Conflict[]}
  */
-export function conflicts(program, mine, theirs, myOperations, theirOperations) {
+export function findConflicts(program, mine, theirs, myOperations, theirOperations) {
   const [here, there] = [myOperations, theirOperations].map(
-    (operations) => new Set(operations.flatMap(touched)),
+    (operations) => new Set(operations.flatMap(listTouchedNames)),
   );
   const names = new Set([...here].filter((name) => there.has(name)));
   for (const operation of [...myOperations, ...theirOperations]) {
-    for (const name of needed(program, operation)) {
+    for (const name of listNeededNames(program, operation)) {
       const [kept, gone] = here.has(name) ? [theirs, mine] : [mine, theirs];
       const disputed = here.has(name) !== there.has(name);
-      if (disputed && held(kept, name) !== undefined && held(gone, name) === undefined) names.add(name);
+      if (disputed && getNamedPart(kept, name) !== undefined && getNamedPart(gone, name) === undefined)
+        names.add(name);
     }
   }
   return [...names]
-    .map((name) => ({ name, mine: held(mine, name), theirs: held(theirs, name) }))
-    .filter(({ name, mine, theirs }) => !same(mine, theirs) && split(name)[0] !== "rejected");
+    .map((name) => ({ name, mine: getNamedPart(mine, name), theirs: getNamedPart(theirs, name) }))
+    .filter(({ name, mine, theirs }) => !isEqual(mine, theirs) && splitName(name)[0] !== "rejected");
 }
 
 /** Return true if both versions of a conflict can be kept. @param {Conflict} conflict */
 export function canKeepBoth({ name, mine, theirs }) {
   return (
-    split(name)[0] === "object" &&
+    splitName(name)[0] === "object" &&
     Boolean(mine && theirs) &&
     mine.ref === undefined &&
     theirs.ref === undefined
@@ -59,20 +60,25 @@ export function canKeepBoth({ name, mine, theirs }) {
  * @param {Program} program @param {Document} mine @param {Document} theirs @param {Operation[]} myOperations
  * @param {Conflict[]} found @param {Record<string, Choice>} choices @returns {Document}
  */
-export function merged(program, mine, theirs, myOperations, found, choices) {
+export function mergeDocuments(program, mine, theirs, myOperations, found, choices) {
   const disputed = new Set(found.map((conflict) => conflict.name));
   let document = theirs;
-  for (const name of new Set(myOperations.flatMap(touched))) {
-    if (split(name)[0] === "rejected")
-      document = apply(program, document, setting(name, [...new Set([...held(theirs, name), ...held(mine, name)])]));
-    else if (!disputed.has(name)) document = apply(program, document, setting(name, held(mine, name)));
+  for (const name of new Set(myOperations.flatMap(listTouchedNames))) {
+    if (splitName(name)[0] === "rejected")
+      document = apply(
+        program,
+        document,
+        createChange(name, [...new Set([...getNamedPart(theirs, name), ...getNamedPart(mine, name)])]),
+      );
+    else if (!disputed.has(name))
+      document = apply(program, document, createChange(name, getNamedPart(mine, name)));
   }
   for (const { name, mine: wanted } of found) {
-    if (choices[name] === "mine") document = apply(program, document, setting(name, wanted));
+    if (choices[name] === "mine") document = apply(program, document, createChange(name, wanted));
     if (choices[name] === "both")
-      document = apply(program, document, setting(name, { ...wanted, id: objectId() }));
+      document = apply(program, document, createChange(name, { ...wanted, id: createObjectId() }));
   }
-  return withoutHanging(program, document);
+  return removeHangingReferences(program, document);
 }
 
 /**
@@ -80,13 +86,13 @@ export function merged(program, mine, theirs, myOperations, found, choices) {
  * @param {Program} program @param {Document} before @param {Document} after @param {number} base
  * @returns {Operation[]}
  */
-export function operationsBetween(program, before, after, base) {
-  const [first, ...also] = difference(program, before, after);
-  const stated = same(before.problem ?? null, after.problem ?? null)
+export function createOperationsBetween(program, before, after, base) {
+  const [first, ...also] = computeChanges(program, before, after);
+  const stated = isEqual(before.problem ?? null, after.problem ?? null)
     ? {}
     : { problem: after.problem ?? null };
   if (!first && !("problem" in stated)) return [];
   return [
-    { id: operationId(), base, ...(first ?? { node: 0 }), ...(also.length ? { also } : {}), ...stated },
+    { id: createOperationId(), base, ...(first ?? { node: 0 }), ...(also.length ? { also } : {}), ...stated },
   ];
 }

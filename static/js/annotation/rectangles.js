@@ -7,21 +7,21 @@
 const DIGITS = 1e8;
 
 /** @param {number} value */
-const rounded = (value) => Math.round(value * DIGITS) / DIGITS;
+const roundOff = (value) => Math.round(value * DIGITS) / DIGITS;
 /** @param {number} value @param {number} low @param {number} high */
-const between = (value, low, high) => Math.min(Math.max(value, low), high);
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 /**
  * @param {number[]} rect in any order of corners, reaching out of the image or not
  * @returns {Rect} what of it lies in the image
  */
-export function within([left, top, right, bottom]) {
-  const edge = (/** @type {number} */ value) => rounded(between(value, 0, 1));
+export function cutToImage([left, top, right, bottom]) {
+  const clampEdge = (/** @type {number} */ value) => roundOff(clamp(value, 0, 1));
   return [
-    edge(Math.min(left, right)),
-    edge(Math.min(top, bottom)),
-    edge(Math.max(left, right)),
-    edge(Math.max(top, bottom)),
+    clampEdge(Math.min(left, right)),
+    clampEdge(Math.min(top, bottom)),
+    clampEdge(Math.max(left, right)),
+    clampEdge(Math.max(top, bottom)),
   ];
 }
 
@@ -31,7 +31,7 @@ export function within([left, top, right, bottom]) {
  * @param {number} width
  * @param {number} height
  */
-export function atLeast([left, top, right, bottom], width, height) {
+export function isAtLeast([left, top, right, bottom], width, height) {
   return right - left >= width && bottom - top >= height;
 }
 
@@ -41,9 +41,9 @@ export function atLeast([left, top, right, bottom], width, height) {
  * @param {number} down
  * @returns {Rect} moved, and stopped by the image's edge
  */
-export function moved([left, top, right, bottom], across, down) {
-  const [dx, dy] = [between(across, -left, 1 - right), between(down, -top, 1 - bottom)];
-  return within([left + dx, top + dy, right + dx, bottom + dy]);
+export function moveRect([left, top, right, bottom], across, down) {
+  const [dx, dy] = [clamp(across, -left, 1 - right), clamp(down, -top, 1 - bottom)];
+  return cutToImage([left + dx, top + dy, right + dx, bottom + dy]);
 }
 
 /**
@@ -53,12 +53,12 @@ export function moved([left, top, right, bottom], across, down) {
  * @param {number} smallest
  * @returns {Rect} with its right and bottom edges moved
  */
-export function resized([left, top, right, bottom], across, down, smallest) {
-  return within([
+export function resizeRect([left, top, right, bottom], across, down, smallest) {
+  return cutToImage([
     left,
     top,
-    between(right + across, left + smallest, 1),
-    between(bottom + down, top + smallest, 1),
+    clamp(right + across, left + smallest, 1),
+    clamp(bottom + down, top + smallest, 1),
   ]);
 }
 
@@ -68,11 +68,11 @@ export function resized([left, top, right, bottom], across, down, smallest) {
  * @param {number} quarters
  * @returns {Rect}
  */
-export function turned(rect, quarters) {
+export function turnRect(rect, quarters) {
   let [left, top, right, bottom] = rect;
   for (let quarter = 0; quarter < quarters % 4; quarter += 1)
     [left, top, right, bottom] = [1 - bottom, left, 1 - top, right];
-  return within([left, top, right, bottom]);
+  return cutToImage([left, top, right, bottom]);
 }
 
 /**
@@ -81,14 +81,14 @@ export function turned(rect, quarters) {
  * @param {number} down
  * @param {number} buffer whether it holds a point, or nearly
  */
-export function holds([left, top, right, bottom], across, down, buffer = 0) {
+export function isPointInRect([left, top, right, bottom], across, down, buffer = 0) {
   return (
     across >= left - buffer && across <= right + buffer && down >= top - buffer && down <= bottom + buffer
   );
 }
 
 /** @param {Rect} rect */
-export function area([left, top, right, bottom]) {
+export function computeArea([left, top, right, bottom]) {
   return (right - left) * (bottom - top);
 }
 
@@ -96,10 +96,10 @@ export function area([left, top, right, bottom]) {
  * A box from a place and a size that a person has typed; it is moved and cut to lie in the image.
  * @param {{left: number, top: number, width: number, height: number}} measures @returns {Rect}
  */
-export function resizedTo({ left, top, width, height }) {
-  const [wide, high] = [between(width, 0.001, 1), between(height, 0.001, 1)];
-  const [x, y] = [between(left, 0, 1 - wide), between(top, 0, 1 - high)];
-  return within([x, y, x + wide, y + high]);
+export function createRect({ left, top, width, height }) {
+  const [wide, high] = [clamp(width, 0.001, 1), clamp(height, 0.001, 1)];
+  const [x, y] = [clamp(left, 0, 1 - wide), clamp(top, 0, 1 - high)];
+  return cutToImage([x, y, x + wide, y + high]);
 }
 
 /**
@@ -107,10 +107,9 @@ export function resizedTo({ left, top, width, height }) {
  * @param {Rect} one
  * @param {Rect} other
  */
-export function overlap(one, other) {
+export function computeOverlap(one, other) {
   const shared =
     Math.max(0, Math.min(one[2], other[2]) - Math.max(one[0], other[0])) *
     Math.max(0, Math.min(one[3], other[3]) - Math.max(one[1], other[1]));
-  const area = (/** @type {Rect} */ [left, top, right, bottom]) => (right - left) * (bottom - top);
-  return shared / (area(one) + area(other) - shared);
+  return shared / (computeArea(one) + computeArea(other) - shared);
 }

@@ -4,7 +4,7 @@
  */
 
 /** @param {string} name @returns {any} null if nothing was chosen yet */
-export function remembered(name) {
+export function recall(name) {
   try {
     return JSON.parse(localStorage.getItem(name) ?? "null");
   } catch {

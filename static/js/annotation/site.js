@@ -34,14 +34,14 @@ export function createSite(url, token) {
     /** @type {Response} */
     let response;
     try {
-      response = await fetch(new URL(address, new URL(url, location.href)), options(method, data));
+      response = await fetch(new URL(address, new URL(url, location.href)), createOptions(method, data));
     } catch (error) {
       throw new Unreachable(gettext("The site is not reachable."), { cause: error });
     }
     if (TRY_LATER.has(response.status))
       throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status: response.status }));
     if (response.status === 401 || response.status === 403) {
-      if (!(await renewed())) throw new LoggedOut(gettext("You are logged out."));
+      if (!(await renewToken())) throw new LoggedOut(gettext("You are logged out."));
       if (!again) return request(method, address, data, true);
     }
     const body = await response.json().catch(() => null);
@@ -50,7 +50,7 @@ export function createSite(url, token) {
   }
 
   /** Take the token of the present login from the page; false if nobody is logged in. */
-  async function renewed() {
+  async function renewToken() {
     const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
     const page = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
     const field = /** @type {HTMLInputElement | null} */ (
@@ -61,7 +61,7 @@ export function createSite(url, token) {
   }
 
   /** @param {string} method @param {unknown} data @returns {RequestInit} */
-  function options(method, data) {
+  function createOptions(method, data) {
     const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token };
     const body = data === undefined ? undefined : JSON.stringify(data);
     return { method, headers, body, credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) };
@@ -90,7 +90,7 @@ export function createSite(url, token) {
      * @param {Operation[]} operations
      */
     saveInPassing(operations) {
-      const sent = options("POST", { operations });
+      const sent = createOptions("POST", { operations });
       if (String(sent.body).length > KEEPALIVE_LIMIT) return;
       fetch(new URL("operations/", new URL(url, location.href)), {
         ...sent,

@@ -8,13 +8,13 @@
  */
 import { createArcs } from "./arcs.js";
 import { gettext, ngettext } from "./language.js";
-import { button, element } from "./markup.js";
+import { createButton, createElement } from "./markup.js";
 import { createPassage } from "./passage.js";
-import { context } from "./program.js";
-import { overlay, suggestedRelations } from "./predictions.js";
-import { remember, remembered } from "./remembered.js";
-import { lacksSpaces } from "./units.js";
-import { relationText } from "./words.js";
+import { listContext } from "./program.js";
+import { listOverlaidPlaces, listSuggestedRelations } from "./predictions.js";
+import { recall, remember } from "./remembered.js";
+import { isWrittenWithoutSpaces } from "./units.js";
+import { formatRelation } from "./words.js";
 
 const DRAG_PIXELS = 5; // within one word, where a click may tremble
 
@@ -26,41 +26,43 @@ const DRAG_PIXELS = 5; // within one word, where a click may tremble
  */
 export function createSpans(store, stage, acts, announce, user, looks) {
   let [caret, anchor] = [0, 0];
-  const passage = createPassage(store.item.passage, store.item.tokens, (now) => set(now(caret), now(anchor)));
+  const passage = createPassage(store.item.passage, store.item.tokens, (now) =>
+    moveCaret(now(caret), now(anchor)),
+  );
   const oneClickKey = `touchstone-one-click-${user}`;
-  let oneClick = Boolean(remembered(oneClickKey));
+  let oneClick = Boolean(recall(oneClickKey));
   let leaving = false;
   /** @type {{unit: number, x: number, y: number, mouse: boolean} | null} where the pointer went down */
   let down = null;
   let dragged = false;
-  const mark = button(gettext("Mark these words"), () => makePicked(), { class: "button mark" });
-  const offer = element(
+  const mark = createButton(gettext("Mark these words"), () => markPicked(), { class: "button mark" });
+  const offer = createElement(
     "div",
     { class: "offer", hidden: true },
     mark,
-    button(gettext("Not"), () => set(caret, caret), { class: "button second" }),
+    createButton(gettext("Not"), () => moveCaret(caret, caret), { class: "button second" }),
   );
   const arcs = createArcs(passage.element);
   new ResizeObserver(() => drawArcs()).observe(passage.element);
   stage.classList.add("reading");
   stage.append(passage.element, offer);
   if (!passage.count)
-    passage.element.append(element("p", { class: "quiet" }, gettext("This item has no passage.")));
+    passage.element.append(createElement("p", { class: "quiet" }, gettext("This item has no passage.")));
 
-  const range = () => [Math.min(anchor, caret), Math.max(anchor, caret) + 1];
+  const getRange = () => [Math.min(anchor, caret), Math.max(anchor, caret) + 1];
 
   /** @param {number} nextCaret @param {number} [nextAnchor] */
-  function set(nextCaret, nextAnchor = nextCaret) {
+  function moveCaret(nextCaret, nextAnchor = nextCaret) {
     [caret, anchor] = [nextCaret, nextAnchor];
-    const [start, end] = range();
+    const [start, end] = getRange();
     passage.pick(caret, anchor === caret ? 0 : start, anchor === caret ? 0 : end);
     offer.hidden = true;
   }
 
   /** Offer the picked units by touch, where no Enter key is at hand. */
   function propose() {
-    if (!acts.mayDraw()) return;
-    const [start, end] = range();
+    if (!acts.canDraw()) return;
+    const [start, end] = getRange();
     mark.textContent = passage.byCharacter
       ? ngettext("Mark this character", "Mark these %(count)s characters", end - start)
       : ngettext("Mark this word", "Mark these %(count)s words", end - start);
@@ -68,28 +70,28 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   }
 
   /** @param {number} start @param {number} end */
-  function make(start, end) {
-    if (!passage.count || !acts.mayDraw()) return;
-    set(end - 1);
+  function markUnits(start, end) {
+    if (!passage.count || !acts.canDraw()) return;
+    moveCaret(end - 1);
     stage.focus({ preventScroll: true });
-    acts.draw(passage.place(start, end));
+    acts.draw(passage.createPlace(start, end));
   }
 
-  function makePicked() {
-    const [start, end] = range();
-    make(start, end);
+  function markPicked() {
+    const [start, end] = getRange();
+    markUnits(start, end);
   }
 
   /** Mark a whole word, or select it if it is marked already. @param {number} unit */
-  function makeWord(unit) {
-    const [start, end] = passage.wordAt(unit);
-    const same = store.objects.find(({ place }) => passage.unitsAt(place).join() === `${start},${end}`);
+  function markWord(unit) {
+    const [start, end] = passage.findWord(unit);
+    const same = store.objects.find(({ place }) => passage.findUnits(place).join() === `${start},${end}`);
     if (same) store.select(same.id);
-    else make(start, end);
+    else markUnits(start, end);
   }
 
   passage.element.addEventListener("pointerdown", (event) => {
-    const unit = passage.unitOf(event.target);
+    const unit = passage.findUnit(event.target);
     if (unit === null || event.button !== 0) return;
     const mouse = event.pointerType === "mouse";
     if (mouse) {
@@ -98,25 +100,25 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     }
     down = { unit, x: event.clientX, y: event.clientY, mouse };
     dragged = false;
-    if (event.shiftKey) set(unit, anchor);
+    if (event.shiftKey) moveCaret(unit, anchor);
   });
   addEventListener("pointermove", (event) => {
     if (down === null) return;
     // A finger keeps its first target, so the unit is looked up by place.
-    const unit = passage.unitOf(document.elementFromPoint(event.clientX, event.clientY));
+    const unit = passage.findUnit(document.elementFromPoint(event.clientX, event.clientY));
     const across = Math.abs(event.clientX - down.x);
     // Up and down, a finger scrolls.
     const along = across >= DRAG_PIXELS && across > Math.abs(event.clientY - down.y);
-    if (unit === null || (unit === down.unit && !dragged && !along) || !acts.mayDraw()) return;
+    if (unit === null || (unit === down.unit && !dragged && !along) || !acts.canDraw()) return;
     dragged = true;
-    set(unit, down.unit);
+    moveCaret(unit, down.unit);
   });
   addEventListener("pointerup", (event) => {
     if (down === null) return;
     const { unit, mouse } = down;
     down = null;
     if (!dragged && !event.shiftKey) press(unit, !mouse);
-    else if (mouse) makePicked();
+    else if (mouse) markPicked();
     else propose();
   });
   addEventListener("pointercancel", () => {
@@ -124,9 +126,9 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     down = null;
   });
   passage.element.addEventListener("dblclick", (event) => {
-    const unit = passage.unitOf(event.target);
+    const unit = passage.findUnit(event.target);
     if (unit === null || oneClick || !offer.hidden) return; // a second tap extends what the first one picked
-    if (store.program.nodes[store.node].role !== "choose" || !at(unit).length) makeWord(unit);
+    if (store.program.nodes[store.node].role !== "choose" || !findObjectsAt(unit).length) markWord(unit);
   });
 
   /**
@@ -135,17 +137,17 @@ export function createSpans(store, stage, acts, announce, user, looks) {
    * @param {boolean} touch
    */
   function press(unit, touch) {
-    const found = at(unit, oneClick);
+    const found = findObjectsAt(unit, oneClick);
     if (found.length) {
-      set(unit);
-      const place = found.findIndex((id) => id === store.object);
-      return acts.pick(found[(place + 1) % found.length]);
+      moveCaret(unit);
+      const index = found.findIndex((id) => id === store.object);
+      return acts.pick(found[(index + 1) % found.length]);
     }
-    if (oneClick) return make(unit, unit + 1);
+    if (oneClick) return markUnits(unit, unit + 1);
     store.select(null);
     // The second tap says where the words end.
     const second = touch && !offer.hidden;
-    set(unit, second ? anchor : unit);
+    moveCaret(unit, second ? anchor : unit);
     if (touch) propose();
   }
 
@@ -155,13 +157,13 @@ export function createSpans(store, stage, acts, announce, user, looks) {
    * @param {boolean} [withoutSources] which a click would mark over
    * @returns {string[]}
    */
-  function at(unit, withoutSources = false) {
+  function findObjectsAt(unit, withoutSources = false) {
     const sources =
       !withoutSources && store.program.nodes[store.node].role === "link"
-        ? context(store.program, store.document, store.node)
+        ? listContext(store.program, store.document, store.node)
         : [];
     return [...store.objects, ...sources.map(({ thing, place }) => ({ id: thing.id, place }))]
-      .map(({ id, place }) => ({ id, units: passage.unitsAt(place) }))
+      .map(({ id, place }) => ({ id, units: passage.findUnits(place) }))
       .filter(({ units: [start, end] }) => start <= unit && unit < end)
       .sort((one, other) => one.units[1] - one.units[0] - other.units[1] + other.units[0])
       .map(({ id }) => id);
@@ -181,25 +183,25 @@ export function createSpans(store, stage, acts, announce, user, looks) {
 
   /** @type {Record<string, (event: KeyboardEvent) => boolean | void>} */
   const keys = {
-    ArrowLeft: (event) => go(caret - forward(), event),
-    ArrowRight: (event) => go(caret + forward(), event),
-    ArrowUp: (event) => go(nextLine(-1), event),
-    ArrowDown: (event) => go(nextLine(1), event),
+    ArrowLeft: (event) => go(caret - getReadingDirection(), event),
+    ArrowRight: (event) => go(caret + getReadingDirection(), event),
+    ArrowUp: (event) => go(findTokenInAdjacentLine(-1), event),
+    ArrowDown: (event) => go(findTokenInAdjacentLine(1), event),
     Home: (event) => go(0, event),
     End: (event) => go(passage.count - 1, event),
     Enter() {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       if (anchor === caret && chosen && !chosen.own) acts.toggle(chosen.id);
-      else makePicked();
+      else markPicked();
     },
     " "() {
-      const [found] = at(caret);
+      const [found] = findObjectsAt(caret);
       if (found) acts.pick(found);
     },
     Escape() {
       if (acts.cancelRelation()) return;
       leaving = true;
-      set(caret);
+      moveCaret(caret);
       store.select(null);
       announce(gettext("Nothing selected. Press Tab to leave the passage."));
     },
@@ -208,36 +210,36 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   /** @param {number} token @param {KeyboardEvent} event */
   function go(token, event) {
     const next = Math.max(0, Math.min(passage.count - 1, token));
-    set(next, event.shiftKey ? anchor : next);
+    moveCaret(next, event.shiftKey ? anchor : next);
     passage.reveal(next);
     say();
   }
 
   /** The direction of the next word: 1 to the right, -1 to the left. */
-  const forward = () => (getComputedStyle(passage.element).direction === "rtl" ? -1 : 1);
+  const getReadingDirection = () => (getComputedStyle(passage.element).direction === "rtl" ? -1 : 1);
 
   /** The token above or below the caret. @param {number} step */
-  function nextLine(step) {
-    const here = passage.bounds(caret);
+  function findTokenInAdjacentLine(step) {
+    const here = passage.getBounds(caret);
     const middle = here.left + here.width / 2;
     let best = caret;
     let line = null;
     for (let token = caret + step; token >= 0 && token < passage.count; token += step) {
-      const there = passage.bounds(token);
+      const there = passage.getBounds(token);
       if (Math.abs(there.top - here.top) < here.height / 2) continue;
       line ??= there.top;
       if (Math.abs(there.top - line) > here.height / 2) break;
       const distance = Math.abs(there.left + there.width / 2 - middle);
-      const previous = passage.bounds(best);
+      const previous = passage.getBounds(best);
       if (best === caret || distance <= Math.abs(previous.left + previous.width / 2 - middle)) best = token;
     }
     return best;
   }
 
   function say() {
-    const [start, end] = range();
-    const { quote } = passage.place(start, end);
-    const found = at(caret);
+    const [start, end] = getRange();
+    const { quote } = passage.createPlace(start, end);
+    const found = findObjectsAt(caret);
     const counted = passage.byCharacter
       ? ngettext("%(count)s character", "%(count)s characters", end - start)
       : ngettext("%(count)s word", "%(count)s words", end - start);
@@ -250,36 +252,46 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   /** @param {number} step */
   function walk(step) {
     const objects = store.objects;
-    const place = objects.findIndex((each) => each.id === store.object);
-    const next = objects[place < 0 ? (step > 0 ? 0 : objects.length - 1) : place + step];
+    const index = objects.findIndex((each) => each.id === store.object);
+    const next = objects[index < 0 ? (step > 0 ? 0 : objects.length - 1) : index + step];
     if (leaving || !next) return false;
     store.select(next.id);
     const named = gettext("Span %(number)s of %(count)s", {
       number: objects.indexOf(next) + 1,
       count: objects.length,
     });
-    if (next.thing.ends) return announce(relationText(store, next.thing), true), true;
-    const [start, end] = passage.unitsAt(next.place);
-    set(start);
-    const quote = next.place.quote ?? passage.place(start, end).quote;
+    if (next.thing.ends) return announce(formatRelation(store, next.thing), true), true;
+    const [start, end] = passage.findUnits(next.place);
+    moveCaret(start);
+    const quote = next.place.quote ?? passage.createPlace(start, end).quote;
     announce(`${named}${next.thing.label ? `, ${next.thing.label}` : ""}${next.chosen ? `, ${gettext("chosen")}` : ""}: ${quote}`, true);
     return true;
   }
 
   function render() {
-    const chosen = acts.selected();
+    const chosen = acts.getSelectedObject();
     const links = new Set(chosen?.thing.links ?? []);
     /** @type {Mark[]} */
     const marks = [];
-    for (const { thing, place, from } of context(store.program, store.document, store.node)) {
-      const look = thing.label ? looks.of(from, thing.label) : links.has(thing.id) ? "chosen" : "context";
+    for (const { thing, place, from } of listContext(store.program, store.document, store.node)) {
+      const look = thing.label
+        ? looks.getLook(from, thing.label)
+        : links.has(thing.id)
+          ? "chosen"
+          : "context";
       marks.push({ place, look, selected: false, label: thing.label });
     }
-    for (const place of overlay(store)) marks.push({ place, look: "predicted", selected: false });
+    for (const place of listOverlaidPlaces(store)) marks.push({ place, look: "predicted", selected: false });
     const { relating } = acts;
     for (const each of store.objects) {
       const { label } = each.thing;
-      const look = label ? looks.of(each.from, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
+      const look = label
+        ? looks.getLook(each.from, label)
+        : each.own
+          ? "own"
+          : each.chosen
+            ? "chosen"
+            : "candidate";
       marks.push({ place: each.place, look, selected: each.id === store.object || each.id === relating, label });
     }
     passage.show(marks);
@@ -289,17 +301,20 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   /** Draw the relations of this step over the words. */
   function drawArcs() {
     const places = new Map(store.objects.map(({ id, place }) => [id, place]));
-    const bounds = (/** @type {import("./types.js").Place} */ place) => passage.bounds(passage.unitsAt(place)[0]);
+    const getBounds = (/** @type {import("./types.js").Place} */ place) =>
+      passage.getBounds(passage.findUnits(place)[0]);
     const { layer, role } = store.program.nodes[store.node];
     const directed = layer?.directed ?? true;
     passage.element.classList.toggle("with-arcs", role === "relate");
     const drawn = store.objects.flatMap(({ id, thing }) => {
       if (!thing.ends) return [];
-      const [from, to] = thing.ends.map((end) => bounds(places.get(end) ?? {}));
-      return [{ from, to, look: looks.of(store.node, thing.label), selected: id === store.object, directed }];
+      const [from, to] = thing.ends.map((end) => getBounds(places.get(end) ?? {}));
+      return [
+        { from, to, look: looks.getLook(store.node, thing.label), selected: id === store.object, directed },
+      ];
     });
-    const suggested = suggestedRelations(store).map((each) => {
-      const [from, to] = each.places.map(bounds);
+    const suggested = listSuggestedRelations(store).map((each) => {
+      const [from, to] = each.places.map(getBounds);
       return { from, to, look: "predicted", selected: false, directed };
     });
     arcs.show([...suggested, ...drawn]);
@@ -309,14 +324,14 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic))))
       render();
     if (topics.has("object")) {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       leaving &&= !chosen;
-      if (chosen && !chosen.thing.ends) passage.reveal(passage.unitsAt(chosen.place)[0]);
+      if (chosen && !chosen.thing.ends) passage.reveal(passage.findUnits(chosen.place)[0]);
     }
-    if (topics.has("node")) set(caret);
+    if (topics.has("node")) moveCaret(caret);
   });
 
-  if (lacksSpaces(store.item.passage)) passage.setByCharacter(true);
+  if (isWrittenWithoutSpaces(store.item.passage)) passage.setByCharacter(true);
   render();
 
   const view = {
@@ -347,13 +362,13 @@ export function createSpans(store, stage, acts, announce, user, looks) {
      * @param {number} end units to add at either side
      */
     stretch(start, end) {
-      const chosen = acts.selected();
+      const chosen = acts.getSelectedObject();
       if (!chosen?.own || chosen.thing.ends) return;
-      const [first, beyond] = passage.unitsAt(chosen.place);
+      const [first, beyond] = passage.findUnits(chosen.place);
       const from = Math.max(0, first - start);
       const to = Math.min(passage.count, beyond + end);
       if (to <= from) return;
-      const place = passage.place(from, to);
+      const place = passage.createPlace(from, to);
       acts.move(chosen.id, place);
       announce(place.quote, true);
     },

@@ -4,7 +4,7 @@
  * @typedef {import("./store.js").Store} Store
  */
 import { gettext, ngettext } from "./language.js";
-import { button, element, sign } from "./markup.js";
+import { createButton, createElement, createSign } from "./markup.js";
 
 const SIGNS = { saved: "✓", saving: "↑", offline: "⇡", refused: "!", login: "!", merging: "⇄", gone: "!" };
 
@@ -18,7 +18,7 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
   let announced = "";
   let noticed = "";
 
-  function text() {
+  function formatStatus() {
     const { kind, count, kept } = queue.status;
     const where = kept ? gettext("kept in this browser") : gettext("only in this tab: keep it open");
     const changes = ngettext("%(count)s change", "%(count)s changes", count);
@@ -32,11 +32,11 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
 
   function render() {
     const { kind } = queue.status;
-    const said = text();
+    const said = formatStatus();
     if (line.dataset.text !== said) {
       line.dataset.text = said;
       line.dataset.kind = kind;
-      line.replaceChildren(sign(SIGNS[kind]), element("span", {}, said));
+      line.replaceChildren(createSign(SIGNS[kind]), createElement("span", {}, said));
     }
     // Saving goes on all the time: only what changes for the person is said aloud.
     const worth = kind === "saving" ? announced : kind;
@@ -64,30 +64,36 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
       show(
         "errors",
         gettext("A change could not be saved: %(detail)s", { detail }),
-        button(gettext("Try again"), () => queue.flush(), { class: "button second" }),
-        button(
+        createButton(gettext("Try again"), () => queue.flush(), { class: "button second" }),
+        createButton(
           refused ? gettext("Discard this change") : gettext("Discard unsaved changes"),
           () => queue.giveUp(refused ? [refused] : []),
           { class: "button second" },
         ),
       );
     } else if (kind === "login") {
-      const link = element("a", { class: "button", href: page.login, target: "_blank" }, gettext("Log in in a new tab"));
+      const link = createElement(
+        "a",
+        { class: "button", href: page.login, target: "_blank" },
+        gettext("Log in in a new tab"),
+      );
       show("errors", gettext("You are logged out. Log in again: your changes are saved as soon as you have."), link);
     } else if (store.locked) {
-      const back = element("a", { class: "button second", href: page.back }, page.backText);
-      const mayReopen = !page.readOnly && store.annotation.status === "submitted";
+      const back = createElement("a", { class: "button second", href: page.back }, page.backText);
+      const canReopen = !page.readOnly && store.annotation.status === "submitted";
       show(
         "note",
         store.locked,
-        ...(mayReopen ? [button(gettext("Reopen annotation"), reopen, { class: "button second" })] : []),
+        ...(canReopen
+          ? [createButton(gettext("Reopen annotation"), reopen, { class: "button second" })]
+          : []),
         back,
       );
     } else if (store.isOutdated) {
       show(
         "note",
         gettext("A manager has changed the labels of this project. Your marks have the new names. Reload the page to choose from the new labels."),
-        button(gettext("Reload"), reload, { class: "button second" }),
+        createButton(gettext("Reload"), reload, { class: "button second" }),
       );
     }
   }
@@ -115,8 +121,8 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
     notice.hidden = false;
     notice.className = look;
     notice.append(
-      element("p", {}, said),
-      ...(acts.length ? [element("div", { class: "actions" }, ...acts)] : []),
+      createElement("p", {}, said),
+      ...(acts.length ? [createElement("div", { class: "actions" }, ...acts)] : []),
     );
   }
 

@@ -10,11 +10,19 @@
  * @typedef {"document" | "node" | "object" | "values" | "history" | "comments" | "view" | "status" | "keys"} Topic
  * @typedef {ReturnType<typeof createStore>} Store
  */
-import { stacks } from "./history.js";
-import { operationId } from "./identifiers.js";
+import { buildStacks } from "./history.js";
+import { createOperationId } from "./identifiers.js";
 import { gettext } from "./language.js";
-import { apply, inverse, joined, same } from "./operations.js";
-import { createProgram, hiddenIn, inPlay, isOpen, lacksAnswers, layerOf, thingOf } from "./program.js";
+import { apply, computeInverse, isEqual, joinChanges } from "./operations.js";
+import {
+  createProgram,
+  findHiddenLayers,
+  findThing,
+  getLayer,
+  isMissingAnswers,
+  isOpen,
+  listObjectsInPlay,
+} from "./program.js";
 
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
@@ -44,7 +52,7 @@ export function createStore(annotation) {
     node: -1,
     objects: /** @type {import("./types.js").InPlay[]} */ ([]),
   };
-  let locked = lockedBy(annotation.status);
+  let locked = explainLock(annotation.status);
   let isOutdated = false;
 
   const store = {
@@ -56,7 +64,7 @@ export function createStore(annotation) {
     mismatch: annotation.mismatch,
     comments: annotation.comments,
     keys: annotation.keys,
-    node: firstStep(annotation, program, openSteps(annotation.document)[0]),
+    node: findFirstStep(annotation, program, listOpenSteps(annotation.document)[0]),
     /** @type {string | null} */
     object: null,
     predictionsShown: false,
@@ -83,11 +91,11 @@ export function createStore(annotation) {
     /** The objects that can be edited at the current node. */
     get objects() {
       if (playing.document !== document || playing.node !== store.node)
-        playing = { document, node: store.node, objects: inPlay(program, document, store.node) };
+        playing = { document, node: store.node, objects: listObjectsInPlay(program, document, store.node) };
       return playing.objects;
     },
     get open() {
-      return openSteps(document);
+      return listOpenSteps(document);
     },
     /** True if a step that may stay open is still untouched. */
     get hasOptionalLeft() {
@@ -95,7 +103,7 @@ export function createStore(annotation) {
     },
     /** The steps in the order of work that answers do not hide. */
     get walk() {
-      const hidden = hiddenIn(program, document);
+      const hidden = findHiddenLayers(program, document);
       return hidden.size ? program.walk.filter((index) => !hidden.has(index)) : program.walk;
     },
 
@@ -124,7 +132,7 @@ export function createStore(annotation) {
 
     /** @param {number} index of any node; its representative is gone to @param {string | null} [object] */
     go(index, object = null) {
-      if (hiddenIn(program, document).has(index)) return;
+      if (findHiddenLayers(program, document).has(index)) return;
       store.node = program.nodes[index].representative;
       store.object = object;
       store.tell("node", "object");
@@ -145,7 +153,7 @@ export function createStore(annotation) {
     edit(change, object = store.object) {
       if (locked) return false;
       const now = Date.now();
-      const operation = add(marked(change), now - lastEdit < JOIN_MS);
+      const operation = addOperation(noteChangedSuggestions(change), now - lastEdit < JOIN_MS);
       lastEdit = now;
       store.object = object;
       forgetGone();
@@ -159,11 +167,11 @@ export function createStore(annotation) {
     redo: () => takeBack("redo"),
     /** The changes that can be undone and redone. */
     get steps() {
-      return stacks([...history, ...pending.map(entryOf)]);
+      return buildStacks([...history, ...pending.map(createEntry)]);
     },
 
     /** The operations to send now. From here on they stay as they are: an unanswered one may have arrived. */
-    send() {
+    startSending() {
       const batch = pending.slice(0, MOST_SENT);
       for (const { id } of batch) sent.add(id);
       return batch;
@@ -181,7 +189,7 @@ export function createStore(annotation) {
         history = [
           ...history,
           {
-            ...entryOf(operation),
+            ...createEntry(operation),
             revision: known.revision,
             inverse: known.inverse ?? inverses.get(operation.id),
           },
@@ -208,7 +216,7 @@ export function createStore(annotation) {
         // An answer that names no inverse leaves it to be read from the document that the operation met.
         const before = confirmed;
         confirmed = apply(program, before, entry.operation);
-        entry.inverse ??= inverse(program, before, confirmed, entry.operation);
+        entry.inverse ??= computeInverse(program, before, confirmed, entry.operation);
       }
       history = [...history, ...entries.filter((entry) => !known.has(entry.id))];
       confirmed = theirs.document;
@@ -246,31 +254,31 @@ export function createStore(annotation) {
   };
 
   /** Steps that a person has to say something about. @param {Document} present */
-  function openSteps(present) {
-    const hidden = hiddenIn(program, present);
+  function listOpenSteps(present) {
+    const hidden = findHiddenLayers(program, present);
     const asked = new Set(program.asked);
     return program.walk.filter(
       (index) =>
         !hidden.has(index) &&
-        ((asked.has(index) && isOpen(present, index)) || lacksAnswers(program, present, index)),
+        ((asked.has(index) && isOpen(present, index)) || isMissingAnswers(program, present, index)),
     );
   }
 
   /**
    * @param {Change} change
-   * @param {boolean} mayJoin whether it may become part of the last operation
+   * @param {boolean} canJoin whether it may become part of the last operation
    * @returns {Operation}
    */
-  function add(change, mayJoin) {
+  function addOperation(change, canJoin) {
     const last = pending.at(-1);
     // The change that made an object stays an act of its own: to take back the next one leaves the object there.
-    const open = mayJoin && last && !sent.has(last.id) && !inverses.get(last.id)?.remove;
-    const one = open ? joined(last, change) : null;
-    if (one) {
-      pending = [...pending.slice(0, -1), /** @type {Operation} */ (one)];
+    const isJoinable = canJoin && last && !sent.has(last.id) && !inverses.get(last.id)?.remove;
+    const joinedChange = isJoinable ? joinChanges(last, change) : null;
+    if (joinedChange) {
+      pending = [...pending.slice(0, -1), /** @type {Operation} */ (joinedChange)];
       document = apply(program, document, change);
     } else {
-      pending = [...pending, { id: operationId(), base: pending[0]?.base ?? revision, ...change }];
+      pending = [...pending, { id: createOperationId(), base: pending[0]?.base ?? revision, ...change }];
       put(pending[pending.length - 1]);
     }
     return pending[pending.length - 1];
@@ -280,11 +288,12 @@ export function createStore(annotation) {
    * Note on objects from a model's suggestion that a person has changed them.
    * @param {Change} change @returns {Change}
    */
-  function marked(change) {
+  function noteChangedSuggestions(change) {
     if (change.undoes || !change.put?.some((thing) => thing.suggested)) return change;
     const put = change.put.map((thing) => {
-      const old = thingOf(layerOf(document, change.node), thing.id);
-      const stays = !old?.suggested || !thing.suggested || STATED.every((name) => same(old[name], thing[name]));
+      const old = findThing(getLayer(document, change.node), thing.id);
+      const stays =
+        !old?.suggested || !thing.suggested || STATED.every((name) => isEqual(old[name], thing[name]));
       return stays ? thing : { ...thing, suggested: { .../** @type {any} */ (thing.suggested), changed: true } };
     });
     return { ...change, put };
@@ -294,17 +303,17 @@ export function createStore(annotation) {
   function put(operation) {
     const before = document;
     document = apply(program, before, operation);
-    inverses.set(operation.id, inverse(program, before, document, operation));
+    inverses.set(operation.id, computeInverse(program, before, document, operation));
   }
 
   function forgetGone() {
     const condition = program.conditions.get(store.node);
-    if (condition && hiddenIn(program, document).has(store.node)) store.go(condition.node);
+    if (condition && findHiddenLayers(program, document).has(store.node)) store.go(condition.node);
     if (store.object !== null && !store.objects.some((each) => each.id === store.object)) store.object = null;
   }
 
   /** @param {Operation} operation @returns {Entry} */
-  function entryOf(operation) {
+  function createEntry(operation) {
     const back = /** @type {Change} */ (inverses.get(operation.id));
     return { id: operation.id, revision: null, operation, inverse: back, undoes: operation.undoes ?? null };
   }
@@ -329,14 +338,14 @@ export function createStore(annotation) {
  * @param {Annotation} annotation @param {ReturnType<typeof createProgram>} program @param {number} [open]
  * @returns {number}
  */
-function firstStep({ status, comments }, program, open) {
+function findFirstStep({ status, comments }, program, open) {
   const isReturned = status === "returned";
   const asked = comments.find((comment) => isReturned && !comment.resolved && comment.node !== null);
   return asked?.node ?? open ?? program.walk.at(program.isPlain || isReturned ? 0 : -1) ?? 0;
 }
 
 /** @param {string} status @returns {string} why an annotation of that status is read-only */
-function lockedBy(status) {
+function explainLock(status) {
   return EDITABLE.has(status)
     ? ""
     : gettext("This annotation is %(status)s and read-only.", { status: LOCKED[status] ?? status });

@@ -6,11 +6,11 @@
  */
 import { gettext } from "./language.js";
 import { createLight } from "./light.js";
-import { button, element, icon } from "./markup.js";
-import { context } from "./program.js";
-import { systems } from "./predictions.js";
-import { remember, remembered } from "./remembered.js";
-import { markType } from "./words.js";
+import { createButton, createElement, createIcon } from "./markup.js";
+import { listContext } from "./program.js";
+import { listSystems } from "./predictions.js";
+import { recall, remember } from "./remembered.js";
+import { getMarkType } from "./words.js";
 
 /** Names of new marks, by the type of their layer. @type {Record<string, string>} */
 const NEW = {
@@ -22,7 +22,8 @@ const NEW = {
 
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
- * @param {any} view of boxes or spans @param {{help: () => void, keyOf: (name: string) => string}} keys
+ * @param {any} view of boxes or spans
+ * @param {{showHelp: () => void, getKeyFor: (name: string) => string}} keys
  * @param {ReturnType<typeof import("./site.js").createSite>} site @param {(text: string) => void} announce
  * @param {ReturnType<typeof import("./panels.js").createPanels>} panels @param {string} user whose choices are kept
  */
@@ -30,7 +31,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   let noted = false;
   const sprite = root.dataset.icons ?? "";
   const boxes = store.item.kind === "boxes";
-  const tool = (
+  const buildTool = (
     /** @type {string} of the sprite */ mark,
     /** @type {string} */ name,
     /** @type {() => void} */ act,
@@ -38,60 +39,99 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
     /** @type {boolean | string} */ shown = false,
     /** @type {Record<string, any>} */ more = {},
   ) =>
-    button(
+    createButton(
       "",
       () => act(),
-      { class: "tool", title: `${name} (${keys.keyOf(key)})`, "aria-label": name, ...more },
-      mark ? icon(sprite, mark) : null,
+      { class: "tool", title: `${name} (${keys.getKeyFor(key)})`, "aria-label": name, ...more },
+      mark ? createIcon(sprite, mark) : null,
       shown
-        ? element("span", { class: "tool-name", "aria-hidden": "true" }, shown === true ? name : shown)
+        ? createElement("span", { class: "tool-name", "aria-hidden": "true" }, shown === true ? name : shown)
         : null,
     );
-  const undo = tool("undo", gettext("Undo"), store.undo, "undo");
-  const redo = tool("redo", gettext("Redo"), store.redo, "redo");
-  const draw = boxes ? tool("box", gettext("New box"), view.drawInMiddle, "draw", true) : null;
-  const close = button(gettext("Close polygon"), () => view.closeDraft(), { class: "tool", hidden: true });
-  const out = tool("minus", gettext("Zoom out"), view.zoomOut, "zoom-out");
-  const fit = tool("", gettext("Show the whole image"), view.zoomFit, "zoom-fit");
-  const scale = element("span", { class: "scale" });
+  const undo = buildTool("undo", gettext("Undo"), store.undo, "undo");
+  const redo = buildTool("redo", gettext("Redo"), store.redo, "redo");
+  const draw = boxes ? buildTool("box", gettext("New box"), view.drawInMiddle, "draw", true) : null;
+  const close = createButton(gettext("Close polygon"), () => view.closeDraft(), {
+    class: "tool",
+    hidden: true,
+  });
+  const out = buildTool("minus", gettext("Zoom out"), view.zoomOut, "zoom-out");
+  const fit = buildTool("", gettext("Show the whole image"), view.zoomFit, "zoom-fit");
+  const scale = createElement("span", { class: "scale" });
   fit.append(scale);
-  const into = tool("add", gettext("Zoom in"), view.zoomIn, "zoom-in");
-  const actual = tool("", gettext("1:1, real size"), view.zoomActual, "zoom-actual");
+  const into = buildTool("add", gettext("Zoom in"), view.zoomIn, "zoom-in");
+  const actual = buildTool("", gettext("1:1, real size"), view.zoomActual, "zoom-actual");
   actual.append("1:1");
-  const toBox = tool("aim", gettext("Zoom to the selected box"), view.zoomBox, "zoom-box");
-  const pan = tool("hand", gettext("Pan"), view.togglePan, "pan", true);
-  const cross = tool("crosshair", gettext("Crosshair"), view.toggleCross, "crosshair", true);
-  const turn = tool("turn", gettext("Turn the image"), view.turn, "turn", true);
-  const oneClick = tool("click", gettext("Mark with one click"), view.toggleOneClick, "one-click", gettext("One click"));
-  const letters = tool("letters", gettext("Mark characters"), view.toggleCharacters, "characters", gettext("Characters"));
-  const shown = tool("open", gettext("Model outputs"), togglePredictions, "predictions", gettext("Outputs"));
-  const wrong = tool("flag", gettext("Program is wrong"), () => view.onProblem(), "problem", true);
-  const help = tool("keyboard", gettext("Keyboard shortcuts"), keys.help, "help");
+  const toBox = buildTool("aim", gettext("Zoom to the selected box"), view.zoomBox, "zoom-box");
+  const pan = buildTool("hand", gettext("Pan"), view.togglePan, "pan", true);
+  const cross = buildTool("crosshair", gettext("Crosshair"), view.toggleCross, "crosshair", true);
+  const turn = buildTool("turn", gettext("Turn the image"), view.turn, "turn", true);
+  const oneClick = buildTool(
+    "click",
+    gettext("Mark with one click"),
+    view.toggleOneClick,
+    "one-click",
+    gettext("One click"),
+  );
+  const letters = buildTool(
+    "letters",
+    gettext("Mark characters"),
+    view.toggleCharacters,
+    "characters",
+    gettext("Characters"),
+  );
+  const shown = buildTool(
+    "open",
+    gettext("Model outputs"),
+    togglePredictions,
+    "predictions",
+    gettext("Outputs"),
+  );
+  const wrong = buildTool("flag", gettext("Program is wrong"), () => view.onProblem(), "problem", true);
+  const help = buildTool("keyboard", gettext("Keyboard shortcuts"), keys.showHelp, "help");
   const folds = [
-    { part: "program", control: fold("panel-left", gettext("Program"), "program") },
-    { part: "details", control: fold("panel-right", gettext("Details of the step"), "details") },
+    { part: "program", control: buildFoldButton("panel-left", gettext("Program"), "program") },
+    { part: "details", control: buildFoldButton("panel-right", gettext("Details of the step"), "details") },
   ];
-  const foldAll = tool("expand", gettext("More room: fold or show both"), panels.toggleAll, "fold-panels");
-  const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
-    element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
+  const foldAll = buildTool(
+    "expand",
+    gettext("More room: fold or show both"),
+    panels.toggleAll,
+    "fold-panels",
+  );
+  const buildGroup = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
+    createElement("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
   const light = boxes
-    ? createLight(user, icon(sprite, "contrast"), keys.keyOf("light"), view.setLight, group(gettext("View"), turn, cross))
+    ? createLight(
+        user,
+        createIcon(sprite, "contrast"),
+        keys.getKeyFor("light"),
+        view.setLight,
+        buildGroup(gettext("View"), turn, cross),
+      )
     : null;
-  const legend = element("p", { class: "legend" });
+  const legend = createElement("p", { class: "legend" });
   root.append(
-    group(gettext("Changes"), undo, redo),
-    boxes ? group(gettext("Marking"), draw, close, pan) : group(gettext("Marking"), oneClick, letters),
-    group(gettext("Panels"), ...folds.map(({ control }) => control), foldAll),
-    boxes ? group(gettext("Zoom"), out, fit, into, actual, toBox) : "",
+    buildGroup(gettext("Changes"), undo, redo),
+    boxes
+      ? buildGroup(gettext("Marking"), draw, close, pan)
+      : buildGroup(gettext("Marking"), oneClick, letters),
+    buildGroup(gettext("Panels"), ...folds.map(({ control }) => control), foldAll),
+    boxes ? buildGroup(gettext("Zoom"), out, fit, into, actual, toBox) : "",
     light?.element ?? "",
-    group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), store.program.isPlain ? null : wrong, help),
+    buildGroup(
+      gettext("More"),
+      ...(store.annotation.predictions?.length ? [shown] : []),
+      store.program.isPlain ? null : wrong,
+      help,
+    ),
     legend,
   );
 
   /** @param {string} mark @param {string} name @param {string} part that the button folds */
-  function fold(mark, name, part) {
+  function buildFoldButton(mark, name, part) {
     const more = { "aria-controls": `${part}-part` };
-    return tool(mark, name, () => panels.toggle(part), `fold-${part}`, false, more);
+    return buildTool(mark, name, () => panels.toggle(part), `fold-${part}`, false, more);
   }
 
   /**
@@ -130,7 +170,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
       letters.setAttribute("aria-pressed", String(view.byCharacter));
     } else {
       cross.setAttribute("aria-pressed", String(view.crossed));
-      toBox.disabled = !acts.selected()?.place.box;
+      toBox.disabled = !acts.getSelectedObject()?.place.box;
       pan.setAttribute("aria-pressed", String(view.panning));
       scale.textContent = `${Math.round(view.zoom * 100)}%`;
       fit.setAttribute(
@@ -143,9 +183,9 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
 
   /** @param {HTMLButtonElement} made the button of new marks */
   function renderDraw(made) {
-    made.disabled = !acts.mayDraw();
-    const name = NEW[markType(store, store.node)] ?? NEW.boxes;
-    made.title = `${name} (${keys.keyOf("draw")})`;
+    made.disabled = !acts.canDraw();
+    const name = NEW[getMarkType(store, store.node)] ?? NEW.boxes;
+    made.title = `${name} (${keys.getKeyFor("draw")})`;
     made.setAttribute("aria-label", name);
     /** @type {HTMLElement} */ (made.querySelector(".tool-name")).textContent = name;
   }
@@ -162,20 +202,20 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
         [boxes ? "source" : "context", gettext("possible sources")],
         ["chosen", gettext("source of the selected object")],
       );
-    else if (!plain && context(store.program, store.document, store.node).length)
+    else if (!plain && listContext(store.program, store.document, store.node).length)
       entries.push(["context", gettext("from previous steps")]);
     if (store.annotation.others) entries.push(["predicted", gettext("by the annotators")]);
     else if (store.predictionsShown)
-      entries.push(["predicted", gettext("by %(systems)s", { systems: systems(store).join(", ") })]);
+      entries.push(["predicted", gettext("by %(systems)s", { systems: listSystems(store).join(", ") })]);
     const key = JSON.stringify(entries);
     if (legend.dataset.key === key) return;
     legend.dataset.key = key;
     legend.replaceChildren(
       ...entries.map(([look, text]) =>
-        element(
+        createElement(
           "span",
           { class: "legend-entry" },
-          element("span", { class: `swatch ${look}`, "aria-hidden": "true" }),
+          createElement("span", { class: `swatch ${look}`, "aria-hidden": "true" }),
           text,
         ),
       ),
@@ -186,6 +226,6 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   view.onView = render;
   panels.onChange = render;
   render();
-  if (remembered(`annotation-outputs-${user}`) && !store.annotation.others) void togglePredictions();
+  if (recall(`annotation-outputs-${user}`) && !store.annotation.others) void togglePredictions();
   return { togglePredictions, openLight: () => light?.open() };
 }

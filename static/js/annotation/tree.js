@@ -5,22 +5,22 @@
  * @typedef {import("./store.js").Store} Store
  */
 import { gettext } from "./language.js";
-import { element, sign, unseen } from "./markup.js";
-import { hiddenIn, waits } from "./program.js";
-import { STATES, countText, stateOf, valueText } from "./words.js";
+import { createElement, createSign, createUnseenText } from "./markup.js";
+import { findHiddenLayers, isWaiting } from "./program.js";
+import { STATES, formatCount, formatValue, getState } from "./words.js";
 
 /**
  * @param {Store} store
  * @param {HTMLElement} list an element with role listbox
- * @param {() => boolean} waiting whether values are older than the document
- * @param {() => boolean} mayLeave whether another step may be chosen now
+ * @param {() => boolean} isStale whether values are older than the document
+ * @param {() => boolean} canLeave whether another step may be chosen now
  */
-export function createTree(store, list, waiting, mayLeave) {
+export function createTree(store, list, isStale, canLeave) {
   const deepest = Math.max(...store.program.nodes.map((node) => node.depth));
   /** @type {Map<number, HTMLElement>} */
   const rows = new Map();
   for (const index of store.program.bottomUp) {
-    const row = makeRow(index);
+    const row = buildRow(index);
     rows.set(index, row);
     list.append(row);
   }
@@ -28,35 +28,35 @@ export function createTree(store, list, waiting, mayLeave) {
   list.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-    const place = store.walk.indexOf(store.node);
+    const index = store.walk.indexOf(store.node);
     const last = store.walk.length - 1;
-    const target = event.key === "Home" ? 0 : event.key === "End" ? last : step ? place + step : null;
+    const target = event.key === "Home" ? 0 : event.key === "End" ? last : step ? index + step : null;
     if (target === null) return;
     event.preventDefault();
     event.stopPropagation();
     if (target < 0 || target > last) return;
-    if (mayLeave()) store.go(store.walk[target]);
+    if (canLeave()) store.go(store.walk[target]);
     rows.get(store.node)?.focus();
   });
 
   /** @param {number} index */
-  function makeRow(index) {
+  function buildRow(index) {
     const node = store.program.nodes[index];
     const shared = node.representative !== index;
-    const row = element(
+    const row = createElement(
       "li",
       { role: "option", tabindex: "-1", class: "step", "data-node": index, title: node.words, onclick: () => pick(index) },
-      sign(""),
-      element(
+      createSign(""),
+      createElement(
         "span",
         { class: "step-text" },
-        element("span", { class: "step-module" }, node.module.replaceAll("-", " ")),
+        createElement("span", { class: "step-module" }, node.module.replaceAll("-", " ")),
         " ",
-        node.argument ? element("span", { class: "step-argument" }, node.argument) : null,
-        shared ? element("span", { class: "step-shared" }, gettext("same as above")) : null,
+        node.argument ? createElement("span", { class: "step-argument" }, node.argument) : null,
+        shared ? createElement("span", { class: "step-shared" }, gettext("same as above")) : null,
       ),
-      element("span", { class: "step-state" }),
-      element("span", { class: "step-value" }),
+      createElement("span", { class: "step-state" }),
+      createElement("span", { class: "step-value" }),
     );
     row.classList.add(`depth-${Math.min(node.depth, 12)}`);
     if (shared) row.classList.add("shared");
@@ -66,26 +66,27 @@ export function createTree(store, list, waiting, mayLeave) {
 
   /** @param {number} index */
   function pick(index) {
-    if (mayLeave()) store.go(index);
+    if (canLeave()) store.go(index);
     rows.get(store.node)?.focus({ preventScroll: true });
   }
 
   function render() {
-    const [current, stale] = [store.node, waiting()];
-    const hidden = hiddenIn(store.program, store.document);
+    const [current, stale] = [store.node, isStale()];
+    const hidden = findHiddenLayers(store.program, store.document);
     for (const [index, row] of rows) {
       row.hidden = hidden.has(index);
       const node = store.program.nodes[index];
-      const state = stateOf(store, index);
+      const state = getState(store, index);
       const { sign: mark, word } = STATES[state];
-      const value = valueText(store.values[index]);
+      const value = formatValue(store.values[index]);
       const here = index === current;
       const [icon, , said, shown] = Array.from(row.children);
-      const count = countText(store, index);
+      const count = formatCount(store, index);
       const runs = store.runs[index] ?? [];
       // Below a module that takes each image alone, a step has a value for each of them.
-      const apart = !value && runs.length > 1 && runs.every((each) => each !== null) ? runs.map(valueText) : [];
-      const text = [state === "compute" ? computed(index, value, apart.length > 0) : word, count]
+      const apart =
+        !value && runs.length > 1 && runs.every((each) => each !== null) ? runs.map(formatValue) : [];
+      const text = [state === "compute" ? formatComputed(index, value, apart.length > 0) : word, count]
         .filter(Boolean)
         .join(" · ");
       if (icon.textContent !== mark) icon.textContent = mark;
@@ -94,7 +95,7 @@ export function createTree(store, list, waiting, mayLeave) {
       const valued = hasValue ? value || apart.join(" / ") : "";
       const wait = valued && stale ? " …" : "";
       if (shown.textContent !== valued + wait)
-        shown.replaceChildren(...(valued ? [unseen(`${gettext("value")} `), valued + wait] : []));
+        shown.replaceChildren(...(valued ? [createUnseenText(`${gettext("value")} `), valued + wait] : []));
       row.dataset.state = state;
       row.classList.toggle("stale", Boolean(wait));
       row.setAttribute("aria-selected", String(here));
@@ -103,10 +104,12 @@ export function createTree(store, list, waiting, mayLeave) {
   }
 
   /** @param {number} index @param {string} value @param {boolean} apart */
-  function computed(index, value, apart) {
+  function formatComputed(index, value, apart) {
     if (apart) return gettext("left / right image");
     if (value) return "";
-    return waits(store.program, store.document, index) ? gettext("waits for the steps before") : gettext("no value");
+    return isWaiting(store.program, store.document, index)
+      ? gettext("waits for the steps before")
+      : gettext("no value");
   }
 
   /** Bring the current step into the list's view, without moving the page. */

@@ -12,34 +12,36 @@ const LETTER_WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}]/gu;
 
 /** Return true if most letters belong to scripts that put no spaces between words. @param {string} text */
-export function lacksSpaces(text) {
-  const count = (/** @type {RegExp} */ pattern) => text.match(pattern)?.length ?? 0;
-  return 2 * count(LETTER_WITHOUT_SPACES) > count(LETTER);
+export function isWrittenWithoutSpaces(text) {
+  const countMatches = (/** @type {RegExp} */ pattern) => text.match(pattern)?.length ?? 0;
+  return 2 * countMatches(LETTER_WITHOUT_SPACES) > countMatches(LETTER);
 }
 
 /**
  * Make a test for code points at which a character begins, or the text ends.
  * @param {string} text
- * @param {ReturnType<typeof import("./offsets.js").offsetsOf>} offsets
+ * @param {ReturnType<typeof import("./offsets.js").createOffsets>} offsets
  * @returns {(point: number) => boolean}
  */
-export function characterEdges(text, offsets) {
+export function createEdgeTest(text, offsets) {
   if (/^[\n\x20-\x7e]*$/.test(text)) return () => true; // each is a character, and long texts stay quick
   const edges = new Set([offsets.points]);
-  for (const { index } of CHARACTERS.segment(text)) edges.add(offsets.toPoint(index));
+  for (const { index } of CHARACTERS.segment(text)) edges.add(offsets.convertToPoint(index));
   return (point) => edges.has(point);
 }
 
 /**
  * The code points of the word around one, by the browser's dictionary.
- * @param {string} text @param {ReturnType<typeof import("./offsets.js").offsetsOf>} offsets @param {number} point
+ * @param {string} text
+ * @param {ReturnType<typeof import("./offsets.js").createOffsets>} offsets
+ * @param {number} point
  * @returns {Range}
  */
-export function wordAround(text, offsets, point) {
+export function findWordAround(text, offsets, point) {
   const { index, segment } = /** @type {Intl.SegmentData} */ (
-    WORDS.segment(text).containing(offsets.toUnit(point))
+    WORDS.segment(text).containing(offsets.convertToUnit(point))
   );
-  return [offsets.toPoint(index), offsets.toPoint(index + segment.length)];
+  return [offsets.convertToPoint(index), offsets.convertToPoint(index + segment.length)];
 }
 
 /**
@@ -48,7 +50,7 @@ export function wordAround(text, offsets, point) {
  * @param {(token: number) => boolean} isCut into characters
  * @returns {Unit[]}
  */
-export function unitsOf(tokens, isEdge, isCut) {
+export function listUnits(tokens, isEdge, isCut) {
   /** @type {Unit[]} */
   const units = [];
   for (let first = 0, beyond; first < tokens.length; first = beyond) {
@@ -57,7 +59,7 @@ export function unitsOf(tokens, isEdge, isCut) {
     // Tokens of a file may end within a character, such as a letter before its accent.
     for (; beyond < tokens.length && !isEdge(tokens[beyond][0]); beyond += 1) cut ||= isCut(beyond);
     const [start, end] = [tokens[first][0], tokens[beyond - 1][1]];
-    if (cut) units.push(...pieces(tokens, start, end, first, isEdge));
+    if (cut) units.push(...listCharacters(tokens, start, end, first, isEdge));
     else units.push({ start, end, first, beyond });
   }
   return units;
@@ -67,7 +69,7 @@ export function unitsOf(tokens, isEdge, isCut) {
  * @param {Range[]} tokens @param {number} start @param {number} end @param {number} token at the start
  * @param {(point: number) => boolean} isEdge @returns {Unit[]} the characters from start to end
  */
-function pieces(tokens, start, end, token, isEdge) {
+function listCharacters(tokens, start, end, token, isEdge) {
   const found = [];
   let [at, first] = [start, token];
   for (let point = start + 1; point <= end; point += 1) {
@@ -87,9 +89,9 @@ function pieces(tokens, start, end, token, isEdge) {
  * @param {Range} points
  * @returns {Range}
  */
-export function touched(units, [start, end]) {
-  const from = firstWhere(units, (unit) => unit.end > start);
-  return [from, Math.max(from + 1, firstWhere(units, (unit) => unit.start >= end))];
+export function findTouchedUnits(units, [start, end]) {
+  const from = findFirstWhere(units, (unit) => unit.end > start);
+  return [from, Math.max(from + 1, findFirstWhere(units, (unit) => unit.start >= end))];
 }
 
 /**
@@ -97,7 +99,7 @@ export function touched(units, [start, end]) {
  * @param {(unit: Unit) => boolean} holds for all units from some one on
  * @returns {number} the first of them, or the number of units
  */
-function firstWhere(units, holds) {
+function findFirstWhere(units, holds) {
   let [low, high] = [0, units.length];
   while (low < high) {
     const middle = (low + high) >> 1;

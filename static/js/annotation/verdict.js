@@ -2,7 +2,7 @@
  * The result of the program, and the person's report about the program.
  */
 import { gettext } from "./language.js";
-import { PROBLEMS, valueText } from "./words.js";
+import { PROBLEMS, formatValue } from "./words.js";
 
 /**
  * Compare the program's result with the label.
@@ -11,7 +11,7 @@ import { PROBLEMS, valueText } from "./words.js";
  */
 export function createVerdict(store, root) {
   const render = () => {
-    const value = valueText(store.values[0]);
+    const value = formatValue(store.values[0]);
     const waiting = store.pending.length > 0;
     const text = !value
       ? ""

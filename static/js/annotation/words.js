@@ -7,7 +7,13 @@
  * @typedef {import("./store.js").Store} Store
  */
 import { gettext, ngettext } from "./language.js";
-import { lacksAnswers, layerOf, placed, unanswered, unlinked } from "./program.js";
+import {
+  countUnlinkedObjects,
+  getLayer,
+  isMissingAnswers,
+  listPlacedObjects,
+  listUnansweredQuestions,
+} from "./program.js";
 
 /** Sign and word of each state of a node; the order is that of the buttons. */
 export const STATES = {
@@ -65,7 +71,7 @@ export const TASKS = {
 };
 
 /** The type of the marks of a step: the type of its layer, else that of the item. @param {Store} store @param {number} node */
-export function markType(store, node) {
+export function getMarkType(store, node) {
   return store.program.nodes[node].layer?.type ?? store.item.kind;
 }
 
@@ -89,21 +95,21 @@ const COUNTED = {
 };
 
 /** @param {Store} store @param {number} node @param {number} number of a mark at it, from 1 */
-export function markText(store, node, number) {
-  return (NUMBERED[markType(store, node)] ?? NUMBERED.spans)({ number });
+export function formatMarkName(store, node, number) {
+  return (NUMBERED[getMarkType(store, node)] ?? NUMBERED.spans)({ number });
 }
 
 /** The size of a mark, or the place of a point, in percent of its image. @param {Store} store @param {Place} place */
-export function sizeText(store, { box, image, point }) {
+export function formatSize(store, { box, image, point }) {
   const [left, top, right, bottom] = (box ?? [0, 0, 0, 0]).map((edge) => edge * 100);
   const text = point
     ? `${Math.round(left)} %, ${Math.round(top)} %`
     : `${Math.round(right - left)} × ${Math.round(bottom - top)} %`;
-  return store.item.images.length > 1 ? `${imageName(store, image ?? 0)}, ${text}` : text;
+  return store.item.images.length > 1 ? `${formatImageName(store, image ?? 0)}, ${text}` : text;
 }
 
 /** @param {Value | undefined} value */
-export function valueText(value) {
+export function formatValue(value) {
   if (value === null || value === undefined) return "";
   if (value === true) return gettext("true");
   if (value === false) return gettext("false");
@@ -116,23 +122,23 @@ export function valueText(value) {
  * @param {Store} store
  * @param {number} index
  */
-export function stateOf(store, index) {
+export function getState(store, index) {
   const shared = store.program.nodes[index].representative;
-  if (lacksAnswers(store.program, store.document, shared)) return "open";
-  return store.program.nodes[index].role === "compute" ? "compute" : layerOf(store.document, shared).state;
+  if (isMissingAnswers(store.program, store.document, shared)) return "open";
+  return store.program.nodes[index].role === "compute" ? "compute" : getLayer(store.document, shared).state;
 }
 
 /** @param {Store} store @param {number} index @returns {string} what lies in a node's layer, counted */
-export function countText(store, index) {
+export function formatCount(store, index) {
   const node = store.program.nodes[index];
   if (node.role === "compute") return "";
-  const count = placed(store.program, store.document, node.representative).length;
+  const count = listPlacedObjects(store.program, store.document, node.representative).length;
   if (!count) return "";
   if (node.role === "answer")
-    return layerOf(store.document, index)
-      .objects.map(({ value }) => valueText(value))
+    return getLayer(store.document, index)
+      .objects.map(({ value }) => formatValue(value))
       .join(", ");
-  return COUNTED[markType(store, index)](count);
+  return COUNTED[getMarkType(store, index)](count);
 }
 
 /**
@@ -140,11 +146,11 @@ export function countText(store, index) {
  * @param {Thing | Place} place
  * @returns {string} where an object lies, for people who do not see it
  */
-export function placeText(store, place) {
-  if ("ends" in place) return relationText(store, /** @type {Thing} */ (place));
+export function formatPlace(store, place) {
+  if ("ends" in place) return formatRelation(store, /** @type {Thing} */ (place));
   if (place.box) {
     const [left, top, right, bottom] = place.box.map((edge) => Math.round(edge * 100));
-    const image = store.item.images.length > 1 ? `${imageName(store, place.image ?? 0)}, ` : "";
+    const image = store.item.images.length > 1 ? `${formatImageName(store, place.image ?? 0)}, ` : "";
     if (place.point) return image + gettext("%(left)s% from the left, %(top)s% from the top", { left, top });
     const where = gettext(
       "%(left)s% from the left, %(top)s% from the top, %(width)s% wide, %(height)s% high",
@@ -162,19 +168,22 @@ export function placeText(store, place) {
 }
 
 /** @param {Store} store @param {number} index */
-export function imageName(store, index) {
+export function formatImageName(store, index) {
   return store.item.images.length === 2
     ? [gettext("left image"), gettext("right image")][index]
     : gettext("image %(number)s", { number: index + 1 });
 }
 
 /** A mark in a few words: what is marked, or its label and number. @param {Store} store @param {string} id */
-export function endText(store, id) {
+export function describeMark(store, id) {
   for (const { index, role } of store.program.nodes) {
     if (role !== "draw") continue;
-    const { objects } = layerOf(store.document, index);
-    const place = objects.findIndex((thing) => thing.id === id);
-    if (place >= 0) return objects[place].quote ? `“${objects[place].quote}”` : `${objects[place].label ?? ""} ${place + 1}`.trim();
+    const { objects } = getLayer(store.document, index);
+    const position = objects.findIndex((thing) => thing.id === id);
+    if (position >= 0)
+      return objects[position].quote
+        ? `“${objects[position].quote}”`
+        : `${objects[position].label ?? ""} ${position + 1}`.trim();
   }
   return gettext("a deleted mark");
 }
@@ -183,24 +192,24 @@ export function endText(store, id) {
  * A relation as text. @param {Store} store @param {Thing} relation @param {string[]} [ends] as text
  * @param {number} [node] whose relation it is
  */
-export function relationText(
+export function formatRelation(
   store,
   { ends = /** @type {any} */ ([]), label },
-  [first, second] = ends.map((/** @type {string} */ id) => endText(store, id)),
+  [first, second] = ends.map((/** @type {string} */ id) => describeMark(store, id)),
   node = store.node,
 ) {
   return `${first} ${label ? `– ${label} ` : ""}${store.program.nodes[node].layer?.directed ? "→" : "–"} ${second}`;
 }
 
 /** Why a node cannot be called done yet, empty when it can. @param {Store} store @param {number} node */
-export function notYet(store, node) {
-  if (store.program.nodes[node].role === "answer" && !layerOf(store.document, node).objects.length)
+export function explainWhyNotDone(store, node) {
+  if (store.program.nodes[node].role === "answer" && !getLayer(store.document, node).objects.length)
     return gettext("There is no answer yet. If there is none, choose “nothing here”.");
-  if (store.program.nodes[node].role === "relate" && !layerOf(store.document, node).objects.length)
+  if (store.program.nodes[node].role === "relate" && !getLayer(store.document, node).objects.length)
     return gettext("Nothing is related yet. If no marks are, choose “nothing here”.");
-  if (!placed(store.program, store.document, node).length)
+  if (!listPlacedObjects(store.program, store.document, node).length)
     return gettext("Nothing is marked yet. If nothing matches, choose “nothing here”.");
-  const open = unanswered(store.program, store.document, node);
+  const open = listUnansweredQuestions(store.program, store.document, node);
   if (open.length)
     return ngettext(
       "%(count)s question about a mark is open, such as “%(question)s”.",
@@ -208,7 +217,7 @@ export function notYet(store, node) {
       open.length,
       { question: open[0].question },
     );
-  const missing = unlinked(store.program, store.document, node);
+  const missing = countUnlinkedObjects(store.program, store.document, node);
   return missing
     ? ngettext(
         "%(count)s object has no source.",
@@ -219,13 +228,13 @@ export function notYet(store, node) {
 }
 
 /** A person's answers about a mark. @param {Record<string, (string | number)[]>} [answers] by question */
-export function answersText(answers = {}) {
+export function formatAnswers(answers = {}) {
   return Object.entries(answers)
     .map(([name, values]) => `${name}: ${values.join(", ")}`)
     .join(" · ");
 }
 
 /** Say that an object comes from a model. @param {import("./types.js").Origin} origin */
-export function originText({ by, changed }) {
+export function formatOrigin({ by, changed }) {
   return changed ? gettext("changed from %(system)s", { system: by }) : gettext("from %(system)s", { system: by });
 }

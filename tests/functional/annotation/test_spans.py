@@ -143,11 +143,11 @@ def offsets(editor: Editor, page: Page) -> Page:
 
 
 COUNT = """async texts => {
-  const { offsetsOf } = await import("/static/js/annotation/offsets.js");
+  const { createOffsets } = await import("/static/js/annotation/offsets.js");
   return texts.map(text => {
-    const offsets = offsetsOf(text);
-    const units = Array.from({ length: offsets.points + 1 }, (_each, point) => offsets.toUnit(point));
-    const back = Array.from({ length: text.length + 1 }, (_each, unit) => offsets.toPoint(unit));
+    const offsets = createOffsets(text);
+    const units = Array.from({ length: offsets.points + 1 }, (_each, point) => offsets.convertToUnit(point));
+    const back = Array.from({ length: text.length + 1 }, (_each, unit) => offsets.convertToPoint(unit));
     const parts = units.slice(1).map((_unit, point) => offsets.slice(point, point + 1));
     return { units, back, parts };
   });
