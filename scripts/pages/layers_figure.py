@@ -1,7 +1,7 @@
 """Draw packages, layers and imports.
 
-Run ``python -m scripts.pages.layers_figure``. Packages are rooms, the layers of the import contracts are floors,
-imports are arrows. The figure goes into docs/images/layers.svg, and the table for the ADR is printed.
+Run ``python -m scripts.pages.layers_figure``. Packages are rooms, the layers of the import contracts are
+floors, imports are arrows. The figure goes into docs/images/layers.svg, and the table for the ADR is printed.
 """
 
 import tomllib
