@@ -10,11 +10,11 @@ const catalogue = /** @type {any} */ (window);
 export const LANGUAGE = document.documentElement.lang || "en";
 
 /** @param {string} text @param {Values} values */
-const fillIn = (text, values) => text.replace(/%\((\w+)\)s/g, (_all, name) => String(values[name]));
+const fillPlaceholders = (text, values) => text.replace(/%\((\w+)\)s/g, (_all, name) => String(values[name]));
 
 /** @param {string} text @param {Values} [values] */
 export function gettext(text, values = {}) {
-  return fillIn(catalogue.gettext?.(text) ?? text, values);
+  return fillPlaceholders(catalogue.gettext?.(text) ?? text, values);
 }
 
 /**
@@ -23,7 +23,7 @@ export function gettext(text, values = {}) {
  */
 export function ngettext(one, many, count, values = {}) {
   const text = catalogue.ngettext?.(one, many, count) ?? (count === 1 ? one : many);
-  return fillIn(text, { count: formatNumber(count), ...values });
+  return fillPlaceholders(text, { count: formatNumber(count), ...values });
 }
 
 /** @param {number} value @returns {string} with the signs between digits that the language has */
