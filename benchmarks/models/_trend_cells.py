@@ -120,6 +120,19 @@ def _score_longer(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     return _score_labels(variant, seed, replace(sizes, label_steps=2 * sizes.label_steps), work, "longer")
 
 
+def _score_visual_split(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train a variant on some programs, and score it on others."""
+    split, _, variant = name.partition("/")
+    learning = _from_labels(replace(sizes, label_steps=2 * sizes.label_steps))
+    out = work / "visual-split"
+    options = [*_build_visual_options(seed, sizes, work), *learning]
+    _run("visual-splits", "--out", str(out), "--splits", split, "--variants", variant, *options)
+    row = json.loads((out / "splits.json").read_text())[split][variant]
+    return {
+        f"{score} {part}": row[part][score] for part in ("seen", "unseen") for score in ("accuracy", "f1")
+    }
+
+
 def _build_visual_options(seed: int, sizes: Sizes, work: Path) -> list[str]:
     """Return the options of both tables of visual networks."""
     options = ["--train", str(sizes.scenes), "--pretraining-scenes", str(sizes.pretraining_scenes)]
@@ -239,6 +252,7 @@ KINDS: dict[str, Callable[[str, int, Sizes, Path], Scores]] = {
     "visual": _score_visual,
     "labels": _score_labels,
     "longer": _score_longer,
+    "visual-split": _score_visual_split,
     "text": _score_text,
     "text-split": _score_text_split,
     "reasons": _score_reasons,

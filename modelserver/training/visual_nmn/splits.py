@@ -17,12 +17,17 @@ from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import compute_scores
 from modelserver.training.options import options_of_command
 from modelserver.training.tables import Table, format_cell, format_markdown
-from modelserver.training.visual_nmn.command import Scenes, ScoredOptions
-from modelserver.training.visual_nmn.table import VARIANTS, require_pretraining, train_variant
+from modelserver.training.visual_nmn.command import Scenes, ScoredOptions, require_lxmert
+from modelserver.training.visual_nmn.table import (
+    VARIANTS,
+    VariantName,
+    require_pretraining,
+    train_variant,
+)
 from modelserver.wire.errors import UnreadableData
 
 SplitName = Literal["length", "filters", "together"]
-Compared = Literal["layer", "sum", "graph-decont-pretraining"]
+COMPARED: tuple[VariantName, ...] = ("layer", "sum", "graph-decont-pretraining")  # by the source
 LONGEST = 7  # nodes of a program in training
 
 Kind = Callable[[Sequence[str]], bool]
@@ -74,27 +79,29 @@ class SplitOptions(ScoredOptions):
         test: Number of test statements, at most; with scenes also of those
             generated to test on.
         splits: Splits to train on; all by default.
-        variants: Variants to train; all by default.
+        variants: Variants to train; by default those of the source.
     """
 
     splits: Annotated[tuple[SplitName, ...], Parameter(consume_multiple=True)] = get_args(SplitName)
-    variants: Annotated[tuple[Compared, ...], Parameter(consume_multiple=True)] = get_args(Compared)
+    variants: Annotated[tuple[VariantName, ...], Parameter(consume_multiple=True)] = COMPARED
 
 
 def visual_splits(*, options: SplitOptions) -> None:
     """Train visual-nmn on some programs and test it on others.
 
-    Compares Layer-count, Sum-count, and Graph-count with decontextualised
-    words and pretraining.
+    By default compares Layer-count, Sum-count, and Graph-count with
+    decontextualised words and pretraining, as the source does.
     """
     keys = [(name, variant) for name in options.splits for variant in options.variants]
     table = Table(options, keys, "splits.json")
+    if "lxmert" in options.variants:
+        require_lxmert(options)
     scenes = options.open_scenes(options.test_file)
     parts = {name: split_scenes(scenes, name, options.test) for name in options.splits}
     for part in parts.values():
         require_pretraining(options.variants, part)
 
-    def score(key: tuple[SplitName, Compared], seed: int, out: Path) -> dict[str, Any]:
+    def score(key: tuple[SplitName, VariantName], seed: int, out: Path) -> dict[str, Any]:
         part = parts[key[0]]
         _, network = train_variant(key[1], part, options, seed, out)
         seen, unseen = _score_briefly(network, part.dev), _score_briefly(network, part.test)
@@ -112,12 +119,12 @@ def _score_briefly(network: folder.Network, examples: Sequence[Example]) -> dict
     return short
 
 
-def format_table(table: dict[SplitName, dict[Compared, Any]]) -> str:
+def format_table(table: dict[SplitName, dict[VariantName, Any]]) -> str:
     """Return the table in Markdown; with several seeds, mean ± SD."""
     rows = []
     for name, variants in table.items():
         for variant, scored in variants.items():
-            title = VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both"
+            title = VARIANTS[variant].title.replace("…", VARIANTS["graph"].title)
             parts = [
                 shown
                 for part in ("unseen", "seen")
