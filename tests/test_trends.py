@@ -3,6 +3,7 @@
 import json
 import statistics
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from benchmarks.models import trends
 from benchmarks.models.trends import TRENDS, Trend, format_table, judge_trend, list_cells, read_store
 from modelserver.training.text_nmn.table import TABLE
+from modelserver.training.visual_nmn.splits import SPLITS
 from modelserver.training.visual_nmn.table import VARIANTS
 from modelserver.wire.errors import UnreadableWeights
 from scripts.sites.processes import ROOT
@@ -58,6 +60,7 @@ def test_the_cells_are_systems_that_exist():
     }
     assert all(of.values())
     assert of["visual"] | of["labels"] | of["longer"] <= set(VARIANTS)
+    assert of["visual-split"] <= {f"{split}/{variant}" for split, variant in product(SPLITS, VARIANTS)}
     assert of["text"] | of["text-split"] <= set(TABLE)
     assert list_cells(TRENDS, ["visual/graph", "text"]) == [
         name for name in names if name == "visual/graph" or name.startswith("text/")
