@@ -12,7 +12,7 @@ from analysis.study.analysis import Study
 def build_words(study: Study, plan: Plan | None = None) -> Page:
     """Build a report whose figures are empty and which has no Bayesian models."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("figures", "distribution_figures"):  # where it is called from
+        for module in ("plots.intervals", "plots.distributions"):  # where it is called from
             patch.setattr(f"analysis.report.{module}.render_figure", _empty)
         patch.setattr(inference, "MOST_BAYES_TRIALS", 0)
         return build_report(study, plan)
