@@ -2,19 +2,19 @@
  * The actions at the current node by its role: one place with the rules, for mouse, touch,
  * keyboard and the list beside the task alike.
  *
- * @typedef {import("./store.js").Store} Store
- * @typedef {import("./types.js").Place} Place
- * @typedef {import("./types.js").State} State
- * @typedef {import("./types.js").Thing} Thing
- * @typedef {{node: number, own?: Thing, open?: import("./types.js").Suggested & {by: string}}} End of a suggested relation:
+ * @typedef {import("./document/store.js").Store} Store
+ * @typedef {import("./document/types.js").Place} Place
+ * @typedef {import("./document/types.js").State} State
+ * @typedef {import("./document/types.js").Thing} Thing
+ * @typedef {{node: number, own?: Thing, open?: import("./document/types.js").Suggested & {by: string}}} End of a suggested relation:
  *   the mark of the person, or the suggestion that is still open
- * @typedef {import("./types.js").Value} Value
+ * @typedef {import("./document/types.js").Value} Value
  */
-import { createObjectId } from "./identifiers.js";
-import { gettext } from "./language.js";
-import { findThing, getLayer, listContext, listObjectsInPlay, listUnansweredQuestions } from "./program.js";
-import { computeOverlap } from "./rectangles.js";
-import { STATES, explainWhyNotDone } from "./words.js";
+import { createObjectId } from "./document/identifiers.js";
+import { findThing, getLayer, listContext, listObjectsInPlay, listUnansweredQuestions } from "./document/program.js";
+import { STATES, explainWhyNotDone } from "./document/words.js";
+import { computeOverlap } from "./marks/rectangles.js";
+import { gettext } from "./page/language.js";
 
 const SAME = 0.5;
 
@@ -140,7 +140,7 @@ export function createActs(store, announce, askReason) {
 
     /**
      * Answer a question about a mark, or take an empty answer back; a chosen one of several is taken back.
-     * @param {string} id @param {import("./types.js").Question} question @param {string | number} value
+     * @param {string} id @param {import("./document/types.js").Question} question @param {string | number} value
      */
     answerQuestion(id, { name, type }, value) {
       const thing = findThing(getCurrentLayer(), id);

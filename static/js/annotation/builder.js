@@ -8,10 +8,10 @@
  * @typedef {{asked: Layer, labels: Label[]}} Condition a choice (for a question also the layer of the mark), and the
  *   labels of which it has to have one
  */
-import { gettext } from "./language.js";
-import { createButton, createElement, createField } from "./markup.js";
-import { chooseInk } from "./colors.js";
-import { buildNameWithHint, getIndentClass } from "./labels.js";
+import { chooseInk } from "./marks/colors.js";
+import { buildNameWithHint, getIndentClass } from "./marks/labels.js";
+import { gettext } from "./page/language.js";
+import { createButton, createElement, createField } from "./page/markup.js";
 
 const TYPES = /** @type {Record<string, string>} */ ({
   spans: gettext("Spans in a text, with labels"),

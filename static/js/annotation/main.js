@@ -2,28 +2,28 @@
  * Puts the editor together on the page that the site has sent.
  */
 import { createActs } from "./acts.js";
-import { createAdjudication } from "./adjudication.js";
-import { createAnnouncer } from "./announcer.js";
-import { createBoxes } from "./boxes.js";
-import { createComments } from "./comments.js";
-import { askProblem, askReason } from "./dialogs.js";
-import { createFinishing } from "./finishing.js";
-import { createKeys } from "./keys.js";
-import { createLooks } from "./labels.js";
-import { gettext, ngettext } from "./language.js";
-import { createMerge } from "./merge.js";
-import { createPanel } from "./panel.js";
-import { createPanels } from "./panels.js";
-import { createQueue } from "./queue.js";
-import { createUnsavedStore } from "./unsaved.js";
-import { createSite } from "./site.js";
-import { createSpans } from "./spans.js";
-import { createStatus } from "./status.js";
-import { createStore } from "./store.js";
-import { createSuggestions } from "./suggestions.js";
-import { createToolbar } from "./toolbar.js";
-import { createTree } from "./tree.js";
-import { createProblemNote, createVerdict } from "./verdict.js";
+import { createQueue } from "./document/queue.js";
+import { createStore } from "./document/store.js";
+import { createUnsavedStore } from "./document/unsaved.js";
+import { createAdjudication } from "./marks/adjudication.js";
+import { createLooks } from "./marks/labels.js";
+import { createAnnouncer } from "./page/announcer.js";
+import { gettext, ngettext } from "./page/language.js";
+import { createSite } from "./page/site.js";
+import { createComments } from "./panels/comments.js";
+import { askProblem, askReason } from "./panels/dialogs.js";
+import { createFinishing } from "./panels/finishing.js";
+import { createKeys } from "./panels/keys.js";
+import { createMerge } from "./panels/merge.js";
+import { createPanel } from "./panels/panel.js";
+import { createPanels } from "./panels/panels.js";
+import { createStatus } from "./panels/status.js";
+import { createSuggestions } from "./panels/suggestions.js";
+import { createToolbar } from "./panels/toolbar.js";
+import { createTree } from "./panels/tree.js";
+import { createProblemNote, createVerdict } from "./panels/verdict.js";
+import { createSpans } from "./passages/spans.js";
+import { createBoxes } from "./pictures/boxes.js";
 
 /** @param {string} id @returns {HTMLElement} */
 const getPart = (id) => /** @type {HTMLElement} */ (document.getElementById(id));

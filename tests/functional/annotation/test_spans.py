@@ -143,7 +143,7 @@ def offsets(editor: Editor, page: Page) -> Page:
 
 
 COUNT = """async texts => {
-  const { createOffsets } = await import("/static/js/annotation/offsets.js");
+  const { createOffsets } = await import("/static/js/annotation/passages/offsets.js");
   return texts.map(text => {
     const offsets = createOffsets(text);
     const units = Array.from({ length: offsets.points + 1 }, (_each, point) => offsets.convertToUnit(point));

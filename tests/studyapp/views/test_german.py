@@ -22,7 +22,7 @@ from studyapp.queries.participants.flag_labels import FLAG_LABELS
 
 ROOT = Path(settings.BASE_DIR)
 CATALOGUES = {name: ROOT / "locale/de/LC_MESSAGES" / f"{name}.mo" for name in ("django", "djangojs")}
-SCRIPTS = sorted((ROOT / "static/js/annotation").glob("*.js"))
+SCRIPTS = sorted((ROOT / "static/js/annotation").rglob("*.js"))
 # The .txt files are mails and messages.
 PAGES = sorted(path for kind in ("html", "txt") for path in (ROOT / "templates").rglob(f"*.{kind}"))
 PROGRAMS = [

@@ -1,0 +1,102 @@
+/**
+ * Requests to the site, and what their failures mean.
+ *
+ * @typedef {import("../document/types.js").Operation} Operation
+ */
+import { gettext } from "./language.js";
+
+/** The site could not be reached, or has no answer now: the same request may succeed later. */
+export class Unreachable extends Error {}
+
+/** The site has answered and refuses. `status` is the HTTP status, `body` what it says. */
+export class Refused extends Error {
+  /** @param {number} status @param {any} body */
+  constructor(status, body) {
+    super(
+      typeof body?.detail === "string" ? body.detail : gettext("The site rejected the request (%(status)s).", { status }),
+    );
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** Nobody is logged in any more. */
+export class LoggedOut extends Error {}
+
+const TRY_LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
+const PATIENCE_MS = 20_000;
+const KEEPALIVE_LIMIT = 60_000; // browsers let at most 64 KiB outlive a page
+
+/** @param {string} url address of the annotation, ending in a slash @param {string} token against forged requests */
+export function createSite(url, token) {
+  /** @param {string} method @param {string} address @param {unknown} [data] @param {boolean} [again] */
+  async function request(method, address, data, again = false) {
+    /** @type {Response} */
+    let response;
+    try {
+      response = await fetch(new URL(address, new URL(url, location.href)), createOptions(method, data));
+    } catch (error) {
+      throw new Unreachable(gettext("The site is not reachable."), { cause: error });
+    }
+    if (TRY_LATER.has(response.status))
+      throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status: response.status }));
+    if (response.status === 401 || response.status === 403) {
+      if (!(await renewToken())) throw new LoggedOut(gettext("You are logged out."));
+      if (!again) return request(method, address, data, true);
+    }
+    const body = await response.json().catch(() => null);
+    if (!response.ok) throw new Refused(response.status, body);
+    return body;
+  }
+
+  /** Take the token of the present login from the page; false if nobody is logged in. */
+  async function renewToken() {
+    const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+    const page = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
+    const field = /** @type {HTMLInputElement | null} */ (
+      page.querySelector("#editor [name=csrfmiddlewaretoken]")
+    );
+    token = field?.value ?? token;
+    return Boolean(field);
+  }
+
+  /** @param {string} method @param {unknown} data @returns {RequestInit} */
+  function createOptions(method, data) {
+    const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token };
+    const body = data === undefined ? undefined : JSON.stringify(data);
+    return { method, headers, body, credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) };
+  }
+
+  return {
+    load: () => request("GET", "editor/"),
+    /** @param {Operation[]} operations */
+    save: (operations) => request("POST", "operations/", { operations }),
+    /** Note the model outputs that the person sees. @param {string[]} outputs each as `system@revision` */
+    noteShown: (outputs) => request("POST", "shown/", { outputs }),
+    /** @param {number} revision */
+    submit: (revision) => request("POST", "submit/", { revision, go_on: true }),
+    release: () => request("POST", "release/", {}),
+    /** Reopen a submitted annotation. */
+    takeBack: () => request("POST", "take-back/", {}),
+    /** @param {{node: number | null, object: string | null, text: string}} comment */
+    comment: (comment) => request("POST", "comments/", comment),
+    /** @param {string | number} id */
+    resolve: (id) => request("POST", `comments/${id}/resolve/`, {}),
+    /** @param {Record<string, string>} keys */
+    bindKeys: (keys) => request("PUT", "../../keys/", { keys }),
+
+    /**
+     * Send while the page goes away. Operations that do not fit stay in the browser.
+     * @param {Operation[]} operations
+     */
+    saveInPassing(operations) {
+      const sent = createOptions("POST", { operations });
+      if (String(sent.body).length > KEEPALIVE_LIMIT) return;
+      fetch(new URL("operations/", new URL(url, location.href)), {
+        ...sent,
+        signal: undefined,
+        keepalive: true,
+      }).catch(() => {});
+    },
+  };
+}
