@@ -40,7 +40,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     "div",
     { class: "offer", hidden: true },
     mark,
-    createButton(gettext("Not"), () => moveCaret(caret, caret), { class: "button second" }),
+    createButton(gettext("Cancel"), () => moveCaret(caret, caret), { class: "button second" }),
   );
   const arcs = createArcs(passage.element);
   new ResizeObserver(() => drawArcs()).observe(passage.element);
