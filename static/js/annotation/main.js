@@ -33,12 +33,12 @@ function start() {
   const annotation = JSON.parse(getPart("annotation-json").textContent ?? "");
   const token = /** @type {HTMLInputElement} */ (page.querySelector("[name=csrfmiddlewaretoken]")).value;
   const url = page.dataset.url ?? "";
-  const user = page.dataset.user ?? "";
+  const user = /** @type {HTMLElement} */ (document.querySelector("[data-user]")).dataset.user ?? "";
   const boxes = annotation.item.kind === "boxes";
 
   const store = createStore(annotation);
   if (page.dataset.readOnly) store.lock(page.dataset.readOnly);
-  const site = createSite(url, token);
+  const site = createSite(url, token, user);
   const announce = createAnnouncer(getPart("announcer"));
   const queue = createQueue(
     store,

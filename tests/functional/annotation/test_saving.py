@@ -7,6 +7,8 @@ import os
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from annotation.models import Role
+from tests.annotation import factories
 from tests.functional.annotation.conftest import Editor
 from tests.functional.annotation.items import DOGS, FIND_DOGS, box, layer
 from tests.functional.annotation.steps import at, drag, near, reload, saved
@@ -288,6 +290,31 @@ def test_a_new_login_in_another_tab_saves_what_waited(editor: Editor, context: B
     page.get_by_role("button", name="Submit anyway").click()
     expect(page.locator(".foot-message").get_by_role("link")).to_have_text("Log in in a new tab")
     assert editor.row(annotation).status == "reserved"
+
+
+@pytest.mark.parametrize("role", [None, Role.ADJUDICATOR])
+def test_another_account_does_not_take_what_waits(editor: Editor, page: Page, role: Role | None):
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
+    project = editor.row(annotation).item.project
+    editor.log_in(page, factories.make_member(project, role).user if role else factories.make_user())
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator("#notice")).to_contain_text("Another account is logged in now.")
+    expect(page.locator(STATUS)).to_contain_text("Not saved: 1 change kept in this browser")
+    assert not editor.objects(annotation, FIND_DOGS)
+    editor.log_in(page, editor.row(annotation).annotator)
+    saved(page)
+    expect(page.locator("#notice")).to_be_hidden()
+    assert len(editor.objects(annotation, FIND_DOGS)) == 1
+
+
+def test_lost_access_is_explained(editor: Editor, page: Page):
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
+    page.route("**/operations/", lambda route: route.fulfill(status=404, json={"detail": "Not found."}))
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator("#notice")).to_contain_text("You have no access to this item any more.")
+    expect(page.get_by_role("button", name="Submit")).to_be_disabled()
 
 
 def test_nothing_is_chosen_beforehand_where_mine_is_deleted(editor: Editor, page: Page, other: Page):

@@ -98,8 +98,12 @@ export function createQueue(store, site, unsaved, ask) {
       return true;
     }
     if (ENDED.has(error.status)) {
-      setStatus("gone", error.message);
-      store.lock(error.message);
+      const reason =
+        error.status === 404
+          ? gettext("You have no access to this item any more. A manager may have given it to somebody else, or ended your membership. Changes that are not saved stay in this browser.")
+          : error.message;
+      setStatus("gone", reason);
+      store.lock(reason);
       return false;
     }
     const known = store.pending.some((operation) => operation.id === error.body?.operation);

@@ -20,15 +20,22 @@ export class Refused extends Error {
   }
 }
 
-/** Nobody is logged in any more. */
+/** This person is not logged in any more. */
 export class LoggedOut extends Error {}
 
 const TRY_LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
 const PATIENCE_MS = 20_000;
 const KEEPALIVE_LIMIT = 60_000; // browsers let at most 64 KiB outlive a page
 
-/** @param {string} url address of the annotation, ending in a slash @param {string} token against forged requests */
-export function createSite(url, token) {
+/** The site has no such annotation for this person. */
+const NOT_THERE = 404;
+const MAY_BE_LOGGED_OUT = new Set([401, 403, NOT_THERE]);
+
+/**
+ * @param {string} url address of the annotation, ending in a slash @param {string} token against forged requests
+ * @param {string} user who has opened the page
+ */
+export function createSite(url, token, user) {
   /** @param {string} method @param {string} address @param {unknown} [data] @param {boolean} [again] */
   async function request(method, address, data, again = false) {
     /** @type {Response} */
@@ -40,24 +47,25 @@ export function createSite(url, token) {
     }
     if (TRY_LATER.has(response.status))
       throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status: response.status }));
-    if (response.status === 401 || response.status === 403) {
-      if (!(await renewToken())) throw new LoggedOut(gettext("You are logged out."));
-      if (!again) return request(method, address, data, true);
+    if (MAY_BE_LOGGED_OUT.has(response.status)) {
+      await renewToken();
+      if (!again && response.status !== NOT_THERE) return request(method, address, data, true);
     }
     const body = await response.json().catch(() => null);
     if (!response.ok) throw new Refused(response.status, body);
     return body;
   }
 
-  /** Take the token of the present login from the page; false if nobody is logged in. */
+  /** Take the token of the present login from the page. Throws LoggedOut if it is not this person's. */
   async function renewToken() {
     const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
     const page = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
-    const field = /** @type {HTMLInputElement | null} */ (
-      page.querySelector("#editor [name=csrfmiddlewaretoken]")
-    );
-    token = field?.value ?? token;
-    return Boolean(field);
+    const present = /** @type {HTMLElement | null} */ (page.querySelector("[data-user]"))?.dataset.user;
+    if (!present)
+      throw new LoggedOut(gettext("You are logged out. Log in again: your changes are saved as soon as you have."));
+    if (present !== user)
+      throw new LoggedOut(gettext("Another account is logged in now. Log it out and log in with yours: your changes are saved as soon as you have."));
+    token = /** @type {HTMLInputElement | null} */ (page.querySelector("[name=csrfmiddlewaretoken]"))?.value ?? token;
   }
 
   /** @param {string} method @param {unknown} data @returns {RequestInit} */

@@ -77,7 +77,7 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
         { class: "button", href: page.login, target: "_blank" },
         gettext("Log in in a new tab"),
       );
-      show("errors", gettext("You are logged out. Log in again: your changes are saved as soon as you have."), link);
+      show("errors", detail, link);
     } else if (store.locked) {
       const back = createElement("a", { class: "button second", href: page.back }, page.backText);
       const canReopen = !page.readOnly && store.annotation.status === "submitted";
