@@ -45,6 +45,17 @@ def test_a_deactivated_account_gets_no_role(api: Client) -> None:
     assert problem["detail"] == "The account gone is deactivated."
 
 
+def test_administrators_of_the_site_see_the_workspaces_that_they_may_rename(client: Client) -> None:
+    Workspace.objects.create(slug="other", name="Other")
+    client.force_login(User.objects.create_user("root", password="!", is_superuser=True))
+    rows = sent(client.get(ROOT), 200)["results"]
+    assert [row["slug"] for row in rows] == [main().slug, "other"]
+    assert sent(client.get(f"{ROOT}other/"), 200)["name"] == "Other"
+    client.force_login(User.objects.create_user("nobody", password="!"))
+    assert sent(client.get(ROOT), 200)["results"] == []
+    sent(client.get(f"{ROOT}other/"), 404)
+
+
 @pytest.mark.parametrize("name", [" ", "\u200b", "\u00a0\ufeff"])
 def test_a_name_shows_something(api: Client, name: str) -> None:
     renamed = api.patch(f"{ROOT}main/", {"name": name}, content_type="application/json")
