@@ -59,7 +59,7 @@ class DeletedAccount(RestView):
 
 
 class Workspaces(RestView):
-    """The workspaces in which you have a role; all of them for administrators of the site."""
+    """The workspaces that you may see: those of your roles, or all."""
 
     @describe_method(answers=PageOf[wire.WorkspaceRow], query=Page)
     def get(self, request: Request) -> HttpResponseBase:
