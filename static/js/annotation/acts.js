@@ -11,7 +11,14 @@
  * @typedef {import("./document/types.js").Value} Value
  */
 import { createObjectId } from "./document/identifiers.js";
-import { findThing, getLayer, listContext, listObjectsInPlay, listUnansweredQuestions } from "./document/program.js";
+import {
+  findThing,
+  getLayer,
+  isRelationBetween,
+  listContext,
+  listObjectsInPlay,
+  listUnansweredQuestions,
+} from "./document/program.js";
 import { STATES, explainWhyNotDone } from "./document/words.js";
 import { computeOverlap } from "./marks/rectangles.js";
 import { gettext } from "./page/language.js";
@@ -53,10 +60,8 @@ export function createActs(store, announce, askReason) {
   /** Return true if the step has the same relation, under another id. @param {Thing} thing */
   function isKnown({ id, ends, label }) {
     if (!ends) return false;
-    const directed = store.program.nodes[store.node].layer?.directed;
-    const joinEnds = (/** @type {string[]} */ both) => (directed ? both : [...both].sort()).join(" ");
     return getCurrentLayer().objects.some(
-      (each) => each.id !== id && each.label === label && each.ends && joinEnds(each.ends) === joinEnds(ends),
+      (each) => each.id !== id && isRelationBetween(store.program, store.node, each, ends, label),
     );
   }
 

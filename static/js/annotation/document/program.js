@@ -83,6 +83,16 @@ export function findThing(layer, id) {
 }
 
 /**
+ * Return true if an object is the relation of these marks with this label; their order counts in directed ones.
+ * @param {Program} program @param {number} node @param {Thing} thing @param {(string | null)[]} ends @param {string} [label]
+ */
+export function isRelationBetween(program, node, thing, ends, label) {
+  const directed = program.nodes[node].layer?.directed;
+  const joinEnds = (/** @type {(string | null)[]} */ both) => (directed ? both : [...both].sort()).join(" ");
+  return Boolean(thing.ends) && thing.label === label && joinEnds(thing.ends ?? []) === joinEnds(ends);
+}
+
+/**
  * The object that a choice refers to in the end; null if it is gone.
  * @param {Program} program @param {Document} document @param {number} node @param {Thing} thing
  * @returns {Thing | null}

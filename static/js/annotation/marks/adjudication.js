@@ -7,6 +7,7 @@
  * @typedef {import("../document/types.js").Cluster} Cluster
  * @typedef {ReturnType<typeof import("../acts.js").createActs>} Acts
  */
+import { isRelationBetween } from "../document/program.js";
 import { STATES, describeMark, formatRelation, formatSize } from "../document/words.js";
 import { gettext } from "../page/language.js";
 import { createButton, createElement, createUnseenText } from "../page/markup.js";
@@ -46,7 +47,9 @@ export function createAdjudication(store, before, acts) {
     const { letters, said, ...place } = cluster;
     const answered = place.value !== undefined && listAnswers(store, store.node).includes(place.value);
     const ends = place.ends?.map(findMark);
-    const related = ends && store.objects.some(({ thing }) => isBetween(thing, ends, place.label));
+    const { program, node } = store;
+    const related =
+      ends && store.objects.some(({ thing }) => isRelationBetween(program, node, thing, ends, place.label));
     const taken =
       answered ||
       related ||
@@ -94,14 +97,6 @@ export function createAdjudication(store, before, acts) {
     }
     const parts = [...groups].map(([shown, letters]) => (groups.size > 1 ? `${shown} (${letters.join(", ")})` : shown));
     return `${name}: ${parts.join(" / ")}`;
-  }
-
-  /** @param {import("../document/types.js").Thing} thing @param {(string | null)[]} ends @param {string} [label] */
-  function isBetween(thing, ends, label) {
-    const directed = store.program.nodes[store.node].layer?.directed;
-    const joinEnds = (/** @type {(string | null)[]} */ both) =>
-      (directed ? both : [...both].sort()).join(" ");
-    return Boolean(thing.ends) && thing.label === label && joinEnds(thing.ends ?? []) === joinEnds(ends);
   }
 
   /** @param {Place & {ends?: Place[]}} place @returns {string} */
