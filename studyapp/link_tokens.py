@@ -48,12 +48,6 @@ _WITH_TRIAL = Prepared(
         .order_by("position")[:1]
     )
 )
-_BY_TOKEN = Prepared(
-    lambda: EntryLink.objects.select_related("study").filter(
-        token_hash=make_slot("token_hash", EntryLink, "token_hash")
-    )
-)
-_BY_KEY = Prepared(lambda: EntryLink.objects.select_related("study").filter(pk=make_slot("link", EntryLink)))
 
 
 class AccessEnded(Exception):
@@ -81,7 +75,7 @@ def hash_token(token: str) -> str:
 
 def find_link(token: str) -> EntryLink | None:
     """Return the link of an entry token, with its study, or None."""
-    return _BY_TOKEN.first(token_hash=hash_token(token))
+    return EntryLink.objects.select_related("study").filter(token_hash=hash_token(token)).first()
 
 
 def sign_link(link: EntryLink) -> str:
@@ -92,9 +86,10 @@ def sign_link(link: EntryLink) -> str:
 def read_link(value: str) -> EntryLink | None:
     """Return the link of a cookie, with its study; None if it is not ours."""
     try:
-        return _BY_KEY.first(link=_LINK.unsign(value, max_age=LINK_AGE))
+        key = _LINK.unsign(value, max_age=LINK_AGE)
     except BadSignature:
         return None
+    return EntryLink.objects.select_related("study").filter(pk=key).first()
 
 
 def sign_arrival(link: EntryLink, arrival: Arrival) -> str:

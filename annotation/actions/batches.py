@@ -15,7 +15,6 @@ from annotation.actions.assignments import TRIES, build_reservation, hold_member
 from annotation.errors import AssignmentLost, Conflict
 from annotation.models import Annotation, Batch, Item, Membership
 from annotation.queries.items import free_items, select_new_items
-from foundation.database.prepared_queries import insert
 from foundation.messages import say
 
 MOST_ITEMS = 1_000  # of a batch
@@ -123,8 +122,7 @@ def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> Non
             annotation.status = states.find_next_status(states.ANNOTATION, "resume", annotation.status)
             annotation.reserved_until = None
             annotation.save(update_fields=["status", "batch", "reserved_until"])
-    if new:
-        insert(*new)
+    Annotation.objects.bulk_create(new)
     keys = sorted(item.pk for item in woven)
     Item.objects.filter(pk__in=keys).update(assigned=F("assigned") + 1)
     Membership.objects.filter(pk=member.pk).update(handed_out=F("handed_out") + len(woven))

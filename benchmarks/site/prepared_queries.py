@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Collection, Container, Iterable, Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -25,6 +26,8 @@ from typing import Any
 from benchmarks.site._site_here import ORIGIN, set_up_site
 from scripts.sites.processes import ROOT
 
+LAYER = "foundation.database.prepared_queries"
+APPS = ("accounts", "predictions", "annotation", "studyapp")
 DEFINITION = """
 study: pages
 title: Pages
@@ -36,11 +39,19 @@ order_seed: 7
 """
 
 
-def build_every_time() -> None:
-    """Take the cache of prepared queries away."""
+def build_every_time(modules: Container[str]) -> None:
+    """Take the cache of the prepared queries away that these modules are going to make."""
     from foundation.database import prepared_queries as prepared
 
-    def bound(self: Any, here: Any, values: dict[str, Any]) -> Any:
+    first, bound = prepared._Kept.__init__, prepared._Kept.bound
+
+    def note_module(self: Any, build: Any) -> None:
+        first(self, build)
+        self.module = sys._getframe(2).f_globals["__name__"]  # which makes a query of this statement
+
+    def build_again(self: Any, here: Any, values: dict[str, Any]) -> Any:
+        if self.module not in modules:
+            return bound(self, here, values)
         statement = self._build()
         return statement, [
             param.output_field.get_db_prep_value(values[param.name], here)
@@ -49,7 +60,8 @@ def build_every_time() -> None:
             for param in statement.params
         ]
 
-    prepared._Kept.bound = bound  # type: ignore[method-assign]
+    prepared._Kept.__init__ = note_module  # type: ignore[method-assign]
+    prepared._Kept.bound = build_again  # type: ignore[method-assign]
 
 
 def insert_plainly(*rows: Any) -> None:
@@ -60,13 +72,19 @@ def insert_plainly(*rows: Any) -> None:
         type(rows[0])._base_manager.bulk_create(rows)
 
 
-def use_plain_inserts() -> None:
-    """Replace `insert` wherever it was imported."""
-    ours = ("annotation.", "studyapp.", "predictions.", "accounts.")
-    for name, module in list(sys.modules.items()):
-        function = getattr(module, "insert", None) if name.startswith(ours) else None
-        if getattr(function, "__module__", "") == "foundation.database.prepared_queries":
-            module.insert = insert_plainly  # type: ignore[attr-defined]
+def use_plain_inserts(modules: Iterable[str]) -> None:
+    """Replace `insert` in these modules, if they import it."""
+    for name in modules:
+        function = getattr(sys.modules.get(name), "insert", None)
+        if getattr(function, "__module__", "") == LAYER:
+            sys.modules[name].insert = insert_plainly  # type: ignore[attr-defined]
+
+
+def list_modules() -> list[str]:
+    """Return the modules of the site that use the layer."""
+    paths = [path for app in APPS for path in (ROOT / app).rglob("*.py")]
+    using = [path for path in paths if f"from {LAYER} import" in path.read_text(encoding="utf-8")]
+    return sorted(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in using)
 
 
 def launch_generated_study(folder: Path) -> Any:
@@ -136,19 +154,35 @@ def time_annotators(pairs: int) -> list[float]:
     return [sum(times) for times in zip(*(measured[act][0][:pairs] for act in ACTS), strict=True)]
 
 
-def measure_here(way: str, count: int) -> None:
-    """Measure one way in this process; print JSON."""
+def measure_here(plain: Collection[str], count: int) -> None:
+    """Measure in this process, without the layer in some modules; print JSON."""
+    build_every_time(plain)
     with set_up_site() as folder:
-        if way == "plain":
-            import config.wsgi
+        import config.wsgi
 
-            assert config.wsgi.application
-            build_every_time()
-            use_plain_inserts()
+        assert config.wsgi.application
+        use_plain_inserts(plain)
         pages = time_participants(count, folder)
         pairs = time_annotators(10 * count)
     figures = {"participants": pages, "annotators": pairs}
     json.dump({name: [1000 * value for value in values] for name, values in figures.items()}, sys.stdout)
+
+
+def measure_ways(ways: Mapping[str, Collection[str]], turns: int, count: int) -> dict[str, dict[str, float]]:
+    """Return mean milliseconds of each way, in processes of their own and in turns."""
+    figures: dict[tuple[str, str], list[float]] = {}
+    for _turn in range(turns):
+        for way, plain in ways.items():
+            command = [sys.executable, "-m", "benchmarks.site.prepared_queries", "--count", str(count)]
+            done = subprocess.run(
+                [*command, "--here", "--plain", *plain], cwd=ROOT, stdout=subprocess.PIPE, check=True
+            )
+            for name, values in json.loads(done.stdout.splitlines()[-1]).items():
+                figures.setdefault((way, name), []).extend(values)
+    return {
+        way: {name: statistics.fmean(figures[way, name]) for name in ("participants", "annotators")}
+        for way in ways
+    }
 
 
 def main() -> int:
@@ -158,22 +192,16 @@ def main() -> int:
     )
     parser.add_argument("--turns", type=int, default=3, help="of each way")
     parser.add_argument("--count", type=int, default=20, help="participants; ten times as many pairs")
-    parser.add_argument("--way", choices=("prepared", "plain"), help="measure one way in this process")
+    parser.add_argument("--plain", nargs="*", metavar="MODULE", help="take the layer from these alone")
+    parser.add_argument("--here", action="store_true", help="measure one way in this process")
     options = parser.parse_args()
-    if options.way:
-        measure_here(options.way, options.count)
+    if options.here:
+        measure_here(options.plain, options.count)
         return 0
-    figures: dict[tuple[str, str], list[float]] = {}
-    for _turn in range(options.turns):
-        for way in ("prepared", "plain"):
-            command = [sys.executable, "-m", "benchmarks.site.prepared_queries", "--way", way]
-            done = subprocess.run(
-                [*command, "--count", str(options.count)], cwd=ROOT, stdout=subprocess.PIPE, check=True
-            )
-            for name, values in json.loads(done.stdout.splitlines()[-1]).items():
-                figures.setdefault((name, way), []).extend(values)
+    ways = {"prepared": [], "plain": options.plain or list_modules()}
+    measured = measure_ways(ways, options.turns, options.count)
     for name, unit in (("participants", "request"), ("annotators", "pair")):
-        prepared, plain = (statistics.median(figures[name, way]) for way in ("prepared", "plain"))
+        prepared, plain = (measured[way][name] for way in ways)
         print(
             f"{name}: {prepared:.2f} ms a {unit} prepared, {plain:.2f} ms built again, "
             f"{plain / prepared:.2f} times"

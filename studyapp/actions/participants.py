@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, make_slot
+from foundation.database.prepared_queries import Prepared, make_slot
 from foundation.errors import Conflict
 from foundation.messages import say
 from studyapp.actions import events, webhooks
@@ -26,7 +26,6 @@ from studyapp.models import (
     Participant,
     Stage,
     StageResponse,
-    Study,
     StudyVersion,
     SurveyResponse,
     Trial,
@@ -83,22 +82,11 @@ def consent(
         last_seen_at=now,
         withdrawal_code=make_code(12),
     )
-    insert(participant)
+    participant.save(force_insert=True)
     record(participant, "consented", {})
     webhooks.announce_full_link(link)
     enter_stage(participant, list_stages(load_frozen_study(version))[0], now)
     return participant
-
-
-_NEWEST = Prepared(
-    lambda: (
-        StudyVersion.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study")
-        .defer("frozen", "study__definition")
-        .filter(study=make_slot("study", Study))
-        .order_by("-number")[:1]
-    )
-)
 
 
 def _lock_newest(link: EntryLink) -> StudyVersion | None:
@@ -106,19 +94,17 @@ def _lock_newest(link: EntryLink) -> StudyVersion | None:
 
     The study may have been closed since.
     """
-    version = _NEWEST.first(study=link.study_id)
+    version = (
+        StudyVersion.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("study")
+        .defer("frozen", "study__definition")
+        .filter(study=link.study_id)
+        .order_by("-number")
+        .first()
+    )
     if version is not None:
         link.study = version.study
     return version
-
-
-_SAME = Prepared(
-    lambda: (
-        Participant.objects.select_related("condition", "version__study")
-        .defer("version__frozen", "version__study__definition")
-        .filter(public_id=make_slot("public_id", Participant, "public_id"))
-    )
-)
 
 
 @transaction.atomic
@@ -147,7 +133,12 @@ def replace_link(*, participant: Participant, by: User | None) -> str:
 
 def _find_same_participant(link: EntryLink, public_id: str) -> Participant | None:
     """Return the participant whom the same consent page created before."""
-    same = _SAME.first(public_id=public_id)
+    same = (
+        Participant.objects.select_related("condition", "version__study")
+        .defer("version__frozen", "version__study__definition")
+        .filter(public_id=public_id)
+        .first()
+    )
     if same is not None and same.link_id != link.pk:
         raise NotAdmitted(_("This page belongs to another link. Please open your study link again."))
     return same
@@ -211,14 +202,11 @@ def _has_place(version: StudyVersion, mode: str) -> bool:
     return Participant.objects.filter(held, version=version, mode=mode).count() < content.participants
 
 
-_CONDITIONS = Prepared(lambda: Condition.objects.filter(version=make_slot("version", StudyVersion)))
-
-
 def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
     """Return the groups whose conditions are all open, in order."""
     content = load_frozen_study(version)
     groups: dict[str, list[Condition]] = {}
-    for condition in _CONDITIONS.all(version=version.pk):
+    for condition in Condition.objects.filter(version=version):
         groups.setdefault(content.condition(condition.name).group or condition.name, []).append(condition)
     return {
         name: conditions
@@ -257,14 +245,8 @@ def _has_room(conditions: Sequence[Condition], held: int) -> bool:
 
 
 _ASSIGNMENT = (
-    *("assignment_counts", "group", "condition_id", "order_row", "rotation"),
+    *("assignment_counts", "group", "condition", "order_row", "rotation"),
     *("order_seed", "assigned_at"),
-)
-_STORE_ASSIGNMENT = PreparedUpdate(
-    lambda: (
-        Participant.objects.filter(pk=make_slot("participant", Participant)),
-        {name: make_slot(name, Participant, name) for name in _ASSIGNMENT},
-    )
 )
 
 
@@ -298,9 +280,7 @@ def _assign(participant: Participant, now: datetime) -> bool:
     participant.condition = conditions[0] if len(conditions) == 1 else None
     participant.order_row, participant.rotation = row, rotation
     participant.order_seed, participant.assigned_at = seed, now
-    _STORE_ASSIGNMENT(
-        participant=participant.pk, **{name: getattr(participant, name) for name in _ASSIGNMENT}
-    )
+    participant.save(update_fields=_ASSIGNMENT)
     _lay_out(participant, conditions, content)
     record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
     _announce_quotas(participant, opened, counted)
@@ -343,18 +323,9 @@ def _announce_quotas(
     )
 
 
-_LOCK = Prepared(
-    lambda: (
-        StudyVersion.objects.select_for_update(of=("self",), no_key=True)
-        .only("pk")
-        .filter(pk=make_slot("version", StudyVersion))
-    )
-)
-
-
 def lock_version(version: StudyVersion) -> None:
     """Lock a version, so that concurrent assignments run one after the other."""
-    _LOCK.all(version=version.pk)
+    StudyVersion.objects.select_for_update(no_key=True).only("pk").get(pk=version.pk)
 
 
 def _count(version: StudyVersion, mode: str, now: datetime) -> dict[str, dict[tuple[int, int], int]]:
@@ -449,8 +420,8 @@ def _insert_pages(
     pages = [*practice, *assignment.interleave(trials, checks)]
     for position, trial in enumerate(pages, start=1):
         trial.participant, trial.position = participant, position
-    insert(*pages)
-    insert(SurveyResponse(participant=participant))
+    Trial.objects.bulk_create(pages)
+    SurveyResponse.objects.create(participant=participant)
 
 
 # Transactions lock rows in the order version, participant, page, so that they cannot deadlock

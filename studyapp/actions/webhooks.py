@@ -12,7 +12,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from foundation.database.prepared_queries import Prepared, make_slot
 from jobs.actions import webhooks
 from studyapp.actions import events
 from studyapp.definition.participation.suspicion_flags import OF_ALL_ITEMS, Flag
@@ -28,10 +27,6 @@ from studyapp.models import (
 from studyapp.queries.answer_quotas import AnswerQuota
 from studyapp.queries.participants.flags import list_participant_flags
 from studyapp.queries.participants.recruitment import count_participants
-
-_LISTENING = Prepared(
-    lambda: StudyWebhook.objects.filter(study=make_slot("study", Study), active=True).only("kinds")
-)
 
 
 def add_webhook(*, study: Study, url: str, kinds: Sequence[str], by: User) -> StudyWebhook:
@@ -54,14 +49,19 @@ def end_webhook(*, webhook: StudyWebhook, by: User) -> None:
         events.record(kind="webhook_ended", study=webhook.study, by=by, data={"url": webhook.url})
 
 
+def _list_listening(study_id: int) -> list[StudyWebhook]:
+    """Return the active webhooks of a study, with what they want to know."""
+    return list(StudyWebhook.objects.filter(study=study_id, active=True).only("kinds"))
+
+
 def has_listener(study_id: int, kind: WebhookEvent) -> bool:
     """Return whether a webhook of the study wants events of a kind."""
-    return _is_event_wanted(_LISTENING.all(study=study_id), kind)
+    return _is_event_wanted(_list_listening(study_id), kind)
 
 
 def announce_completed(participant: Participant) -> None:
     """Queue that a participant completed, and the flags of all items."""
-    hooks = _LISTENING.all(study=participant.version.study_id)
+    hooks = _list_listening(participant.version.study_id)
     _announce(
         hooks, participant.version.study, WebhookEvent.COMPLETED, _describe_person(participant), participant
     )
@@ -72,7 +72,7 @@ def announce_completed(participant: Participant) -> None:
 
 def announce_flag(participant: Participant, flag: Flag) -> None:
     """Queue a flag of a participant, if it was not announced before."""
-    hooks = _LISTENING.all(study=participant.version.study_id)
+    hooks = _list_listening(participant.version.study_id)
     if _is_event_wanted(hooks, WebhookEvent.FLAGGED):
         _announce_flags(hooks, participant, [flag])
 
@@ -123,7 +123,7 @@ def announce_full_answers(participant: Participant, quotas: Iterable[AnswerQuota
 
 def _announce_quota(study: Study, scope: str, name: str, quota: int) -> None:
     data = {"scope": scope, "name": name, "quota": quota}
-    _announce(_LISTENING.all(study=study.pk), study, WebhookEvent.QUOTA, data)
+    _announce(_list_listening(study.pk), study, WebhookEvent.QUOTA, data)
 
 
 def _is_event_wanted(hooks: Iterable[StudyWebhook], kind: WebhookEvent) -> bool:

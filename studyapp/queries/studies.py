@@ -204,19 +204,12 @@ def find_study(slug: str) -> Study:
         raise NotFound(f"unknown study {slug!r}; {hint}") from None
 
 
-_LATEST = Prepared(
-    lambda: (
-        StudyVersion.objects.filter(study=make_slot("study", Study)).defer("frozen").order_by("-number")[:1]
-    )
-)
-
-
 def find_latest_version(study: Study) -> StudyVersion | None:
     """Return the newest version without its frozen content.
 
     Returns None before the first launch.
     """
-    version = _LATEST.first(study=study.pk)
+    version = StudyVersion.objects.filter(study=study).defer("frozen").order_by("-number").first()
     if version is not None:
         version.study = study
     return version
