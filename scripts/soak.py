@@ -43,7 +43,12 @@ SUITES = {
     "walkthrough": Suite(["tests/soak/test_walkthrough.py"], 1, "a page's commands in a fresh environment"),
     "ray": Suite(["tests/soak/test_ray.py"], 24, "questions predicted, scored and served by Ray"),
     "variants": Suite(
-        ["tests/functional", "tests/load"], 1, "every width, theme, database and documented command"
+        [
+            *("tests/functional", "tests/load", "tests/modelserver/systems/language"),
+            *("tests/test_trends.py", "tests/test_distribution.py"),
+        ],
+        1,
+        "every width, theme, database, documented command and shipped model",
     ),
     "faults": Suite(
         ["tests/soak/test_faults.py", "tests/soak/test_lying_server.py", "tests/fault"], 100, "faults"

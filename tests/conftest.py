@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps as global_apps
+from django.contrib.contenttypes.management import create_contenttypes
 from django.db import connection
 from django.db.models.signals import post_migrate
 from django.utils import translation
@@ -88,8 +89,13 @@ def _make_workspace(*, using: str, apps: Any = global_apps, **_rest: Any) -> Non
 
 @pytest.fixture(scope="session", autouse=True)
 def _workspace_after_each_flush() -> None:
-    """The migrations make one workspace; tests with transactions of their own empty the database."""
+    """The migrations make one workspace; tests with transactions of their own empty the database.
+
+    Django's own permissions, for which nothing here asks, are not made again: they take most of a flush.
+    """
     post_migrate.connect(_make_workspace, sender=global_apps.get_app_config("accounts"))
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
 
 
 @pytest.fixture(scope="session")

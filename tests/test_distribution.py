@@ -94,6 +94,7 @@ def test_it_brings_neither_django_nor_torch_nor_names_that_clash(fresh: Path, tm
     assert run(fresh / "python", "-c", code, cwd=tmp_path).stdout.strip() == "[]"
 
 
+@pytest.mark.soak  # tests/studyapp/exports/test_rebuilt_report.py does it without an installation
 def test_a_stranger_rebuilds_a_report_byte_by_byte(fresh: Path, tmp_path: Path):
     planted_study(tmp_path / "bundle")
     made = {}

@@ -102,7 +102,10 @@ TINY_CELLS = {
 }
 
 
-@pytest.mark.parametrize("cell", TINY_CELLS)
+@pytest.mark.parametrize(
+    "cell",
+    [pytest.param(cell, marks=[pytest.mark.soak] if "visual-split" in cell else []) for cell in TINY_CELLS],
+)
 def test_a_tiny_cell_is_trained_once(
     cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

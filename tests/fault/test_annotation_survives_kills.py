@@ -105,6 +105,7 @@ class Killer:
         self.site.parts.start(self.site.stack.web())
 
 
+@pytest.mark.soak  # tests/soak/test_kills.py kills this program and all others, in every run
 def test_nothing_acknowledged_is_lost(annotation_site: Site):
     bots = bots_of(shell(annotation_site, SEED.format(items=ITEMS, bots=len(KINDS))))
     killer = Killer(annotation_site, bots, random.Random(1))

@@ -57,6 +57,7 @@ def written(answer: object) -> str:
     return {True: "yes", False: "no"}[answer] if isinstance(answer, bool) else str(answer)
 
 
+@pytest.mark.soak  # tests/soak/test_kills.py kills this program and all others, in every run
 @pytest.mark.service
 def test_no_accepted_answer_is_lost_or_doubled(study_site: Site):
     tally, link = Tally(), make_link(study_site)
