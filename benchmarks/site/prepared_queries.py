@@ -40,7 +40,7 @@ order_seed: 7
 
 
 def build_every_time(modules: Container[str]) -> None:
-    """Take the cache of the prepared queries away that these modules are going to make."""
+    """Build the queries of these modules again at every use."""
     from foundation.database import prepared_queries as prepared
 
     first, bound = prepared._Kept.__init__, prepared._Kept.bound
@@ -169,7 +169,7 @@ def measure_here(plain: Collection[str], count: int) -> None:
 
 
 def measure_ways(ways: Mapping[str, Collection[str]], turns: int, count: int) -> dict[str, dict[str, float]]:
-    """Return mean milliseconds of each way, in processes of their own and in turns."""
+    """Return mean milliseconds of each way, measured in turns."""
     figures: dict[tuple[str, str], list[float]] = {}
     for _turn in range(turns):
         for way, plain in ways.items():
