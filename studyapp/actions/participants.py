@@ -244,12 +244,6 @@ def _has_room(conditions: Sequence[Condition], held: int) -> bool:
     return all(condition.quota is None or held < condition.quota for condition in conditions)
 
 
-_ASSIGNMENT = (
-    *("assignment_counts", "group", "condition", "order_row", "rotation"),
-    *("order_seed", "assigned_at"),
-)
-
-
 def _assign(participant: Participant, now: datetime) -> bool:
     """Choose group and order of a participant, and create the pages.
 
@@ -280,7 +274,12 @@ def _assign(participant: Participant, now: datetime) -> bool:
     participant.condition = conditions[0] if len(conditions) == 1 else None
     participant.order_row, participant.rotation = row, rotation
     participant.order_seed, participant.assigned_at = seed, now
-    participant.save(update_fields=_ASSIGNMENT)
+    participant.save(
+        update_fields=[
+            *("assignment_counts", "group", "condition", "order_row", "rotation"),
+            *("order_seed", "assigned_at"),
+        ]
+    )
     _lay_out(participant, conditions, content)
     record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
     _announce_quotas(participant, opened, counted)
