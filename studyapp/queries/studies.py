@@ -209,7 +209,7 @@ def find_latest_version(study: Study) -> StudyVersion | None:
 
     Returns None before the first launch.
     """
-    version = StudyVersion.objects.filter(study=study).defer("frozen").order_by("-number").first()
+    version = StudyVersion.objects.filter(study=study.pk).defer("frozen").order_by("-number").first()
     if version is not None:
         version.study = study
     return version

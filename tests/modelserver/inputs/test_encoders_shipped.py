@@ -32,7 +32,7 @@ def test_it_works(name: str):
 @pytest.mark.parametrize("name", ENCODERS)
 def test_they_compare_and_their_reasons_show(name: str):
     """They answer most comparisons and their opposites, fewer in words never trained, some for a reason."""
-    scores = compute_reason_scores(WEIGHTS / name, draft_comparisons(200))
+    scores = compute_reason_scores(WEIGHTS / name, draft_comparisons(400))
     assert scores["f1"] > 0.7
     assert scores["f1_in"] > 0.6
     assert scores["f1_out"] < scores["f1_in"] - 0.1
