@@ -11,6 +11,15 @@ give_role(workspace=Workspace.objects.get(), user=user, role=Role.OWNER, by=None
 """
 
 
+def fits(page: Page) -> bool:
+    """True if the page is no wider than its window, once scripts have heard of the window's new size."""
+    for _look in range(10):
+        if page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"):
+            return True
+        page.wait_for_timeout(300)
+    return False
+
+
 def follow(what: Locator) -> None:
     """Click what leads to a page, and return when that page has been loaded."""
     with what.page.expect_navigation():

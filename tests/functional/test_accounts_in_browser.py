@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from scripts.sites.site import Site, run_site
 from tests.accounts.people import code_for
 from tests.accounts.provider import PROVIDER, know, running_provider
-from tests.functional.pages import follow
+from tests.functional.pages import fits, follow
 
 pytestmark = pytest.mark.service
 
@@ -59,15 +59,6 @@ def press(page: Page, name: str) -> None:
 def is_open(page: Page, site: Site) -> bool:
     page.goto(f"{site.url}/accounts/sessions/")
     return page.url == f"{site.url}/accounts/sessions/"
-
-
-def fits(page: Page) -> bool:
-    """True if the page is no wider than its window, once scripts have heard of the window's new size."""
-    for _look in range(10):
-        if page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"):
-            return True
-        page.wait_for_timeout(300)
-    return False
 
 
 class Looked:

@@ -26,6 +26,7 @@ from scripts.pictures.gallery import (
 from scripts.sites.example import make_link
 from scripts.sites.site import Site
 from tests.functional.compared_pictures import MOST_DIFFERENT, difference, lasting_difference, picture_of
+from tests.functional.pages import fits
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.service
@@ -107,9 +108,8 @@ def test_every_page_is_accessible_and_fits_phones_and_tablets(site: Site, browse
         names.append(name)
         for screen in (768, 1024, 320):  # a tablet in both ways, then the phone again
             page.set_viewport_size({"width": screen, "height": VIEW["height"]})
-            width = page.evaluate("document.documentElement.scrollWidth")
-            if width > screen:
-                problems.append(f"{name} is {width} pixels wide on {screen}")
+            if not fits(page):
+                problems.append(f"{name} is wider than {screen} pixels")
         problems += [f"{name}: the menu cuts {word}" for word in page.evaluate(CUT_WORDS)]
         page.evaluate(axe_script)
         found = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")

@@ -12,6 +12,7 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.sites.example import load_example, make_link
+from tests.functional.pages import fits
 from tests.functional.test_planted_effects import differences
 from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
@@ -75,11 +76,6 @@ def begin(page: Page, site: Site) -> None:
     page.get_by_role("button", name="I agree to take part").click()
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
-
-
-def fits(page: Page) -> bool:
-    """Return whether the page needs no sideways scrolling."""
-    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
 def test_a_question_appears_with_its_answer(study_site: Site, page: Page):

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.sites.example import load_example
-from tests.functional.pages import ADD_OWNER, follow
+from tests.functional.pages import ADD_OWNER, fits, follow
 from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
@@ -72,7 +72,7 @@ def problems_of(page: Page, axe_script: str, name: str, width: int) -> list[str]
         for rule in page.evaluate("axe.run({iframes: false})")["violations"]
         for node in rule["nodes"]
     ]
-    if page.evaluate("document.documentElement.scrollWidth") > width:
+    if not fits(page):
         found.append(f"{name}: wider than {width} px")
     return found
 

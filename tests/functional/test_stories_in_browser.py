@@ -22,8 +22,8 @@ from playwright.sync_api import Browser, Download, FilePayload, Page, expect
 
 from tests.analysis.data import real_data
 from tests.annotation.pairs import example, lines, pairs, zipped
-from tests.functional.pages import follow
-from tests.functional.test_accounts_in_browser import Looked, fits, log_in, press
+from tests.functional.pages import fits, follow
+from tests.functional.test_accounts_in_browser import Looked, log_in, press
 from tests.site import EmptySite, Site
 from tests.soak import WHOLE
 from tests.studyapp.questions import entry

@@ -16,6 +16,7 @@ from tests.annotation import factories
 from tests.functional.annotation.conftest import DESKTOP, PHONE, Editor
 from tests.functional.annotation.steps import saved
 from tests.functional.annotation.test_editor import problems
+from tests.functional.pages import fits
 
 pytestmark = pytest.mark.service
 
@@ -125,7 +126,7 @@ def test_the_pages_around_the_editor_have_no_accessibility_problems(
     for address in ["../", *addresses]:
         page.goto(base + address)
         found += [f"{address}: {problem}" for problem in problems(page, axe_script)]
-        if page.evaluate("document.documentElement.scrollWidth") > width:
+        if not fits(page):
             found.append(f"{address}: wider than {width} px")
     context.close()
     assert not found, "\n".join(found)
