@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from foundation.database.prepared_queries import Prepared, make_slot
+from foundation.database.prepared_queries import Prepared, insert, make_slot
 from foundation.errors import Conflict
 from foundation.messages import say
 from studyapp.actions import events, webhooks
@@ -419,7 +419,7 @@ def _insert_pages(
     pages = [*practice, *assignment.interleave(trials, checks)]
     for position, trial in enumerate(pages, start=1):
         trial.participant, trial.position = participant, position
-    Trial.objects.bulk_create(pages)
+    insert(*pages)
     SurveyResponse.objects.create(participant=participant)
 
 
