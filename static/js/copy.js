@@ -1,4 +1,4 @@
-// Buttons that copy the code beside them. Without JavaScript they stay hidden; the code can be selected.
+// Buttons that copy the code or link beside them. Without JavaScript they stay hidden; it can be selected.
 (() => {
   "use strict";
   const copy = async (code) => {
@@ -12,7 +12,7 @@
     const status = box.querySelector("[role=status]");
     button.hidden = false;
     button.addEventListener("click", async () => {
-      const code = box.querySelector(".code");
+      const code = box.querySelector(".code, .hash");
       try {
         await copy(code);
         status.textContent = status.dataset.done;
