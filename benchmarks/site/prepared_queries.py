@@ -192,7 +192,9 @@ def main() -> int:
     )
     parser.add_argument("--turns", type=int, default=3, help="of each way")
     parser.add_argument("--count", type=int, default=20, help="participants; ten times as many pairs")
-    parser.add_argument("--plain", nargs="*", metavar="MODULE", help="take the layer from these alone")
+    parser.add_argument(
+        "--plain", nargs="*", default=(), metavar="MODULE", help="take the layer from these alone"
+    )
     parser.add_argument("--here", action="store_true", help="measure one way in this process")
     options = parser.parse_args()
     if options.here:
