@@ -292,6 +292,18 @@ def test_a_new_login_in_another_tab_saves_what_waited(editor: Editor, context: B
     assert editor.row(annotation).status == "reserved"
 
 
+def test_a_page_that_cannot_be_fetched_is_no_logout(editor: Editor, page: Page):
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
+    page.route("**/operations/", lambda route: route.fulfill(status=403, json={"detail": "CSRF Failed."}))
+    page.route(page.url, lambda route: route.abort())
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator(STATUS)).to_contain_text("Offline: 1 change kept in this browser")
+    page.unroute_all()
+    saved(page)
+    assert len(editor.objects(annotation, FIND_DOGS)) == 1
+
+
 @pytest.mark.parametrize("role", [None, Role.ADJUDICATOR])
 def test_another_account_does_not_take_what_waits(editor: Editor, page: Page, role: Role | None):
     annotation = editor.make(**DOGS)

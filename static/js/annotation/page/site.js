@@ -32,34 +32,53 @@ const NOT_THERE = 404;
 const MAY_BE_LOGGED_OUT = new Set([401, 403, NOT_THERE]);
 
 /**
+ * Fetch an answer to its end. Without one, throw Unreachable.
+ * @param {string | URL} address @param {RequestInit} options
+ */
+async function reach(address, options) {
+  let response, text;
+  try {
+    response = await fetch(address, { ...options, signal: AbortSignal.timeout(PATIENCE_MS) });
+    text = await response.text();
+  } catch (error) {
+    throw new Unreachable(gettext("The site is not reachable."), { cause: error });
+  }
+  const { ok, status } = response;
+  if (TRY_LATER.has(status))
+    throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status }));
+  return { ok, status, text };
+}
+
+/** @param {string} text */
+function parseJson(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
  * @param {string} url address of the annotation, ending in a slash @param {string} token against forged requests
  * @param {string} user who has opened the page
  */
 export function createSite(url, token, user) {
   /** @param {string} method @param {string} address @param {unknown} [data] @param {boolean} [again] */
   async function request(method, address, data, again = false) {
-    /** @type {Response} */
-    let response;
-    try {
-      response = await fetch(new URL(address, new URL(url, location.href)), createOptions(method, data));
-    } catch (error) {
-      throw new Unreachable(gettext("The site is not reachable."), { cause: error });
-    }
-    if (TRY_LATER.has(response.status))
-      throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status: response.status }));
-    if (MAY_BE_LOGGED_OUT.has(response.status)) {
+    const { ok, status, text } = await reach(new URL(address, new URL(url, location.href)), createOptions(method, data));
+    if (MAY_BE_LOGGED_OUT.has(status)) {
       await renewToken();
-      if (!again && response.status !== NOT_THERE) return request(method, address, data, true);
+      if (!again && status !== NOT_THERE) return request(method, address, data, true);
     }
-    const body = await response.json().catch(() => null);
-    if (!response.ok) throw new Refused(response.status, body);
+    const body = parseJson(text);
+    if (!ok) throw new Refused(status, body);
     return body;
   }
 
   /** Take the token of the present login from the page. Throws LoggedOut if it is not this person's. */
   async function renewToken() {
-    const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
-    const page = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
+    const { text } = await reach(location.href, { credentials: "same-origin" });
+    const page = new DOMParser().parseFromString(text, "text/html");
     const present = /** @type {HTMLElement | null} */ (page.querySelector("[data-user]"))?.dataset.user;
     if (!present)
       throw new LoggedOut(gettext("You are logged out. Log in again: your changes are saved as soon as you have."));
@@ -72,7 +91,7 @@ export function createSite(url, token, user) {
   function createOptions(method, data) {
     const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token };
     const body = data === undefined ? undefined : JSON.stringify(data);
-    return { method, headers, body, credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) };
+    return { method, headers, body, credentials: "same-origin" };
   }
 
   return {
@@ -100,11 +119,7 @@ export function createSite(url, token, user) {
     saveInPassing(operations) {
       const sent = createOptions("POST", { operations });
       if (String(sent.body).length > KEEPALIVE_LIMIT) return;
-      fetch(new URL("operations/", new URL(url, location.href)), {
-        ...sent,
-        signal: undefined,
-        keepalive: true,
-      }).catch(() => {});
+      fetch(new URL("operations/", new URL(url, location.href)), { ...sent, keepalive: true }).catch(() => {});
     },
   };
 }
