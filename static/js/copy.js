@@ -1,10 +1,11 @@
-// Buttons that copy the code or link beside them. Without JavaScript they stay hidden; it can be selected.
+// Buttons that copy the code, link or secret beside them. Without JavaScript they stay hidden; the text can be selected.
 (() => {
   "use strict";
+  const select = (code) => (code.select ? code.select() : getSelection().selectAllChildren(code));
   const copy = async (code) => {
-    if (navigator.clipboard) return navigator.clipboard.writeText(code.textContent.trim());
+    if (navigator.clipboard) return navigator.clipboard.writeText(code.value ?? code.textContent.trim());
     // Without https the browser has no clipboard for scripts, but copies a selection.
-    getSelection().selectAllChildren(code);
+    select(code);
     document.execCommand("copy");
   };
   for (const box of document.querySelectorAll("[data-copy]")) {
@@ -12,12 +13,12 @@
     const status = box.querySelector("[role=status]");
     button.hidden = false;
     button.addEventListener("click", async () => {
-      const code = box.querySelector(".code, .hash");
+      const code = box.querySelector(".code, input");
       try {
         await copy(code);
         status.textContent = status.dataset.done;
       } catch {
-        getSelection().selectAllChildren(code); // the person can copy the selection
+        select(code); // the person can copy the selection
       }
     });
   }

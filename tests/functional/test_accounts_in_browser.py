@@ -187,7 +187,7 @@ def test_a_lost_password_comes_back_by_a_one_time_link(site: Site, browser: Brow
     look(boss, "make-link")
     press(boss, "Create link")
     look(boss, "link")
-    link = boss.locator("#link").inner_text()
+    link = boss.get_by_label("Link").input_value()
     page.goto(link)
     look(page, "new-password")
     page.get_by_label("New password", exact=True).fill(NEWEST)

@@ -144,7 +144,7 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
     for _step in ("rules", "plan", "recruitment", "translations"):
         press(page, "Save and continue")
     press(page, "Link for the team")
-    walked = page.locator("[data-once]").inner_text()
+    walked = page.locator("[data-once]").input_value()
     page.reload()
     expect(page.get_by_role("heading", name="Link to the rehearsal")).to_have_count(0)
     assert page.request.get(walked).ok

@@ -110,7 +110,7 @@ def test_it_works(site: Site, browser: Browser, tmp_path: Path):
             assert response is not None
             assert response.status == 200, step.what
         if step == Step("press", "Create link"):
-            link = page.locator(".note .hash").inner_text()
+            link = page.locator("[data-once]").input_value()
             visitor = browser.new_context().new_page()
             visitor.goto(link)
             expect(visitor.get_by_text("It takes about 15 minutes.")).to_be_visible()

@@ -328,7 +328,7 @@ class TestReview:
 
     def test_the_link_for_the_team_is_shown_once_and_admits(self, staff, draft, client):
         page = staff.post(f"/staff/studio/{draft.slug}/rehearsal/link/").content.decode()
-        address = page.split('<p class="hash" data-once')[1].split(">")[1].split("<")[0]
+        address = page.split('id="once" value="')[1].split('"')[0]
         assert "do the explanations help" in Client().get(address, follow=True).content.decode().lower()
         assert address not in staff.get(f"/staff/studio/{draft.slug}/review/").content.decode()
 
