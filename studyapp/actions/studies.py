@@ -1,6 +1,7 @@
 """Write studies: definitions, launches that freeze a version, status."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +30,7 @@ from studyapp.queries.design.correctness import (
 )
 from studyapp.queries.design.designs import Design, build_design
 from studyapp.queries.design.item_pools import PlannedCondition
-from studyapp.queries.design.launches import NeedsDecision, open_checks, plan_launch
+from studyapp.queries.design.launches import NeedsDecision, OpenCheck, open_checks, plan_launch
 from studyapp.rules import states
 from studyapp.rules.launch_checks import LONGEST_REASON, SHORTEST_REASON
 from studyapp.studio.drafts import open_draft
@@ -84,9 +85,9 @@ def launch_study(
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     plan = plan_launch(study)
-    for check, reason in accept.items():
-        decide(study=study, plan=plan, check=check, reason=reason, by=by)
     checks = open_checks(study, plan)
+    for name, reason in accept.items():
+        checks = decide(study=study, plan=plan, checks=checks, name=name, reason=reason, by=by)
     if undecided := [check for check in checks if check.decision is None]:
         raise NeedsDecision(undecided)
     existing = _find_same_version(study, plan)
@@ -111,49 +112,53 @@ def accept_check(*, study: Study, check: str, reason: str, by: User | None) -> N
         StudyRefused: the draft cannot be launched anyway, there is no such check, or the reason is too short.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    decide(study=study, plan=plan_launch(study), check=check, reason=reason, by=by)
+    plan = plan_launch(study)
+    checks = open_checks(study, plan)
+    decide(study=study, plan=plan, checks=checks, name=check, reason=reason, by=by)
 
 
-def decide(*, study: Study, plan: Design, check: str, reason: str, by: User | None) -> None:
-    """Store a decision, if the check is open and has none yet.
+def decide(
+    *, study: Study, plan: Design, checks: Sequence[OpenCheck], name: str, reason: str, by: User | None
+) -> list[OpenCheck]:
+    """Store a decision if the check with a name is open and has none yet; return the open checks with it.
 
     The study must be locked. Raises as `accept_check`.
     """
     names = LaunchDecision.Check.values
-    if check not in names:
+    if name not in names:
         message = say(
             "unknown check %(check)r; checks that take a decision: %(checks)s",
-            check=check,
+            check=name,
             checks=", ".join(names),
         )
         raise StudyRefused(("accept",), message)
     if is_blank(reason):
-        raise StudyRefused(("accept", check), say(FORMS["blank"]))
+        raise StudyRefused(("accept", name), say(FORMS["blank"]))
     if not SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
         message = say(
             "the reason for %(check)s needs %(least)s to %(most)s characters",
-            check=check,
+            check=name,
             least=SHORTEST_REASON,
             most=LONGEST_REASON,
         )
-        raise StudyRefused(("accept", check), message)
-    open_check = next((one for one in open_checks(study, plan) if one.name == check), None)
-    if open_check is None or open_check.decision is not None:
-        return
-    LaunchDecision.objects.create(
-        study=study,
-        check_name=check,
-        reason=reason.strip(),
-        facts=list(open_check.facts),
-        hash=plan.content.hash(),
-        made_by=by,
-    )
-    events.record(
-        kind="check_accepted",
-        study=study,
-        by=by,
-        data={"check": check, "reason": reason.strip(), "hash": plan.content.hash()},
-    )
+        raise StudyRefused(("accept", name), message)
+    decided = []
+    for check in checks:
+        if check.name == name and check.decision is None:
+            content_hash = plan.content.hash()
+            decision = LaunchDecision.objects.create(
+                study=study,
+                check_name=name,
+                reason=reason.strip(),
+                facts=list(check.facts),
+                hash=content_hash,
+                made_by=by,
+            )
+            data = {"check": name, "reason": decision.reason, "hash": content_hash}
+            events.record(kind="check_accepted", study=study, by=by, data=data)
+            check = replace(check, decision=decision)
+        decided.append(check)
+    return decided
 
 
 @transaction.atomic
