@@ -3,7 +3,6 @@
 Exit status: 0 done, 1 the command failed (the reason is one line on standard error), 2 bad usage.
 """
 
-import gc
 import sys
 from collections.abc import Sequence
 
@@ -65,7 +64,6 @@ GROUPS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    gc.set_threshold(50_000)  # of 700: among modules, looking for garbage takes a sixth of the start
     app = build_command_line(
         f"python -m {__package__}", "Statistics and reports from plain files.", __version__
     )

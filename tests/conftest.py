@@ -43,6 +43,7 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 10, 20)
         gc.enable()
 
 
