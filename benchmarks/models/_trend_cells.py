@@ -87,7 +87,8 @@ def _score_readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     kept = out / "scores.json"
     _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(kept), *device)
     scores = json.loads(kept.read_text())
-    wanted = ("f1", "sp_f1", "joint_f1", "farm_4", "loca")
+    wanted = ("f1", "sp_f1", "sp_prec", "sp_recall", "joint_f1", "farm_4", "c_rel_4", "c_irr_4", "loca")
+    wanted += ("loca_inside", "loca_outside", "em_all_facts", "em_no_facts")
     return {key: scores[key] for key in wanted if scores[key] is not None}
 
 

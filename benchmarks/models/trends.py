@@ -203,11 +203,18 @@ TRENDS = (
         ("text-split/programs-arguments", "f1"),
         ("text-split/programs", "f1"),
     ),
-    Trend(
-        "N20",
-        "added: long programs left out, Layer-count: accuracy on them above Graph-count + both",
-        ("visual-split/length/layer-decont", "accuracy unseen"),
-        ("visual-split/length/graph-decont-pretraining", "accuracy unseen"),
+    *(
+        Trend(
+            "N20",
+            f"added: {left_out} left out, Layer-count: accuracy on them above Graph-count + both",
+            (f"visual-split/{split}/layer-decont", "accuracy unseen"),
+            (f"visual-split/{split}/graph-decont-pretraining", "accuracy unseen"),
+        )
+        for split, left_out in (
+            ("length", "long programs"),
+            ("filters", "two filters"),
+            ("together", "filter with relation"),
+        )
     ),
     *(
         Trend("R22", f"added: rule of {words}: F1 lower than most shared words", _OVERLAP, (name, "f1"))

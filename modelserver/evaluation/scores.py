@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 
 from analysis.scores import farm_loca
-from analysis.scores.farm_loca import REMOVALS, loca, reduce_context, removal_order
-from analysis.scores.hotpotqa import score
+from analysis.scores.farm_loca import REMOVALS, error_propagation, loca, reduce_context, removal_order
+from analysis.scores.hotpotqa import score, score_question
 from modelserver.evaluation.predict_file import build_predictions_file, predict_all
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.devices import Device
@@ -36,13 +36,32 @@ def predict_gold(
 
 
 def compute_scores(gold: Sequence[GoldExample], predictions: Sequence[QAPrediction]) -> Scores:
-    """Return the twelve official scores, and LocA with its two shares.
+    """Return the twelve official scores, LocA with its two shares, and error propagation.
 
-    All are in [0, 1]; the last three are None if no answer is a span.
+    All are in [0, 1]. Those of LocA are None if no answer is a span. ``em_all_facts`` and ``em_no_facts``
+    are the share of exact matches where the predicted facts hold all or none of the gold ones (Schuff et al.
+    2020, App. E); None where no prediction does.
     """
     official = score([example.official for example in gold], build_predictions_file(predictions))
     where = loca(_locate_answer(prediction) for prediction in predictions)
-    return {**official, "loca": where.loca, "loca_inside": where.inside, "loca_outside": where.outside}
+    errors = error_propagation(
+        (_matches(example, prediction), prediction.facts, example.supporting_facts)
+        for example, prediction in zip(gold, predictions, strict=True)
+        if example.supporting_facts
+    )
+    return {
+        **official,
+        "loca": where.loca,
+        "loca_inside": where.inside,
+        "loca_outside": where.outside,
+        "em_all_facts": errors.em_all_facts,
+        "em_no_facts": errors.em_no_facts,
+    }
+
+
+def _matches(example: GoldExample, prediction: QAPrediction) -> bool:
+    scores = score_question(example.answer, example.supporting_facts, prediction.answer, prediction.facts)
+    return scores["em"] == 1
 
 
 def compute_farm_scores(

@@ -90,6 +90,7 @@ def test_it_works():
     # One answer lies inside the chosen fact and one outside: I / (A + O) = 1 / (2 + 1).
     assert result["loca"] == pytest.approx(1 / 3)
     assert (result["loca_inside"], result["loca_outside"]) == (0.5, 0.5)
+    assert (result["em_all_facts"], result["em_no_facts"]) == (0.5, None)
 
 
 def test_an_answer_without_location_counts_in_a_alone():
