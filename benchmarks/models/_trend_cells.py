@@ -84,12 +84,15 @@ def _score_readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     size = ["--train", str(sizes.questions), "--dev", str(sizes.test), "--steps", str(sizes.reader_steps)]
     device = ["--device", sizes.device]
     _run("train", system, "--out", str(out), *size, *check, *device, "--resume")
-    kept = out / "scores.json"
-    _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(kept), *device)
-    scores = json.loads(kept.read_text())
+    printed = out / "scores.json"
+    _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(printed), *device)
+    scores = json.loads(printed.read_text())
     wanted = ("f1", "sp_f1", "sp_prec", "sp_recall", "joint_f1", "farm_4", "c_rel_4", "c_irr_4", "loca")
     wanted += ("loca_inside", "loca_outside", "em_all_facts", "em_no_facts")
-    return {key: scores[key] for key in wanted if scores[key] is not None}
+    kept = {key: scores[key] for key in wanted if scores[key] is not None}
+    if kept.keys() >= {"em_all_facts", "em_no_facts"}:
+        kept["em_lost"] = kept["em_all_facts"] - kept["em_no_facts"]
+    return kept
 
 
 def _score_visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:

@@ -7,7 +7,8 @@ ours is the mean difference with a 95 % t interval over seeds. It holds if the i
 opposite if it lies below, and is open otherwise. Every finished cell, a system under a seed, is a line of
 the store: the same command goes on where it stopped. ``--only readers visual/graph`` takes some of the cells.
 
-The papers: S20 is Schuff et al. (2020), N20 Subramanian et al. (2020), R22 Ray Choudhury et al. (2022).
+The papers: S20 is Schuff et al. (2020), N20 Subramanian et al. (2020), R22 Ray Choudhury et al. (2022);
+ours is what no paper shows.
 Suhr and Artzi (2019) train nothing; `touchstone reproduce suhr2019` computes their numbers.
 """
 
@@ -80,7 +81,7 @@ _ANSWERS, _DIRECT = "text/answers", "text/answers-without-extract"
 _PROGRAMS, _SUPERVISED = "text/programs", "text/programs-arguments"
 _SMALL, _MEDIUM, _LARGE = "reasons/small", "reasons/medium", "reasons/large"
 _IG, _OCCLUSION = "alignment integrated-gradients", "alignment occlusion"
-_OVERLAP = ("heuristics/overlap", "f1")
+_OVERLAP, _EM_LOST = ("heuristics/overlap", "f1"), "em_lost"
 _BOTH_IG, _BOTH_OCCLUSION = "aligned integrated-gradients", "aligned occlusion"
 
 TRENDS = (
@@ -98,30 +99,6 @@ TRENDS = (
     Trend("N20", "pretraining: more faithful", (_PRETRAINED, _FAITHFUL), (_GRAPH, _FAITHFUL)),
     Trend("N20", "both: more faithful than pretraining", (_BOTH, _FAITHFUL), (_PRETRAINED, _FAITHFUL)),
     Trend("N20", "both: more faithful than Layer-count", (_BOTH, _FAITHFUL), (_LAYER, _FAITHFUL)),
-    Trend(
-        "N20",
-        "labels alone, Layer-count: accuracy above Sum-count",
-        ("labels/layer-decont", _ACCURACY),
-        ("labels/sum-decont", _ACCURACY),
-    ),
-    Trend(
-        "N20",
-        "labels alone, Sum-count: more faithful than Layer-count",
-        ("labels/sum-decont", _FAITHFUL),
-        ("labels/layer-decont", _FAITHFUL),
-    ),
-    Trend(
-        "N20",
-        "labels alone, Graph-count: more faithful than Layer-count",
-        (_LABELS, _FAITHFUL),
-        ("labels/layer-decont", _FAITHFUL),
-    ),
-    Trend(
-        "N20",
-        "without attention, pretraining: more faithful",
-        ("labels/graph-decont-pretraining", _FAITHFUL),
-        (_LABELS, _FAITHFUL),
-    ),
     Trend("N20", "without extract-answer: lower loss", (_ANSWERS, "loss"), (_DIRECT, "loss")),
     Trend("N20", "without extract-answer: lower F1", (_ANSWERS, "f1"), (_DIRECT, "f1")),
     Trend("N20", "supervised numbers and dates: lower loss", (_PROGRAMS, "loss"), (_SUPERVISED, "loss")),
@@ -131,7 +108,31 @@ TRENDS = (
     Trend("R22", "small: F1 falls on counterfactuals", (_SMALL, "f1"), (_SMALL, "f1_in")),
     Trend("R22", "larger encoder: lower alignment by IG", (_SMALL, _IG), (_LARGE, _IG)),
     Trend("R22", "larger encoder: higher alignment by occlusion", (_LARGE, _OCCLUSION), (_SMALL, _OCCLUSION)),
-    # Those below were added when the first seed had been seen; the docs say so.
+    # Those below were added when scores had been seen; the docs say so.
+    Trend(
+        "N20",
+        "added: labels alone, Layer-count: accuracy above Sum-count",
+        ("labels/layer-decont", _ACCURACY),
+        ("labels/sum-decont", _ACCURACY),
+    ),
+    Trend(
+        "N20",
+        "added: labels alone, Sum-count: more faithful than Layer-count",
+        ("labels/sum-decont", _FAITHFUL),
+        ("labels/layer-decont", _FAITHFUL),
+    ),
+    Trend(
+        "N20",
+        "added: labels alone, Graph-count: more faithful than Layer-count",
+        (_LABELS, _FAITHFUL),
+        ("labels/layer-decont", _FAITHFUL),
+    ),
+    Trend(
+        "N20",
+        "added: labels alone, pretraining: more faithful",
+        ("labels/graph-decont-pretraining", _FAITHFUL),
+        (_LABELS, _FAITHFUL),
+    ),
     Trend(
         "N20",
         "added: twice the steps, Layer-count: accuracy above Sum-count",
@@ -154,7 +155,23 @@ TRENDS = (
     Trend("S20", "added: S&F: joint F1 below Qi-2019", (_QI, "joint_f1"), (_SF, "joint_f1")),
     Trend("S20", "added: regularised: facts F1 lower", (_QI, "sp_f1"), (f"{_QI}-reg", "sp_f1")),
     Trend("S20", "added: S&F regularised: facts F1 lower", (_SF, "sp_f1"), (f"{_SF}-reg", "sp_f1")),
-    Trend("S20", "added: S&F regularised: FaRM(4) lower", (_SF, "farm_4"), (f"{_SF}-reg", "farm_4")),
+    Trend("S20", "added: S&F regularised: FaRM(4) higher", (f"{_SF}-reg", "farm_4"), (_SF, "farm_4")),
+    Trend("S20", "added: S&F regularised: FaRM(4) above Qi-2019", (f"{_SF}-reg", "farm_4"), (_QI, "farm_4")),
+    Trend("S20", "added: S&F regularised: LocA above Qi-2019", (f"{_SF}-reg", "loca"), (_QI, "loca")),
+    Trend("S20", "added: regularised: joint F1 lower", (_QI, "joint_f1"), (f"{_QI}-reg", "joint_f1")),
+    Trend("S20", "added: S&F regularised: joint F1 lower", (_SF, "joint_f1"), (f"{_SF}-reg", "joint_f1")),
+    Trend(
+        "S20", "added: regularised: recall of facts higher", (f"{_QI}-reg", "sp_recall"), (_QI, "sp_recall")
+    ),
+    Trend(
+        "S20",
+        "added: S&F regularised: recall of facts higher",
+        (f"{_SF}-reg", "sp_recall"),
+        (_SF, "sp_recall"),
+    ),
+    Trend("S20", "added: S&F: c_irr(4) below Qi-2019", (_QI, "c_irr_4"), (_SF, "c_irr_4")),
+    Trend("S20", "added: S&F: fewer answers outside its facts", (_QI, "loca_outside"), (_SF, "loca_outside")),
+    Trend("S20", "added: S&F: EM falls more without gold facts", (_SF, _EM_LOST), (_QI, _EM_LOST)),
     Trend("N20", "added: Layer-count: accuracy above Graph-count", (_LAYER, _ACCURACY), (_GRAPH, _ACCURACY)),
     Trend(
         "N20", "added: Graph-count: accuracy above Sum-count", (_GRAPH, _ACCURACY), ("visual/sum", _ACCURACY)
@@ -165,6 +182,10 @@ TRENDS = (
         (_GRAPH, _ACCURACY),
         ("visual/graph-decont", _ACCURACY),
     ),
+    Trend("N20", "added: pretraining: accuracy above both", (_PRETRAINED, _ACCURACY), (_BOTH, _ACCURACY)),
+    Trend("N20", "added: LXMERT: accuracy above both", ("visual/lxmert", _ACCURACY), (_BOTH, _ACCURACY)),
+    Trend("N20", "added: supervised numbers and dates: F1 higher", (_SUPERVISED, "f1"), (_PROGRAMS, "f1")),
+    Trend("N20", "added: no sorting: F1 lower", (_SUPERVISED, "f1"), (f"{_PROGRAMS}-without-sorting", "f1")),
     Trend(
         "N20",
         "added: labels alone, Layer-count: accuracy above Graph-count",
@@ -186,13 +207,13 @@ TRENDS = (
     Trend("R22", "added: small: alignment by IG above occlusion", (_SMALL, _IG), (_SMALL, _OCCLUSION)),
     Trend("R22", "added: large: alignment by occlusion above IG", (_LARGE, _OCCLUSION), (_LARGE, _IG)),
     Trend(
-        "R22",
+        "ours",
         "added: large: alignment by IG falls outside training words",
         (_LARGE, _IG),
         (_LARGE, f"{_IG} out"),
     ),
     Trend(
-        "R22",
+        "ours",
         "added: large: alignment by occlusion falls outside training words",
         (_LARGE, _OCCLUSION),
         (_LARGE, f"{_OCCLUSION} out"),
@@ -213,7 +234,6 @@ TRENDS = (
         for split, left_out in (
             ("length", "long programs"),
             ("filters", "two filters"),
-            ("together", "filter with relation"),
         )
     ),
     *(
@@ -237,7 +257,7 @@ TRENDS = (
 
 
 # The seed under which data, sizes and learning rate of a kind were chosen: its scores would flatter us.
-CHOSEN_UNDER = {"reasons": 1, "longer": 1}
+CHOSEN_UNDER = {"reasons": 1, "labels": 1, "longer": 1}
 
 
 def list_cells(trends: Iterable[Trend], only: Sequence[str] = ()) -> list[str]:
