@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -47,17 +48,14 @@ def compute_text_logprob(item: QAItem, located: Located, scores: Floats, text: s
     """Return the log of the probability of all spans that read as a text.
 
     ``scores`` [K, widths] are logits of spans, -inf for one that is not allowed; all allowed ones together
-    have the probability 1. Spans across sentences do not count.
+    have the probability 1. Where none is allowed, that of the empty text is 1.
     """
     total, wanted = _log_sum(scores), -np.inf
-    if not text or not np.isfinite(total):
-        return LEAST_LOGPROB
-    for article, sentence, begin in _find_occurrences(item, text):
-        inside = (located.places[:, 0] == article) & (located.places[:, 1] == sentence)
-        first = np.flatnonzero(inside & (located.places[:, 2] == begin))
-        last = np.flatnonzero(inside & (located.places[:, 3] == begin + len(text)))
-        if len(first) and len(last) and 0 <= last[0] - first[0] < scores.shape[1]:
-            wanted = np.logaddexp(wanted, scores[first[0], last[0] - first[0]])
+    if not np.isfinite(total):
+        return LEAST_LOGPROB if text else 0.0
+    for first, last in _find_spans(item, located, text) if text else ():
+        if 0 <= last - first < scores.shape[1]:
+            wanted = np.logaddexp(wanted, scores[first, last - first])
     return float(np.clip(wanted - total, LEAST_LOGPROB, 0.0))
 
 
@@ -66,13 +64,20 @@ def _log_sum(scores: Floats) -> float:
     return float(best + np.log(np.exp(scores - best).sum())) if np.isfinite(best) else -np.inf
 
 
-def _find_occurrences(item: QAItem, text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield article, sentence (IN_TITLE in a title) and offset of a text."""
+def _find_spans(item: QAItem, located: Located, text: str) -> Iterator[Span]:
+    """Yield first and last token of all spans for which `extract_text` returns a text."""
+    places = located.places
     for article, (title, sentences) in enumerate(item.context):
-        for sentence, within in ((IN_TITLE, title), *enumerate(sentences)):
+        for within, in_title in ((title, True), ("".join(sentences), False)):
             begin = within.find(text)
+            if begin < 0:
+                continue
+            tokens = np.flatnonzero((places[:, 0] == article) & ((places[:, 1] == IN_TITLE) == in_title))
+            sentence_starts = np.cumsum([0, *map(len, sentences)])
+            shift = 0 if in_title else sentence_starts[places[tokens, 1]]
+            starts, ends = places[tokens, 2] + shift, places[tokens, 3] + shift
             while begin >= 0:
-                yield article, sentence, begin
+                yield from product(tokens[starts == begin], tokens[ends == begin + len(text)])
                 begin = within.find(text, begin + 1)
 
 
