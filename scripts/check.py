@@ -34,8 +34,10 @@ CHECKS = {
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules"),
         *list_files_with_examples(),
     ],
-    "generated pages": [
+    "generated pages and rules of the code": [
         *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
+        "tests/test_function_lengths.py",
+        "tests/test_writes.py",
         "tests/analysis/test_public_api.py",
         "tests/scripts/pages/test_commands.py",
         "tests/scripts/pages/test_roles.py",

@@ -7,6 +7,7 @@ from tests.paths import ROOT
 
 APPS = ("accounts", "annotation", "config", "jobs", "predictions", "studyapp")
 WRITES = {"save", "delete", "bulk_create", "bulk_update", "get_or_create", "update_or_create", "force_insert"}
+PREPARED = {"insert", "PreparedUpdate"}  # of `foundation.database.prepared_queries`
 MANAGERS = {"objects", "_base_manager", "_default_manager"}
 # The life cycle of runs, which the actions of two apps share, and the base that keeps frozen rows frozen.
 SHARED = {"jobs/sliced_runs.py", "studyapp/models/studies.py"}
@@ -14,7 +15,11 @@ SHARED = {"jobs/sliced_runs.py", "studyapp/models/studies.py"}
 
 def writes(path: str, tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Name) and node.func.id in PREPARED:
+            yield f"{path}:{node.lineno} {node.func.id}"
+        if not isinstance(node.func, ast.Attribute):
             continue
         name, owner = node.func.attr, node.func.value
         if isinstance(owner, ast.Name) and owner.id in ("cache", "storage"):
