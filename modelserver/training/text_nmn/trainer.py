@@ -8,6 +8,7 @@ from typing import Annotated, Any, Unpack
 
 import numpy as np
 import torch
+from cyclopts import Parameter
 
 from modelserver.inputs.features import Ints
 from modelserver.modular.text import network as networks
@@ -22,7 +23,7 @@ from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, EncoderName, open_named
 from modelserver.training.loop import (
     Row,
-    compute_cosine_pace,
+    compute_schedule_pace,
     group_by_rate,
     require_free,
     train_with_progress,
@@ -37,6 +38,7 @@ from modelserver.training.options import (
     Hub,
     LearningRate,
     Output,
+    ScheduleName,
     Start,
     extract_options,
     options_of_command,
@@ -62,7 +64,11 @@ class Recipe:
         rate: Learning rate of parser and modules.
         encoder_rate: Learning rate of the encoder; 3e-5, or 1e-3 for a new
             one, by default.
-        warm_up: Share of the steps.
+        warm_up: Share of the steps, without ``warm_up_steps``.
+        warm_up_steps: Steps of rising learning rates; by default a twelfth of
+            all.
+        schedule: Fall of the learning rates after the warm-up: to a tenth, to
+            zero, along a cosine to 2 % (by default), or not at all.
         clip: Largest norm of the gradient.
         check_every: Steps between evaluations on dev.
         patience: Checks without a better F1 after which training stops early.
@@ -74,6 +80,8 @@ class Recipe:
     rate: LearningRate = 2e-3
     encoder_rate: EncoderRate | None = None
     warm_up: Annotated[float, NOT_AN_OPTION] = 1 / 12
+    warm_up_steps: Annotated[Count | None, Parameter(name="--warm-up")] = None
+    schedule: ScheduleName | None = None  # None, as in settings of runs before this option: they resume
     clip: Annotated[float, NOT_AN_OPTION] = 2.0
     check_every: Count = 200
     patience: Count = 6
@@ -180,7 +188,8 @@ class Trainer(loop.Trainer[Example]):
 
 def compute_pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
-    return compute_cosine_pace(step, max(1, round(recipe.warm_up * recipe.steps)), recipe.steps)
+    warm_up = recipe.warm_up_steps or max(1, round(recipe.warm_up * recipe.steps))
+    return compute_schedule_pace(step, recipe.schedule or "cosine", warm_up, recipe.steps)
 
 
 def compute_dev_scores(system: TextSystem, dev: Sequence[Example]) -> Row:

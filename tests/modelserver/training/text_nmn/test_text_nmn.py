@@ -18,7 +18,7 @@ from modelserver.training import loop
 from modelserver.training.loop import STATE, train
 from modelserver.training.text_nmn.loss import Supervision, compute_loss
 from modelserver.training.text_nmn.table import is_for_testing, is_for_training
-from modelserver.training.text_nmn.trainer import Recipe, Trainer
+from modelserver.training.text_nmn.trainer import Recipe, Trainer, compute_pace
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.games import generate, write_split
 from tests.analysis.data import real_data
@@ -31,6 +31,12 @@ ANSWERS = Supervision(programs=False, auxiliary=False, outputs="none", beam=4)
 def trainer(supervision=EVERYTHING, *, examples=None, **recipe):
     settings = {"steps": 4, "batch": 3, "check_every": 2, "warm_up": 0.2} | recipe
     return Trainer(encoder(), Config(width=WIDTH), Recipe(**settings), supervision, examples or games(8))
+
+
+def test_warm_up_and_schedule_can_be_chosen():
+    assert compute_pace(0, Recipe(steps=120)) == pytest.approx(1 / 10)  # a twelfth of the steps
+    chosen = Recipe(steps=120, warm_up_steps=2, schedule="constant")
+    assert [compute_pace(step, chosen) for step in (0, 1, 119)] == [0.5, 1.0, 1.0]
 
 
 def test_it_learns():
