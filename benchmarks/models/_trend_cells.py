@@ -87,8 +87,10 @@ def _score_readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     printed = out / "scores.json"
     _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(printed), *device)
     scores = json.loads(printed.read_text())
-    wanted = ("f1", "sp_f1", "sp_prec", "sp_recall", "joint_f1", "farm_4", "c_rel_4", "c_irr_4", "loca")
-    wanted += ("loca_inside", "loca_outside", "em_all_facts", "em_no_facts")
+    wanted = (
+        "f1", "sp_f1", "sp_prec", "sp_recall", "joint_f1", "farm_4", "c_rel_4", "c_irr_4", "loca",
+        "loca_inside", "loca_outside", "em_all_facts", "em_no_facts",
+    )  # fmt: skip
     kept = {key: scores[key] for key in wanted if scores[key] is not None}
     if kept.keys() >= {"em_all_facts", "em_no_facts"}:
         kept["em_lost"] = kept["em_all_facts"] - kept["em_no_facts"]

@@ -160,14 +160,13 @@ TRENDS = (
     Trend("S20", "added: S&F regularised: LocA above Qi-2019", (f"{_SF}-reg", "loca"), (_QI, "loca")),
     Trend("S20", "added: regularised: joint F1 lower", (_QI, "joint_f1"), (f"{_QI}-reg", "joint_f1")),
     Trend("S20", "added: S&F regularised: joint F1 lower", (_SF, "joint_f1"), (f"{_SF}-reg", "joint_f1")),
-    Trend(
-        "S20", "added: regularised: recall of facts higher", (f"{_QI}-reg", "sp_recall"), (_QI, "sp_recall")
-    ),
-    Trend(
-        "S20",
-        "added: S&F regularised: recall of facts higher",
-        (f"{_SF}-reg", "sp_recall"),
-        (_SF, "sp_recall"),
+    *(
+        Trend("S20", f"added: {words}: {score} of facts {way}", *pair)
+        for words, system in (("regularised", _QI), ("S&F regularised", _SF))
+        for score, way, pair in (
+            ("recall", "higher", ((f"{system}-reg", "sp_recall"), (system, "sp_recall"))),
+            ("precision", "lower", ((system, "sp_prec"), (f"{system}-reg", "sp_prec"))),
+        )
     ),
     Trend("S20", "added: S&F: c_irr(4) below Qi-2019", (_QI, "c_irr_4"), (_SF, "c_irr_4")),
     Trend("S20", "added: S&F: fewer answers outside its facts", (_QI, "loca_outside"), (_SF, "loca_outside")),
