@@ -43,6 +43,7 @@ NO_VARIATION = "all values are the same, so chance agreement is complete"
 
 Truth = NDArray[np.bool_]
 Metrics = dict[str, Quantity]
+"""The measures of one group by name, such as `f1_50`, each with its confidence interval."""
 
 
 class Group(NamedTuple):
@@ -60,8 +61,13 @@ class Group(NamedTuple):
 
 
 DRAWN = Group("drawn nodes", "drawn nodes")
+"""The group of all nodes at which people mark objects."""
+
 NUMBERS = Group("computed numbers", "computed numbers")
+"""The group of all nodes with a number as value; it exists only if there are such nodes."""
+
 TRUTHS = Group("computed truth values", "computed truth values")
+"""The group of all nodes with a truth value; it exists only if there are such nodes."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ import numpy as np
 from ..stats.arrays import Array
 
 Outline = Sequence[tuple[float, float]]
+"""The corners (x, y) of a polygon, or one key point, as fractions of the image's width and height."""
+
 REACH = 0.1  # of an image's sides: points farther apart have nothing in common
 MOST_CORNERS = 256  # of a polygon with more, evenly spaced ones count
 BEYOND = 2.0  # right of all images

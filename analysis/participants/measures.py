@@ -208,6 +208,7 @@ MEASURES: tuple[Measure, ...] = (
     _define_survey("irrelevant_information", "Irrelevant information", "lower"),
     _define_survey("satisfaction", "Satisfaction"),
 )  # fmt: skip
+"""The measures of verification studies, in the report's order, each with its unit and formula."""
 
 
 def build_own_measures(

@@ -14,6 +14,7 @@ from .program import Program
 from .values import date_of, number_of
 
 Value = bool | int | float | str
+"""The value of a node: a truth value, a number, or a date as ISO 8601 text."""
 
 
 class FoundBox(NamedTuple):

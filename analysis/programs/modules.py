@@ -11,17 +11,28 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["boxes", "spans"]
-# The output of a node. Boxes, spans, numbers and dates are objects that have a place (that of a number is its
-# digits in the text); "number" and "truth" are values without one.
-# "answers" are those of people to a plain task, which no module takes.
+"""The objects of a program: boxes in images, or spans of a passage."""
+
 Type = Literal["boxes", "spans", "numbers", "dates", "number", "truth", "answers"]
-# The task of a person at a node: draw any object; choose among those of the first child; link each new one to
-# an object of the child; answer a question of a plain task; or nothing, because it is computed.
-# "answer" and "relate" are of plain tasks, see `annotation.content.labels`.
+"""The type of a node's output.
+
+Boxes, spans, numbers and dates are objects that have a place (that of a number is its digits in the text);
+"number" and "truth" are values without one. "answers" are those of people to a plain task, which no module
+takes.
+"""
+
 Role = Literal["draw", "choose", "link", "answer", "relate", "compute"]
+"""The task of a person at a node.
+
+Draw any object; choose among those of the first child; link each new one to an object of the child; answer a
+question of a plain task; or nothing, because it is computed. "answer" and "relate" are of plain tasks, see
+`annotation.content.labels`.
+"""
+
 Argument = Literal["none", "optional", "required"]
 
 OBJECTS: frozenset[Type] = frozenset({"boxes", "spans", "numbers", "dates"})
+"""The types of outputs that are objects with a place in an image or a text."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,7 @@ MODULES: dict[Kind, dict[str, Module]] = {
     "boxes": {module.name: module for module in _OF_BOXES},
     "spans": {module.name: module for module in _OF_SPANS},
 }
+"""The modules of each kind of program, by name."""
 
 # Other names in use for the same module: in the papers' texts, in their code, in people's fingers.
 ALIASES: dict[Kind, dict[str, str]] = {

@@ -1,23 +1,28 @@
 """Every public name exists, says what it does and is on the page; the page has no other."""
 
-import inspect
 import re
 from importlib import import_module
 
 import pytest
 
-from scripts.pages.api import FOLDER, PACKAGES, PAGE, build_page, build_reference
+from scripts.pages.api import (
+    FOLDER,
+    PACKAGES,
+    PAGE,
+    build_page,
+    build_reference,
+    find_reference,
+    read_docstring,
+)
 
-PUBLIC = [(name, public) for name in PACKAGES for public in import_module(f"analysis.{name}").__all__]
+PUBLIC = [(name, public) for name in PACKAGES for public in import_module(name).__all__]
 
 
 @pytest.mark.parametrize(("package", "name"), PUBLIC)
 def test_a_public_name_exists_and_is_documented(package, name):
-    value = getattr(import_module(f"analysis.{package}"), name)
-    if inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value)):
-        summary = (value.__doc__ or "").partition("\n")[0]
-        assert summary, f"analysis.{package}.{name} has no first line"
-        assert not summary.startswith(f"{name}("), f"analysis.{package}.{name} has only a generated docstring"
+    summary = read_docstring(import_module(package), name).partition("\n")[0]
+    assert summary, f"{package}.{name} has no first line"
+    assert not summary.startswith(f"{name}("), f"{package}.{name} has only a generated docstring"
 
 
 def test_the_page_is_the_generated_one():
@@ -25,16 +30,16 @@ def test_the_page_is_the_generated_one():
 
 
 def test_each_package_has_its_generated_page():
-    assert {path.stem for path in FOLDER.glob("*.md")} == set(PACKAGES)
+    assert set(FOLDER.glob("*.md")) == {find_reference(name) for name in PACKAGES}
     for name in PACKAGES:
-        text = (FOLDER / f"{name}.md").read_text("utf-8")
+        text = find_reference(name).read_text("utf-8")
         assert text == build_reference(name), "write it again: python -m scripts.pages.api"
 
 
 def test_the_page_names_what_exists():
-    sections = re.split(r"^## (\w+)$", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    sections = re.split(r"^## ([\w.]+)$", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
     named = [
-        (package, name)
+        (package if "." in package else f"analysis.{package}", name)
         for package, text in zip(sections[::2], sections[1::2], strict=True)
         for name in re.findall(r"^- `(\w+)`: ", text, flags=re.MULTILINE)
     ]
@@ -43,7 +48,7 @@ def test_the_page_names_what_exists():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_lists_each_name_once(package):
-    names = import_module(f"analysis.{package}").__all__
+    names = import_module(package).__all__
     assert len(set(names)) == len(names)
 
 

@@ -426,7 +426,10 @@ PAGES = {
     "docs/reference/report.md": Page(bundles),
     "docs/reference/rest-api.md": Page(
         token,
-        {"imports": "needs a file; tests/jobs and docs/tutorials/rest-api.ipynb import one"},
+        {
+            "build/notebook": "tests/test_distribution.py installs the wheel with this extra",
+            "imports": "needs a file; tests/jobs and docs/tutorials/rest-api.ipynb import one",
+        },
     ),
     "docs/reference/right-reasons.md": Page(probed, meanwhile={"--clusters": clusters}, is_long=True),
     "docs/reference/text-nmn.md": Page(left_out={"--device cuda": HUB, "text-table": LONG}),

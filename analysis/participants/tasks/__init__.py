@@ -11,6 +11,7 @@ from .verification import VERIFICATION
 TASKS: dict[str, Task] = {
     task.kind: task for task in (VERIFICATION, ADVICE, SIMULATION, COUNTERFACTUAL, PREFERENCE)
 }
+"""The five tasks of studies, by the name that definitions use."""
 
 __all__ = ["TASKS", "Task", "find_measure"]
 
