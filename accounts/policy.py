@@ -1,8 +1,8 @@
 """Policy table: the acts that each role allows.
 
-Views, the API, commands and templates ask `allows`; nothing else says who may do what. The rights of a person
-on an object are the union of their roles in its workspace and of those in which the object was shared with
-them.
+Views, the API, commands and templates ask `is_allowed`; nothing else says who may do what. The rights of a
+person on an object are the union of their roles in its workspace and of those in which the object was shared
+with them.
 
 It reads no database.
 """

@@ -56,7 +56,7 @@ def permutation_test(
     Args:
         first: A statistic as sums over examples; any function of the sums, such as
             an F1 over cumulative counts. A mean difference of paired values is the
-            special case of `analysis.stats.bootstrap_sums.mean_of`.
+            special case of `analysis.stats.bootstrap_sums.mean_tally`.
         second: The same statistic of the second system, over the same examples in
             the same order.
         trials: Number of random swaps, at least 1.

@@ -149,7 +149,7 @@ def _check_output(record: SystemRecord, output: ModuleOutput, item: Item, kind: 
         Conflict: Names item and step.
     """
     nodes, index = parse_item_program(item, kind).nodes, output.index
-    assert index is not None  # `_placed` set it
+    assert index is not None  # `_match_outputs_to_nodes` set it
     where = f"{record.id}: step {index}"
     if index >= len(nodes) or nodes[index].module != output.module:
         there = nodes[index].module if index < len(nodes) else "not there"

@@ -141,7 +141,7 @@ def show(instance: Instance) -> Shown:
     """Return the passage of an instance.
 
     Raises:
-        ValueError: As `item_of`.
+        ValueError: As `build_item`.
     """
     text, parts = "", list[Part]()
 

@@ -7,7 +7,7 @@ It runs behind the same batching as all others::
             return [{"answer": "...", "facts": [["Title", 0]]} for item in items]
 
 ``predict`` takes a list of QAItem and returns an answer for each, in their order: a QAPrediction or a
-mapping with its fields (see ``modelserver.systems.base.completed``). The class may also have:
+mapping with its fields (see ``modelserver.systems.base.complete_prediction``). The class may also have:
 
 =====================  ================================================================================
 ``__init__(device)``   receives the device, as text, if it takes an argument of that name

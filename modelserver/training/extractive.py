@@ -124,7 +124,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
         tokenizer: The encoder's.
         reader: Cuts contexts into windows.
         recipe: Schedule and seed.
-        examples: At least one, from `learnable`.
+        examples: At least one, from `select_learnable`.
     """
 
     title, selection = "extractive-qa", "f1"

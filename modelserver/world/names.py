@@ -82,7 +82,7 @@ class Names:
         return (self._stem(1) + self._pick(_SHE if female else _HE)).capitalize()
 
     def country(self) -> tuple[str, str]:
-        """Return a country and its adjective, as ``Valdoria``, ``Valdorian``."""
+        """Return a country and its adjective, as in Valdoria, Valdorian."""
         name = self._draw_unused(lambda: (self._stem(2) + "ia").capitalize())
         return name, name + "n"
 

@@ -41,7 +41,7 @@ def read_entries(
 ) -> Iterator[QuestionRecord]:
     """Yield the records of a JSON list, JSON Lines, Parquet or Arrow.
 
-    Arguments and errors are those of `records_of`.
+    Arguments and errors are those of `build_records`.
     """
     findings = findings or Findings()
     values = read_elements(path, on_progress=on_progress, on_error=findings.on_error)

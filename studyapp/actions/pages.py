@@ -71,7 +71,7 @@ def _build_submitted_columns(page: type[TimedPage]) -> dict[str, Any]:
 def _build_column_values(
     now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
 ) -> dict[str, Any]:
-    """Return the values of the columns that `_filled` names."""
+    """Return the values of the columns that `_build_submitted_columns` names."""
     return {"now": now, "answers": dict(answers), "changes": dict(changes), **vars(timing)}
 
 

@@ -2,7 +2,7 @@
 
 Source: Subramanian et al. 2020, Table 3. A number is a Normal variable, made categorical over 0 … K with
 continuity correction to be compared. A number may also carry its exact distribution, as the count of
-independent boxes does; `plus`, `minus` and `divided` use moments alone, as the table does.
+independent boxes does; `add`, `subtract` and `divide` use moments alone, as the table does.
 """
 
 from __future__ import annotations
