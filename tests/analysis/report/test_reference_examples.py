@@ -1,10 +1,12 @@
 """The examples of the reference pages run as they stand, on a planted study."""
 
+import json
 import re
 
 import pytest
 
 from tests.analysis.bundles import planted_study
+from tests.analysis.quick_reports import build_words
 from tests.paths import ROOT
 
 PAGES = ["agreement-and-learning", "design-tools", "robustness-and-flow"]
@@ -29,3 +31,22 @@ def test_the_examples_run(page, tmp_path, monkeypatch, capsys):
     exec(compile(code, page, "exec"), names)  # noqa: S102 - the project's own pages
     assert "rng" in names
     assert capsys.readouterr().out
+
+
+def test_the_code_for_notebooks_runs(tmp_path, monkeypatch, capsys):
+    text = (ROOT / "docs" / "coming-from" / "notebooks.md").read_text("utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
+    assert "resamples=2000" in code
+    code = code.replace("resamples=2000", "resamples=20").replace("touchstone.analysis", "analysis")
+    planted_study(tmp_path / "bundle", arms={"one": "sys-1", "truth": None})
+    monkeypatch.setattr("analysis.report.build_report", build_words)
+    gold = [{"_id": "a", "answer": "Ada", "supporting_facts": [["Ada Lovelace", 0]]}]
+    (tmp_path / "hotpot_dev_distractor_v1.json").write_text(json.dumps(gold))
+    predictions = {"answer": {"a": "Ada"}, "sp": {"a": [["Ada Lovelace", 0]]}}
+    (tmp_path / "predictions.json").write_text(json.dumps(predictions))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "notebooks.md", "exec"), {})  # noqa: S102 - the project's own page
+    score, difference = capsys.readouterr().out.splitlines()
+    assert score == "1.0"
+    assert "mean" in difference
+    assert list((tmp_path / "report").glob("*.html"))
