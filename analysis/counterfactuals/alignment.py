@@ -147,8 +147,16 @@ def judge(
 ) -> Iterator[Verdict]:
     """Judge every record that has saliency, in their order.
 
-    draws: random partitions for each instance's control; 0: none. Raises ValueError for a mapping that is no
-    record and for an instance that its group has twice.
+    Args:
+        records: Records, or mappings with their fields; those without saliency are left out.
+        rng: Source of the random partitions.
+        draws: Number of random partitions for each instance's control; 0 for no control.
+
+    Yields:
+        One verdict per record; its difference is in the unit of the saliency.
+
+    Raises:
+        ValueError: `draws` is negative, a mapping is no record, or a group has an instance twice.
     """
     if draws < 0:
         raise ValueError(f"draws must be at least 0, not {draws}")

@@ -47,11 +47,19 @@ def draft(
 ) -> Drafts:
     """Draft instances of every question, in their order.
 
-    questions: of the HotpotQA form, with `_id`, `question`, `answer` and
-    `context`; `supporting_facts` and `type` if known. Without supporting facts,
-    the whole context is the only extent. near_synonyms: also draft the listed
-    swaps that hardly change the meaning. resolutions: clusters of a resolver;
-    None drafts them by rule.
+    Args:
+        questions: Of the HotpotQA form, with `_id`, `question`, `answer` and
+            `context`; `supporting_facts` and `type` if known.
+        steps: The reasoning steps to draft for.
+        distributions: For comparisons, swaps by words of the training data ("in")
+            or by words that it lacks ("out").
+        extents: Parts of the context to keep. Without supporting facts, the whole
+            context is the only one.
+        near_synonyms: Also draft the listed swaps that hardly change the meaning.
+        resolutions: Clusters of a resolver; None drafts them by rule.
+
+    Returns:
+        The instances, and how often none could be drafted, by reason.
     """
     drafts = Drafts()
     for question in questions:

@@ -20,9 +20,17 @@ def verdict_agreement(
 ) -> tuple[float | None, Alpha]:
     """Measure agreement of verdicts: share of equal pairs, and alpha.
 
-    The share is of all pairs of verdicts on an instance, None if no instance has
-    two reviews. Alpha is Krippendorff's. People count by the order in which they
-    began an instance, because alpha does not depend on who they are.
+    People count by the order in which they began an instance, because alpha does
+    not depend on who they are.
+
+    Args:
+        instances: With the verdicts of their reviews.
+        rng: Source of random numbers.
+        resamples: Of the bootstrap over instances for alpha's confidence interval.
+
+    Returns:
+        The share of equal verdicts in all pairs of verdicts on an instance, from 0
+        to 1, None if no instance has two reviews; and Krippendorff's alpha.
     """
     levels = get_args(Verdict)
     most = max((len(instance.reviews) for instance in instances), default=0)

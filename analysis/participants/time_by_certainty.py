@@ -35,8 +35,16 @@ def time_at_certainty(
 ) -> list[TimeAtCertainty]:
     """Estimate mean completion time at each level 1..levels.
 
-    Intervals are from a two-way bootstrap. Empty if certainty was not asked or no
-    time is known.
+    Args:
+        grids: One per condition.
+        levels: Number of levels of the certainty scale.
+        rng: Source of random numbers.
+        resamples: Of the two-way bootstrap over participants and items, which gives
+            the confidence intervals.
+
+    Returns:
+        One result per level, times in seconds; empty if certainty was not asked or
+        no time is known.
     """
     rated = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
     if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in rated):

@@ -271,7 +271,7 @@ def simulate_power(
     contrasts: Sequence[Contrast] | None = None,
     reference: float | None = None,
 ) -> Power:
-    """Power of one design.
+    """Simulate the power of one design.
 
     effects: planted shift of each condition, in the unit of the population (for log seconds a log ratio).
     contrasts: pairs of positions in effects; each condition against the first if left out.
@@ -346,7 +346,7 @@ def compute_smallest_effect(
 
 
 class PowerArguments(TypedDict):
-    """Arguments of `power` beside the population and the participants."""
+    """Arguments of `simulate_power` beside population and participants."""
 
     effects: Sequence[float]
     items: int
@@ -360,7 +360,21 @@ class PowerArguments(TypedDict):
 def power_curve(
     population: Population, *, participants: Sequence[int], **design: Unpack[PowerArguments]
 ) -> list[Power]:
-    """Simulate the power of each sample size; other arguments as in `power`."""
+    """Simulate the power of each sample size.
+
+    Args:
+        population: The source of simulated participants.
+        participants: Sample sizes, per condition; at least 2 each.
+        **design: The other arguments of `simulate_power`: `effects` in the unit of the population, one for
+            each condition; the numbers of `items` and `simulations`; `rng`; `alpha`, `contrasts` and
+            `reference`.
+
+    Returns:
+        One result per sample size, in their order.
+
+    Raises:
+        ValueError: As `simulate_power`.
+    """
     return [simulate_power(population, participants=size, **design) for size in participants]
 
 
@@ -375,10 +389,11 @@ def smallest_design(
     """Find the smallest sample size with the target power.
 
     The search doubles the size and then halves the gap. `criterion` says if all or any of the contrasts with
-    an effect must be detected. Other arguments as in `power`.
+    an effect must be detected. Other arguments as in `simulate_power`.
 
     Raises:
-        ValueError: The target is not in (0, 1), `most` is below 2, no effect is planted, or as in `power`.
+        ValueError: The target is not in (0, 1), `most` is below 2, no effect is planted, or as in
+            `simulate_power`.
     """
     if not 0 < target < 1:
         raise ValueError(f"target must be between 0 and 1, not {target}")

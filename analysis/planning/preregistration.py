@@ -50,7 +50,9 @@ _TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, if they do
 
 
 def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str = "touchstone") -> str:
-    """The pre-registration as Markdown; the same arguments give the same text.
+    """Write the pre-registration as Markdown.
+
+    The same arguments give the same text.
 
     Args:
         frozen: A frozen version, or a draft.

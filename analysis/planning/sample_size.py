@@ -50,8 +50,23 @@ def plan_size(
 ) -> Design:
     """Find the smallest design with the target power, and a curve around it.
 
-    The curve covers `participants` if they are given. With `reference` participants compare pairs of
-    conditions, see `power`. `advance` gets the share of the simulation that is done.
+    Args:
+        population: The source of simulated participants.
+        effects: One shift for each condition, in the unit of the population (a log ratio for log seconds);
+            with `reference`, one for each pair of conditions.
+        items: Number of items that a participant sees in a condition or, with `reference`, in a pair.
+        target: Wanted power, between 0 and 1: the rate of studies that detect all planted effects.
+        alpha: Level of the tests after Holm's correction, between 0 and 1.
+        simulations: Number of simulated studies for each sample size.
+        seed: Of the random numbers.
+        source: The origin of the participants, as the sentence on the design names it.
+        unit: The unit of the effects, for the same sentence.
+        participants: Sample sizes of the curve, per condition; empty for nine around the smallest design.
+        reference: The population's value without an effect, if participants compare pairs of conditions.
+        advance: Called with the share of the simulation that is done, from 0 to 1.
+
+    Returns:
+        The design, with the power of every simulated size.
 
     Raises:
         AnalysisError: Effects, sizes or rates make no design.
@@ -124,9 +139,18 @@ def assume_population(
     *,
     change: bool = False,
 ) -> tuple[Assumed, str]:
-    """Return a population of assumed spreads, and its description.
+    """Build a population of assumed spreads, and describe it.
 
-    With `change` the measure is the change between two blocks, see `Assumed`.
+    Args:
+        participant_sd: Standard deviation between participants, in the unit of the measure.
+        item_sd: Standard deviation between items, in the same unit.
+        residual_sd: Standard deviation of single trials beside these; None for a yes-or-no measure.
+        mean: Mean share of a yes-or-no measure, from 0 to 1; None for others.
+        effects: Shifts that must keep the mean share between 0 and 1.
+        change: Measure the change between two blocks of items, see `Assumed`.
+
+    Returns:
+        The population, and a phrase that names its spreads.
 
     Raises:
         AnalysisError: An assumption is missing or does not fit the others.
@@ -146,7 +170,7 @@ def assume_population(
 
 
 def pair_with_first(effects: Sequence[float]) -> list[Contrast]:
-    """Each condition against the first."""
+    """Pair each condition with the first."""
     return [(0, other) for other in range(1, len(effects))]
 
 
@@ -157,5 +181,5 @@ def choose_sizes(size: int) -> list[int]:
 
 
 def format_rate(rate: Rate | None) -> str:
-    """A simulated share with the 95 % of its simulation."""
+    """Format a simulated share with its 95 % confidence interval."""
     return "–" if rate is None else f"{rate.value:.3f} [{rate.interval[0]:.3f}, {rate.interval[1]:.3f}]"

@@ -146,8 +146,18 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
     means], t with n − 1 degrees of freedom where the source has the normal
     distribution.
 
-    Refused for fewer than three participants with both values and if the values
-    vary in neither condition.
+    Args:
+        first: Shape (participants,), NaN where undefined.
+        second: The same participants' values in the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding in standard deviations; refused for fewer than three participants
+        with both values and if the values vary in neither condition.
+
+    Raises:
+        ValueError: The shapes differ, a value is infinite, or `level` is not between
+            0 and 1.
 
     References:
         1. Bonett (2008). Confidence intervals for standardized linear contrasts of

@@ -106,7 +106,7 @@ def analyse(
     question_scores: pd.DataFrame | None = None,
     advance: Callable[[int], None] = lambda replicates: None,
 ) -> Study:
-    """Analyses one mode and one version of the study.
+    """Analyse one mode and one version of the study.
 
     scores, question_scores: model scores, and what each question adds to them, to use instead of the bundle's
     own; its own questions belong to its own scores. advance: told of finished replicates; there are

@@ -143,13 +143,23 @@ def compare_family(
     target: Target = "items_like_these",
     level: float = 0.95,
 ) -> Family:
-    """Compares what was declared, with Holm's adjusted p over all of it.
+    """Compare what was declared, with Holm's adjusted p over all of it.
 
-    family: (measure key, first condition, second condition) each. margins: measure key to the margin for an
-    equivalence test about `target`, declared beforehand; a ratio for geometric measures. rng: each comparison
-    gets a stream by its names, so that none depends on the others.
+    Args:
+        estimates: All measures in all conditions.
+        family: A measure's key, a first and a second condition for each comparison.
+        rng: Each comparison gets a stream by its names, so that none depends on the others.
+        permutations: Number of random permutations for each test.
+        margins: Lower and upper bound of an equivalence test by measure key, declared beforehand, in the unit
+            of the measure; a ratio for geometric measures.
+        target: The items that the equivalence tests are about.
+        level: Of the confidence intervals.
 
-    Raises ValueError for an unknown measure or condition, a doubled comparison or an impossible margin.
+    Returns:
+        The comparisons in the order of the family.
+
+    Raises:
+        ValueError: A measure or condition is unknown, a comparison comes twice, or a margin is impossible.
     """
     if len(set(family)) < len(family):
         raise ValueError("family holds a comparison twice")
@@ -191,8 +201,22 @@ def compare(
 
     A geometric measure is compared as a ratio; its test and effect sizes are on the log scale. Conditions
     that the same participants saw are compared within them (`analysis.stats.paired`). About these items:
-    permutations (`rng` draws them) and the interval that they do not reject. About items like these:
-    `analysis.stats.crossed`. `margin` is that of `equivalence`, about `target`.
+    permutations and the interval that they do not reject. About items like these: `analysis.stats.crossed`.
+
+    Args:
+        estimates: All measures in all conditions.
+        measure: Key of the measure.
+        first: The condition to compare with.
+        second: The condition whose difference from the first is estimated.
+        rng: Source of random permutations.
+        permutations: Number of random permutations, at least 1.
+        margin: Lower and upper bound of an equivalence test, in the unit of the measure, or a ratio for a
+            geometric one; None for no test.
+        target: The items that the equivalence test is about.
+        level: Of the confidence intervals.
+
+    Returns:
+        The difference for both targets, effect sizes and the equivalence test; a refused result has a reason.
 
     Raises:
         ValueError: The measure, a condition, the margin or the level is wrong.

@@ -24,12 +24,12 @@ WITHOUT_ADVICE = ("final_accuracy",)  # what is compared with the control condit
 
 
 def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[Contrast]:
-    """The family of all pairs of conditions for each measure (keys)."""
+    """List all pairs of conditions for each measure (keys) as a family."""
     return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
 
 
 def pair_with_baseline(measures: Sequence[str], baseline: str, conditions: Sequence[str]) -> list[Contrast]:
-    """The family of contrasts of each other condition with the baseline."""
+    """List each other condition against the baseline as a family."""
     return [(measure, baseline, name) for measure in measures for name in conditions if name != baseline]
 
 

@@ -137,7 +137,7 @@ def relate(
     *,
     rng: np.random.Generator,
 ) -> Relations:
-    """Relates every measure with every score.
+    """Relate every measure with every score.
 
     systems: names for people; measures and scores have one value for each. rng: see `correlate`.
     """

@@ -55,7 +55,7 @@ class Robustness:
 def leave_one_out(
     systems: Sequence[str], measures: Sequence[Quantity], scores: Sequence[Quantity]
 ) -> list[Robustness]:
-    """Every measure with every score, each system left out in turn.
+    """Relate every measure with every score, leaving each system out.
 
     systems: names; measures and scores have one value for each, NaN where unknown.
 

@@ -144,7 +144,7 @@ def multiverse(
     measures: Sequence[Measure],
     scores: Sequence[Quantity],
 ) -> Multiverse:
-    """Every universe of every human measure with every model score.
+    """Compute every universe of every human measure with every model score.
 
     grids: one per system, over all submitted trials, in the order of the scores' values. hits: see
     `rule_hits`. measures: those of the post survey are left out: no choice here touches them.

@@ -102,7 +102,7 @@ class VisualBias:
 
 
 def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
-    """Groups examples of the NLVR2 form by image pair.
+    """Group examples of the NLVR2 form by image pair.
 
     rows: objects with identifier, left_url, right_url and label (true or false, or these words in any case);
     other fields are not looked at. Raises AnalysisError, naming row (from 1) and field, for a malformed row
@@ -119,7 +119,7 @@ def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
 
 
 def group_by_pair(examples: list[Example]) -> VisualBias:
-    """Groups examples by image pair. Raises AnalysisError if there is none."""
+    """Group examples by image pair. Raises AnalysisError if there is none."""
     if not examples:
         raise AnalysisError("there is no example")
     indices: dict[tuple[str, str], int] = {}
