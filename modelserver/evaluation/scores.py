@@ -36,11 +36,11 @@ def predict_gold(
 
 
 def compute_scores(gold: Sequence[GoldExample], predictions: Sequence[QAPrediction]) -> Scores:
-    """Return the twelve official scores, LocA with its two shares, and error propagation.
+    """Return the official scores, LocA, and error propagation.
 
-    All are in [0, 1]. Those of LocA are None if no answer is a span. ``em_all_facts`` and ``em_no_facts``
-    are the share of exact matches where the predicted facts hold all or none of the gold ones (Schuff et al.
-    2020, App. E); None where no prediction does.
+    All are in [0, 1]. Those of LocA, with its two shares, are None if no answer is a span. ``em_all_facts``
+    and ``em_no_facts`` are the share of exact matches where the predicted facts hold all or none of the gold
+    ones (Schuff et al. 2020, App. E); None where no prediction does.
     """
     official = score([example.official for example in gold], build_predictions_file(predictions))
     where = loca(_locate_answer(prediction) for prediction in predictions)

@@ -48,7 +48,7 @@ def compute_text_logprob(item: QAItem, located: Located, scores: Floats, text: s
     """Return the log of the probability of all spans that read as a text.
 
     ``scores`` [K, widths] are logits of spans, -inf for one that is not allowed; all allowed ones together
-    have the probability 1. Where none is allowed, that of the empty text is 1.
+    have the probability 1. The empty text has it if no span is allowed.
     """
     total, wanted = _log_sum(scores), -np.inf
     if not np.isfinite(total):
@@ -65,7 +65,7 @@ def _log_sum(scores: Floats) -> float:
 
 
 def _find_spans(item: QAItem, located: Located, text: str) -> Iterator[Span]:
-    """Yield first and last token of all spans for which `extract_text` returns a text."""
+    """Yield first and last token of all spans that read as a text."""
     places = located.places
     for article, (title, sentences) in enumerate(item.context):
         for within, in_title in ((title, True), ("".join(sentences), False)):

@@ -120,9 +120,9 @@ def accept_check(*, study: Study, check: str, reason: str, by: User | None) -> N
 def decide(
     *, study: Study, plan: Design, checks: Sequence[OpenCheck], name: str, reason: str, by: User | None
 ) -> list[OpenCheck]:
-    """Store a decision if the check with a name is open and has none yet; return the open checks with it.
+    """Return the open checks with a decision on one of them.
 
-    The study must be locked. Raises as `accept_check`.
+    It is stored if the check is open and has none yet. The study must be locked. Raises as `accept_check`.
     """
     names = LaunchDecision.Check.values
     if name not in names:
