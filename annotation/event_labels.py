@@ -11,6 +11,12 @@ from foundation.pages.event_labels import EventLabels
 _KINDS = {
     "adjudication_started": _("Adjudication started"),
     "adjudication_taken_over": _("Adjudication reassigned"),
+    "annotation_accepted": _("Annotation accepted"),
+    "annotation_assigned": _("Item assigned"),
+    "annotation_released": _("Item released"),
+    "annotation_returned": _("Changes requested"),
+    "annotation_submitted": _("Annotation submitted"),
+    "annotation_taken_back": _("Annotation reopened"),
     "batch_assigned": _("Batch assigned"),
     "batch_due": _("Due date of a batch changed"),
     "batch_released": _("Batch released"),
@@ -46,12 +52,6 @@ _KINDS = {
     "settings_changed": _("Settings changed"),
     "webhook_added": _("Webhook added"),
     "webhook_ended": _("Webhook deleted"),
-    "work_accepted": _("Annotation accepted"),
-    "work_assigned": _("Item assigned"),
-    "work_released": _("Item released"),
-    "work_returned": _("Changes requested"),
-    "work_submitted": _("Annotation submitted"),
-    "work_taken_back": _("Annotation reopened"),
 }
 _YES_OR_NO = {"True": _("yes"), "False": _("no")}  # settings are recorded as text
 
@@ -61,6 +61,8 @@ EVENT_LABELS = EventLabels(
         "active": _("active"),
         "blind": _("works without model outputs"),
         "added": _("added"),
+        "annotation": _("annotation"),
+        "annotations": _("annotations"),
         "bots": _("bots"),
         "comment": _("comment"),
         "decided": _("decided by a manager"),
@@ -90,8 +92,6 @@ EVENT_LABELS = EventLabels(
         "to": _("to"),
         "url": _("address"),
         "version": _("version"),
-        "work": _("annotation"),
-        "works": _("annotations"),
         # Settings of a project, each with what it was and what it is.
         "annotators_per_item": _("Annotators per item"),
         "hidden_gold_every": _("Items per hidden gold item"),

@@ -206,7 +206,7 @@ def expire(*, project: Project, now: datetime) -> int:
     for item, _rank in items:
         Item.objects.filter(pk=item).update(assigned=F("assigned") - 1)
     rescan(project, min(rank for _item, rank in items))
-    audit.record(project=project, kind="reservations_expired", by=None, data={"works": ids})
+    audit.record(project=project, kind="reservations_expired", by=None, data={"annotations": ids})
     return len(ids)
 
 
@@ -266,7 +266,9 @@ def release(*, annotation: Annotation, by: User) -> Annotation:
         rescan(annotation.project, annotation.item.rank)
         if finished:
             disagreement.measure(item=annotation.item_id)
-    audit.record(project=annotation.project, kind="work_released", by=by, data={"work": annotation.pk})
+    audit.record(
+        project=annotation.project, kind="annotation_released", by=by, data={"annotation": annotation.pk}
+    )
     return annotation
 
 
@@ -294,9 +296,9 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
     annotation = _reserve(member, item, timezone.now())
     audit.record(
         project=item.project,
-        kind="work_assigned",
+        kind="annotation_assigned",
         by=by,
-        data={"work": annotation.pk, "to": member.user.username},
+        data={"annotation": annotation.pk, "to": member.user.username},
     )
     return annotation
 

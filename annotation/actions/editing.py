@@ -249,9 +249,9 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
         disagreement.measure(item=held.item_id)
     audit.record(
         project=held.project,
-        kind="work_submitted",
+        kind="annotation_submitted",
         by=by,
-        data={"work": held.pk, "item": held.item.external_id, "revision": revision, "first": first},
+        data={"annotation": held.pk, "item": held.item.external_id, "revision": revision, "first": first},
     )
     return held
 
@@ -270,7 +270,7 @@ def take_back(*, annotation: int, by: User) -> Annotation:
     held.save(update_fields=["status", "reserved_until"])
     count_submitted(held.item_id)
     disagreement.measure(item=held.item_id)
-    audit.record(project=held.project, kind="work_taken_back", by=by, data={"work": held.pk})
+    audit.record(project=held.project, kind="annotation_taken_back", by=by, data={"annotation": held.pk})
     return held
 
 

@@ -130,7 +130,9 @@ def _carry_over(project: Project, task: LabelTask, change: LabelChange, kind: st
     project.label_changes = [each.model_dump(mode="json") for each in changes]
     _store_task(project, changed)
     data = _describe_label(task.layers[change.layer - 1].name, change.question, change.label)
-    audit.record(project=project, kind=kind, by=by, data={**data, "to": change.to, "works": uses.annotations})
+    audit.record(
+        project=project, kind=kind, by=by, data={**data, "to": change.to, "annotations": uses.annotations}
+    )
     return uses
 
 

@@ -26,7 +26,7 @@ def return_annotation(
     Raises:
         StaleBase: The person did not see the newest revision.
     """
-    held = _lock_and_move(annotation, "return", by, "work_returned", revision)
+    held = _lock_and_move(annotation, "return", by, "annotation_returned", revision)
     add_comment(annotation=held, node=node, text=text, by=by)
     return held
 
@@ -40,7 +40,7 @@ def accept(*, annotation: Annotation, revision: int, by: User, version: int | No
     Raises:
         StaleBase: The person did not see the newest revision, or the gold.
     """
-    held = _lock_and_move(annotation, "accept", by, "work_accepted", revision)
+    held = _lock_and_move(annotation, "accept", by, "annotation_accepted", revision)
     gold = set_gold(
         item=held.item,
         document=drop_hidden_parts(
@@ -99,7 +99,7 @@ def _take_over(annotation: Annotation, by: User) -> Annotation:
         project=annotation.project,
         kind="adjudication_taken_over",
         by=by,
-        data={"work": annotation.pk, "from": annotation.annotator.get_username()},
+        data={"annotation": annotation.pk, "from": annotation.annotator.get_username()},
     )
     annotation.annotator = by
     annotation.save(update_fields=["status", "annotator"])
@@ -129,7 +129,7 @@ def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
         task=Annotation.Task.ANNOTATION, status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW)
     )
     for annotated in list(_lock_annotations(finished).order_by("pk")):
-        _move(annotated, "accept", by, "work_accepted")
+        _move(annotated, "accept", by, "annotation_accepted")
     count_submitted(held.item_id)
     held.status = states.find_next_status(states.ANNOTATION, "settle", held.status)
     held.save(update_fields=["status"])
@@ -175,7 +175,7 @@ def add_comment(
         project=annotation.project,
         kind="comment_added",
         by=by,
-        data={"work": annotation.pk, "comment": new.pk},
+        data={"annotation": annotation.pk, "comment": new.pk},
     )
     return new
 
@@ -220,5 +220,5 @@ def _move(held: Annotation, act: str, by: User, kind: str) -> None:
     held.status = states.find_next_status(states.ANNOTATION, act, held.status)
     held.save(update_fields=["status"])
     audit.record(
-        project=held.project, kind=kind, by=by, data={"work": held.pk, "item": held.item.external_id}
+        project=held.project, kind=kind, by=by, data={"annotation": held.pk, "item": held.item.external_id}
     )

@@ -96,7 +96,7 @@ class Annotation(models.Model):
                     "saved_at",
                     "active_seconds",
                 ],
-                name="work_of_people",
+                name="annotations_by_annotator",
             ),
         ]
         constraints = [

@@ -84,11 +84,11 @@ def test_details_have_labels():
         details={"quota": "quota", "before": "before", "is_open": "open"},
         values={"mode": {"bot": "Bot"}},
     )
-    data = {"before": {"is_open": True, "quota": None}, "mode": "bot", "works": [], "list": [1, "a"]}
+    data = {"before": {"is_open": True, "quota": None}, "mode": "bot", "annotations": [], "list": [1, "a"]}
     assert words.detail_labels(data) == [
         ("Before", "Open: yes, Quota: –"),
         ("mode", "Bot"),
-        ("works", "–"),
+        ("annotations", "–"),
         ("list", "1, a"),
     ]
     assert words.kind_label("made") == "Made"

@@ -89,7 +89,7 @@ def wait(seconds: float) -> None:
 def test_it_works(receiver: Receiver) -> None:
     webhook = hook(receiver.url, "gold_set")
     happen(webhook)
-    happen(webhook, "work_submitted")  # not asked for
+    happen(webhook, "annotation_submitted")  # not asked for
     run()
     ((headers, body),) = receiver.got
     assert json.loads(body)["data"] == {"item": "Straße 1"}

@@ -97,7 +97,7 @@ def test_submitting_counts_once() -> None:
     assert again.pk == annotation.pk
     annotation.item.refresh_from_db()
     assert annotation.item.submitted == 1
-    assert AuditEvent.objects.filter(kind="work_submitted").count() == 1
+    assert AuditEvent.objects.filter(kind="annotation_submitted").count() == 1
 
 
 def test_submitting_an_old_revision_is_refused() -> None:

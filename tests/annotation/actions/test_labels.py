@@ -99,7 +99,10 @@ def test_it_works(annotation: Annotation) -> None:
     assert Gold.objects.get().document["layers"]["1"]["objects"][1]["label"] == "City"
     assert SystemOutput.objects.get().marks["1"][0]["label"] == "City"
     event = project.audit.get(kind="label_renamed")
-    assert (event.actor, event.data) == (by, {"layer": "Entities", "label": "Town", "to": "City", "works": 1})
+    assert (event.actor, event.data) == (
+        by,
+        {"layer": "Entities", "label": "Town", "to": "City", "annotations": 1},
+    )
 
 
 def test_a_merge_keeps_each_answer_and_relation_once(annotation: Annotation) -> None:
