@@ -22,7 +22,7 @@ class _Item(BaseModel):
     id: str
 
 
-class _Arm(BaseModel):
+class _Condition(BaseModel):
     name: str
     weight: float = 1.0
     quota: int | None = None
@@ -38,7 +38,7 @@ class _Definition(Definition):
     dataset: str | None = None
     items_seed: int | None = None
     items: list[_Item] = []
-    conditions: list[_Arm] = []
+    conditions: list[_Condition] = []
     instructions: str | list[dict[str, Any]] | None = None
     rules: list[Any] | None = None
     order_seed: int | None = None
