@@ -286,13 +286,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
     if same is not None:
         return _resume_if_needed(same)
     if not _count_assignment(item.pk):
-        raise AssignmentLost(
-            _(
-                "All %(number)d assignments of %(item)s are taken. Release one, or raise the "
-                "number of annotators per item."
-            )
-            % {"number": item.annotators_wanted, "item": item.external_id}
-        )
+        raise build_full_error(item)
     annotation = _reserve(member, item, timezone.now())
     audit.record(
         project=item.project,
@@ -301,6 +295,15 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
         data={"annotation": annotation.pk, "to": member.user.username},
     )
     return annotation
+
+
+def build_full_error(item: Item) -> AssignmentLost:
+    """Return the error for an item that has enough annotators."""
+    text = _(
+        "All %(number)d assignments of %(item)s are taken. Release one, or raise the number of annotators "
+        "per item."
+    )
+    return AssignmentLost(text % {"number": item.annotators_wanted, "item": item.external_id})
 
 
 _ASSIGN = PreparedUpdate(

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation import states
 from annotation.actions import audit
-from annotation.actions.assignments import TRIES, build_reservation, hold_member, release
+from annotation.actions.assignments import TRIES, build_full_error, build_reservation, hold_member, release
 from annotation.errors import AssignmentLost, Conflict
 from annotation.models import Annotation, Batch, Item, Membership
 from annotation.queries.items import free_items, select_new_items
@@ -84,13 +84,7 @@ def _lock_chosen_items(member: Membership, items: Sequence[Item]) -> list[Item]:
     locked = _lock_items([item.pk for item in items])
     for item in locked:
         if item.assigned >= item.annotators_wanted:
-            raise AssignmentLost(
-                _(
-                    "All %(number)d assignments of %(item)s are taken. Release one, or raise the "
-                    "number of annotators per item."
-                )
-                % {"number": item.annotators_wanted, "item": item.external_id}
-            )
+            raise build_full_error(item)
     return locked
 
 

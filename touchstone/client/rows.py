@@ -374,11 +374,11 @@ class DeliveryRow(Row):
 
 
 class ConditionProgress(Row):
-    """The participants of one condition, or of a group of conditions.
+    """Progress of a study in one condition, or in a group of conditions.
 
-    ``active`` were seen within the stale window, ``stale`` were not; ``returned`` returned their submission
-    on the recruitment platform; ``ended`` were sent away after their assignment. ``quota`` is the smallest
-    of the group. ``median_seconds`` is the median server time of a submitted item, null before the first.
+    Of the assigned participants ``active`` were seen lately and ``stale`` were not; ``returned`` gave their
+    submission back on the recruitment platform; the site sent ``ended`` away. ``quota`` is the smallest of
+    the group, and ``median_seconds`` the median time of an item, null before the first.
     """
 
     version: int

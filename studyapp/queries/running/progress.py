@@ -23,7 +23,7 @@ STATES = ("completed", "active", "stale", "returned", "ended", "withdrawn")
 
 @dataclass(frozen=True)
 class ConditionProgress:
-    """The participants of one condition, or of a group of conditions.
+    """Participant counts of one condition, or of a group of conditions.
 
     ``active`` were seen within the stale window, ``stale`` were not; ``returned`` returned their submission
     on the recruitment platform; ``ended`` were sent away after their assignment. ``quota`` is the smallest
