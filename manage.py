@@ -8,11 +8,22 @@ import sys
 
 from django import get_version
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+from django.core.management import BaseCommand, ManagementUtility
 from django.db import InterfaceError, OperationalError
 
 from analysis import __version__
 from config.database_errors import is_unavailable
+
+
+class CommandLine(ManagementUtility):
+    """Django's command line, for which an unknown command is bad usage."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return a command; exit with 2 if there is none."""
+        try:
+            return super().fetch_command(subcommand)
+        except SystemExit:  # Django has printed why, and exits with 1
+            sys.exit(2)
 
 
 def main() -> None:
@@ -29,7 +40,7 @@ def main() -> None:
         print(f"Touchstone {__version__}, Django {get_version()}")  # noqa: T201 - what the command is for
         return
     try:
-        execute_from_command_line(sys.argv)
+        CommandLine(sys.argv).execute()
     except ImproperlyConfigured as error:
         sys.exit(f"{os.path.basename(sys.argv[0])}: {error}")
     except (OperationalError, InterfaceError) as error:

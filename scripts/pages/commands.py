@@ -30,7 +30,6 @@ Each part also runs on its own: `.venv/bin/python -m analysis`, `.venv/bin/pytho
 |---|---|
 | 0 | The command did its work. |
 | 1 | The command failed; standard error gives the reason in one line. So do values out of bounds. |
-| 1 | A command of the site is unknown. |
 | 2 | Bad usage: an unknown command or option, or an argument that is missing or cannot be read. |
 | 2 | The command belongs to the model server or the site, and only the analysis is installed. |
 | 130 | Ctrl-C interrupted a command of the analysis or the model server, or the waiting for a run. |

@@ -239,14 +239,14 @@ def _run(
 
 def _run_command(arguments: Sequence[str]) -> int:
     """Run a command as ``manage.py`` or ``python -m`` does; return its status."""
-    from django.core.management import execute_from_command_line
+    from manage import CommandLine
 
     try:
         if arguments[0] == "-m":
             sys.argv = list(arguments[1:])
             runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         else:
-            execute_from_command_line(["manage.py", *arguments])
+            CommandLine(["manage.py", *arguments]).execute()
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)

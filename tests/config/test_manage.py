@@ -41,6 +41,12 @@ def test_a_command_says_that_the_key_is_missing(tmp_path: Path, arguments: tuple
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_unknown_command_is_bad_usage(tmp_path: Path):
+    done = manage(tmp_path, "prepare_sit", SECRET_KEY="x" * 50)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Unknown command: 'prepare_sit'. Did you mean prepare_site?")
+
+
 @pytest.mark.parametrize("command", ["backup", "migrate"])
 def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path, command: str):
     arguments = [command, str(tmp_path)] if command == "backup" else [command]

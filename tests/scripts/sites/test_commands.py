@@ -48,7 +48,7 @@ def test_none_leaves_anything_for_the_next(commands: Commands):
     ("arguments", "status", "words"),
     [
         (("study_link", "nobody"), 1, "is not prepared for this version"),
-        (("no_such_command",), 1, "Unknown command"),
+        (("no_such_command",), 2, "Unknown command"),
         ((*SHELL, "1 / 0"), 1, "ZeroDivisionError"),
         ((*SHELL, "raise SystemExit('so')"), 1, "so"),
         ((*SHELL, "import os; os.kill(os.getpid(), 9)"), -9, ""),
