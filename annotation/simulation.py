@@ -91,8 +91,8 @@ def simulate(
     mix = {behaviour: 1.0} if isinstance(behaviour, str) else dict(behaviour)
     crowd = bots.make_bots(people, mix, seed=seed)
     before = set(count_stored_operations(project, names))
-    far = count_totals(project)
-    total = min((items or far.places) * n, max(far.places - far.submitted, 0))
+    totals = count_totals(project)
+    total = min((items or totals.assignments) * n, max(totals.assignments - totals.submitted, 0))
     begun = time.monotonic()
     working = bots.run_bots(
         crowd,

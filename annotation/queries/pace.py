@@ -56,7 +56,7 @@ class Pace(NamedTuple):
 def compute_pace(project: Project, number: int) -> Pace:
     """Return the pace of the last days. One query.
 
-    A submission counts on the day of its last one, so that no work counts twice.
+    A submission counts on the day of its last one, so that no annotation counts twice.
     """
     today = timezone.localdate()
     days = [today - timedelta(days=back) for back in reversed(range(number))]

@@ -17,13 +17,13 @@ class Totals(NamedTuple):
     """Counts of ordinary items, and of the annotations that they want.
 
     An item is complete if enough annotators submitted it, and idle if nobody has been assigned to it.
-    ``places`` is the number of annotations wanted over all items.
+    ``assignments`` counts the annotations wanted over all items.
     """
 
     items: int
     complete: int
     idle: int
-    places: int
+    assignments: int
     submitted: int
     gold: int
     complete_with_gold: int
@@ -32,7 +32,7 @@ class Totals(NamedTuple):
     @property
     def percent(self) -> int:
         """Return the share of annotations that are submitted."""
-        return 100 * self.submitted // self.places if self.places else 0
+        return 100 * self.submitted // self.assignments if self.assignments else 0
 
 
 def count_totals(project: Project) -> Totals:
@@ -42,7 +42,7 @@ def count_totals(project: Project) -> Totals:
         items=Count("project"),
         complete=Count("project", filter=complete),
         idle=Count("project", filter=~complete & idle),
-        places=Sum("annotators_wanted", default=0),
+        assignments=Sum("annotators_wanted", default=0),
         submitted=Sum("submitted", default=0),
     )
     complete, idle = _complete("item__"), _build_idle_condition("item__")

@@ -109,7 +109,7 @@ class Labels(ProjectView):
 
 
 class LabelNames(ProjectView):
-    """The names of labels, in stored work too."""
+    """The names of labels, in stored annotations too."""
 
     @describe_method(answers=shapes.Labels, takes=shapes.NewLabelName, errors=(409,))
     def post(self, request: Request, slug: str) -> HttpResponse:
@@ -298,7 +298,7 @@ def _answer_detail(member: Membership, status: int = 200) -> HttpResponse:
         items=counts.items,
         complete=counts.complete,
         gold=counts.gold,
-        assignments=counts.places,
+        assignments=counts.assignments,
         submitted=counts.submitted,
     )
     return answer(row, status=status, ETag=_compute_tag(project))

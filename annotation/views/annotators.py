@@ -193,7 +193,7 @@ def _progress(member: Membership, annotation: Annotation) -> str:
 
 
 def _list_requested_changes(annotation: Annotation, state: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the open comments of others on returned work, with their steps."""
+    """Return the open comments of others on returned annotations, with steps."""
     if annotation.task != Annotation.Task.ANNOTATION or annotation.status != Annotation.Status.RETURNED:
         return []
     nodes, own = state["program"]["nodes"], annotation.annotator.get_username()

@@ -2,7 +2,7 @@
 
 Each item has a text and an annotation file. Offsets are code points, end exclusive. A span over line ends
 is written as its parts, as brat asks; links and choices are relations, reasons are notes. States, values,
-times and revisions, which standoff files cannot hold, are in ``works.jsonl``, a line for each item and
+times and revisions, which standoff files cannot hold, are in ``annotations.jsonl``, a line for each item and
 person.
 """
 
@@ -34,7 +34,7 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
         FileExistsError: The folder is not empty.
     """
     types: set[str] = set()
-    with write_folder(path) as folder, (folder / "works.jsonl").open("wb") as annotations:
+    with write_folder(path) as folder, (folder / "annotations.jsonl").open("wb") as annotations:
         for record in records:
             if record.kind != "spans":
                 raise field_error(record.external_id, "brat files hold spans in passages only")

@@ -41,7 +41,7 @@ def _build_annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     images = [quote(image.name) for image in record.images]
     for source in list_sources(record):
         base = _build_urn(
-            record.external_id, "gold" if source.annotation is None else f"work-{source.number}"
+            record.external_id, "gold" if source.annotation is None else f"annotation-{source.number}"
         )
         common, gold = (
             _build_common_fields(source),

@@ -126,13 +126,13 @@ def test_brat_files_hold_spans_relations_and_the_rest_beside_them(tmp_path: Path
     item = span_item("games/1")
     write_brat([item, span_item("games/2")], tmp_path / "brat")
     assert sorted(path.name for path in (tmp_path / "brat").iterdir()) == [
-        "annotation.conf", "by-cleo", "gold", "works.jsonl",
+        "annotation.conf", "annotations.jsonl", "by-cleo", "gold",
     ]  # fmt: skip
     text, spans, relations, _ = brat_document(tmp_path / "brat/gold", "games%2F1")
     assert text == PASSAGE
     assert [("", *span) for span in spans.values()] == places(item)[: len(spans)]
     assert relations == [("chosen", "T3", "T1"), ("link", "T4", "T3")]
-    gold, cleo, *_ = map(json.loads, (tmp_path / "brat/works.jsonl").read_text().splitlines())
+    gold, cleo, *_ = map(json.loads, (tmp_path / "brat/annotations.jsonl").read_text().splitlines())
     assert (gold["item"], gold["gold"]) == ("games/1", True)
     assert gold["layers"] == dump_without_objects(item.gold)["layers"]
     assert (cleo["annotator"], cleo["revision"]) == ("cleo", 1)
@@ -181,10 +181,10 @@ def parquet(folder: Path, items: list[ItemRecord]) -> list[dict[str, Any]]:
 
 
 def documents(rows: list[dict[str, Any]]) -> dict[int | None, Any]:
-    """The documents that the rows of an item say, as JSON, by the number of the work."""
+    """The documents that the rows of an item say, as JSON, by the number of the annotation."""
     found: dict[int | None, Any] = {}
     for row in rows:
-        document = found.setdefault(row["work"], {"layers": {}, "problem": None})
+        document = found.setdefault(row["annotation"], {"layers": {}, "problem": None})
         if row["problem"] is not None:
             document["problem"] = {"kind": row["problem"], "node": row["node"], "note": row["note"]}
             continue
@@ -224,7 +224,7 @@ def test_the_table_says_any_boxes(tmp_path_factory: pytest.TempPathFactory, item
 def test_the_table_names_people_times_and_the_place_of_what_was_chosen(tmp_path: Path):
     item = box_item()
     rows = parquet(tmp_path, [item])
-    first = next(row for row in rows if row["work"] == 0)
+    first = next(row for row in rows if row["annotation"] == 0)
     assert (first["annotator"], first["revision"], first["status"]) == ("ann", 7, "submitted")
     assert (first["started"], first["submitted"]) == (
         item.annotations[0].started,
