@@ -40,7 +40,7 @@ register_converter(Name, "name")
 
 urlpatterns = [
     path("", annotators.home, name="home"),
-    path("work/<int:pk>/", annotators.editor, name="editor"),
+    path("annotation/<int:pk>/", annotators.editor, name="editor"),
     path("new/", managers.new_project, name="new_project"),
     path("<slug:slug>/", annotators.project, name="project"),
     path("<slug:slug>/next/", annotators.open_next_item, name="next"),
@@ -86,7 +86,7 @@ urlpatterns = [
     path("<slug:slug>/members/invitations/<int:pk>/revoke/", members.revoke, name="revoke_invitation"),
     path("<slug:slug>/members/bots/", members.bots, name="bots"),
     path("<slug:slug>/people.csv", members.export_people, name="people_csv"),
-    path("<slug:slug>/places/", managers.set_annotators_per_item, name="annotators_per_item"),
+    path("<slug:slug>/annotators-per-item/", managers.set_annotators_per_item, name="annotators_per_item"),
     path("<slug:slug>/under-way/", members.list_open_assignments, name="under_way"),
     path("<slug:slug>/under-way/assign/", members.assign, name="assign"),
     path("<slug:slug>/under-way/<int:pk>/reclaim/", members.reclaim, name="reclaim"),

@@ -21,7 +21,7 @@ from foundation.simulated_people import BotError, Think
 
 Json = dict[str, Any]
 _TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="([^"]+)"')
-_EDITOR = re.compile(r"/annotate/work/(\d+)/$")
+_EDITOR = re.compile(r"/annotate/annotation/(\d+)/$")
 
 
 class Ask(NamedTuple):

@@ -143,7 +143,8 @@ def crawl(page: Page, site: Site, folder: Path) -> list[Path]:
     taken: list[Path] = []
     for name in visit_pages(page, site):
         path = folder / ("annotation" if name.startswith("annotate") else "staff") / f"{name}.png"
-        save(page, path, DESKTOP, whole=not name.startswith("annotate-work"))  # the editor fills the window
+        # The editor fills the window.
+        save(page, path, DESKTOP, whole=not name.startswith("annotate-annotation"))
         taken.append(path)
     return taken
 

@@ -4,10 +4,10 @@ import re
 
 SENTENCES = {
     "annotate": "The projects of an annotator, each with its state and a button to go on.",
+    "annotate-annotation-x": "The editor: the program and the current step beside what is annotated.",
     "annotate-new": "The form of a new annotation project.",
     "annotate-new-labels": "The form of a new project of plain tasks, with its labels.",
     "annotate-x-labels": "The label configuration of a project of plain tasks, to change.",
-    "annotate-work-x": "The editor in the frame: the program and the current step beside what is annotated.",
     "annotate-x": "The page of one annotation project: figures, what is next, what is done and what is left.",
     "annotate-x-agreement": "A table of how far annotators agree, with intervals.",
     "annotate-x-audit": "The audit log of a project, newest first.",

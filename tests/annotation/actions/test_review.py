@@ -58,7 +58,7 @@ def test_it_works() -> None:
     assert "full agreement" in page
     answer = client.post(f"/annotate/{project.slug}/items/{annotation.item_id}/adjudicate/")
     adjudication = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
-    assert answer["Location"] == f"/annotate/work/{adjudication.pk}/"
+    assert answer["Location"] == f"/annotate/annotation/{adjudication.pk}/"
     answer = client.post(
         f"/api/v1/annotations/{adjudication.pk}/submit/", {"revision": 0}, content_type="application/json"
     )
@@ -360,7 +360,7 @@ def test_returned_work_leaves_the_queue_until_it_is_back() -> None:
     review.return_annotation(annotation=one, revision=one.revision, text="Too wide.", by=judge.user)
     assert list(list_items_to_settle(project)) == []
     assert count_reviews(project)["items"] == 0
-    page = client_of(one.annotator).get(f"/annotate/work/{one.pk}/").content.decode()
+    page = client_of(one.annotator).get(f"/annotate/annotation/{one.pk}/").content.decode()
     assert "This annotation was returned to you." in page
     assert "Too wide." in page
     submit(annotation=one.pk, revision=one.revision, by=one.annotator)

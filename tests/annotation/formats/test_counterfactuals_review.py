@@ -82,6 +82,6 @@ def test_the_page_shows_the_draft(project: Project, client):
     member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
     annotation = assignments.assign_next_annotation(member=member)
     client.force_login(member.user)
-    text = client.get(f"/annotate/work/{annotation.pk}/").content.decode()
+    text = client.get(f"/annotate/annotation/{annotation.pk}/").content.decode()
     assert "words that ought to count" in text
     assert "Changed question" in text

@@ -253,4 +253,4 @@ def test_outputs_on_the_screen_are_noted() -> None:
 def test_numbers_beyond_every_id_are_not_there(number: int) -> None:
     client = client_of(make_member().user)
     assert client.get(f"/api/v1/annotations/{number}/editor/").status_code == 404
-    assert client.get(f"/annotate/work/{number}/").status_code == 404
+    assert client.get(f"/annotate/annotation/{number}/").status_code == 404

@@ -43,10 +43,10 @@ def test_an_annotator_of_the_workspace_annotates_without_a_share() -> None:
     assert not Membership.objects.exists()
     answer = client.post(f"/annotate/{project.slug}/next/")
     annotation = project.annotations.get(annotator=user)
-    assert answer["Location"] == f"/annotate/work/{annotation.pk}/"
+    assert answer["Location"] == f"/annotate/annotation/{annotation.pk}/"
     row = Membership.objects.get()
     assert (row.user, row.active, row.handed_out) == (user, False, 1)
-    assert client.get(f"/annotate/work/{annotation.pk}/").status_code == 200
+    assert client.get(f"/annotate/annotation/{annotation.pk}/").status_code == 200
     edits = [
         operation(0, 3, put=[box("a"), box("b", at=0.5)], state="done"),
         operation(1, 2, put=[{"id": "c", "ref": "a"}, {"id": "d", "ref": "b"}], state="done"),
@@ -120,7 +120,7 @@ def test_an_owner_manages_and_settles_and_takes_no_items() -> None:
     assert refused.status_code == 403
     assert "With the role Owner you may not annotate." in refused.content.decode()
     assert not Annotation.objects.exclude(pk=annotation.pk).exists()
-    client.post(f"{base}/places/", {"annotators_per_item": 2})
+    client.post(f"{base}/annotators-per-item/", {"annotators_per_item": 2})
     annotation.project.refresh_from_db()
     assert annotation.project.annotators_per_item == 2
     decision = {"annotation": annotation.pk, "revision": annotation.revision, "letter": "A"}
@@ -135,7 +135,7 @@ def test_who_may_no_longer_annotate_sees_their_work_and_cannot_change_it() -> No
     give(member.user, Role.OWNER)
     set_member(project=member.project, user=member.user, role=ProjectRole.ANNOTATOR, active=False, by=None)
     client = client_of(member.user)
-    assert client.get(f"/annotate/work/{annotation.pk}/").status_code == 200
+    assert client.get(f"/annotate/annotation/{annotation.pk}/").status_code == 200
     edit = sent(operation(0, 3, put=[box("a")]))
     for name, body in (("operations", edit), ("submit", {"revision": 0}), ("take-back", {})):
         answer = post(client, annotation, name, body)
@@ -161,7 +161,7 @@ def test_a_share_that_ends_keeps_the_work_and_one_given_again_goes_on() -> None:
     client, address = client_of(member.user), f"/annotate/{member.project.slug}/"
     set_member(project=member.project, user=member.user, role=ProjectRole.ANNOTATOR, active=False, by=None)
     assert client.get(address).status_code == 404
-    assert client.get(f"/annotate/work/{annotation.pk}/").status_code == 404
+    assert client.get(f"/annotate/annotation/{annotation.pk}/").status_code == 404
     with pytest.raises(NotAllowed):
         assignments.assign_next_annotation(member=Membership.objects.get())
     give(member.user, Role.ANNOTATOR)
@@ -169,7 +169,7 @@ def test_a_share_that_ends_keeps_the_work_and_one_given_again_goes_on() -> None:
     set_member(project=member.project, user=member.user, role=ProjectRole.ADJUDICATOR, by=None)
     row = Membership.objects.get()
     assert (row.active, row.handed_out) == (True, 1)
-    assert client.post(f"{address}next/")["Location"] == f"/annotate/work/{annotation.pk}/"
+    assert client.post(f"{address}next/")["Location"] == f"/annotate/annotation/{annotation.pk}/"
 
 
 def test_a_manager_assigns_items_to_those_who_may_annotate() -> None:
@@ -249,7 +249,7 @@ def test_a_share_costs_an_edit_no_query_for_workspace_roles() -> None:
     annotation = assignments.assign_next_annotation(member=member)
     problem = sent(operation(0, 0, problem={"kind": "other"}))
     client = client_of(member.user)
-    client.get(f"/annotate/work/{annotation.pk}/")  # the frame around the editor asks for workspaces
+    client.get(f"/annotate/annotation/{annotation.pk}/")  # the frame around the editor asks for workspaces
     with CaptureQueriesContext(connection) as queries:
         client.get(f"/api/v1/annotations/{annotation.pk}/editor/")
         post(client, annotation, "operations", problem)

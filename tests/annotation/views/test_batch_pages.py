@@ -88,7 +88,7 @@ def test_annotators_see_their_batch_and_due_dates_and_no_page_of_managers(manage
     assert text.count("Overdue") == 1  # the project, not the batch
     assert "Overdue" in client.get("/annotate/").content.decode()
     annotation = assignments.assign_next_annotation(member=annotator)
-    text = client.get(f"/annotate/work/{annotation.pk}/").content.decode()
+    text = client.get(f"/annotate/annotation/{annotation.pk}/").content.decode()
     assert "Pilot: 0 of 2 items finished, due 2031-01-31" in text
     batch = Batch.objects.get()
     for part in ("batches/", "pace/"):

@@ -32,7 +32,7 @@ def test_it_works() -> None:
     assert "Dashboard" not in page
     answer = client.post(f"/annotate/{member.project.slug}/next/")
     annotation = member.project.annotations.get()
-    assert answer["Location"] == f"/annotate/work/{annotation.pk}/"
+    assert answer["Location"] == f"/annotate/annotation/{annotation.pk}/"
 
 
 def test_nothing_left_is_said_on_the_project_page() -> None:
@@ -137,7 +137,7 @@ def test_settings_places_guidelines_and_status_are_changed_and_logged() -> None:
     fields = {"title": "New", "reservation_minutes": 30, "show_answer": "on", "qualification_score": "1.5"}
     assert client.post(f"{base}/settings/", fields).status_code == 422
     client.post(f"{base}/settings/", fields | {"qualification_score": "0.8"})
-    client.post(f"{base}/places/", {"annotators_per_item": 3})
+    client.post(f"{base}/annotators-per-item/", {"annotators_per_item": 3})
     for text in ("Draw tight boxes.", "Draw tight boxes.", "Draw very tight boxes."):
         client.post(f"{base}/guidelines/", {"module": "find", "text": text})
     client.post(f"{base}/close/")

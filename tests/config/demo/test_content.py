@@ -91,7 +91,7 @@ def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle
         token = re.search(r'csrfmiddlewaretoken" value="([^"]+)"', page.text)[1]
         headers = {"Referer": str(page.url)}
         page = client.post("/annotate/scenes/next/", data={"csrfmiddlewaretoken": token}, headers=headers)
-        assert page.url.path.startswith("/annotate/work/")
+        assert page.url.path.startswith("/annotate/annotation/")
         image = re.search(r"/api/v1/projects/scenes/images/\d+/", page.text)[0]
         assert client.get(image).headers["content-type"] == "image/png"
     with logged_in(demo_site, adjudicator) as client:

@@ -96,7 +96,7 @@ class Editor:
     def open(self, page: Page, annotation: int) -> Page:
         """Open a work's page in the browser, logged in as its annotator."""
         self.log_in(page, self.row(annotation).annotator)
-        page.goto(f"{self.server.url}/annotate/work/{annotation}/")
+        page.goto(f"{self.server.url}/annotate/annotation/{annotation}/")
         expect(page.locator("#editor[data-ready]")).to_be_attached()
         return page
 

@@ -197,7 +197,7 @@ def test_others_only_read_an_annotation(editor: Editor, page: Page):
     manager = factories.make_member(editor.row(annotation).project, Role.MANAGER).user
     give(manager, WorkspaceRole.MANAGER)
     editor.log_in(page, manager)
-    page.goto(f"{editor.server.url}/annotate/work/{annotation}/")
+    page.goto(f"{editor.server.url}/annotate/annotation/{annotation}/")
     expect(page.locator("#notice")).to_contain_text("You can only change your own annotations.")
     expect(page.get_by_role("button", name="New box")).to_be_disabled()
     page.keyboard.press("u")

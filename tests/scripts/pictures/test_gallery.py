@@ -30,7 +30,7 @@ BY_NAME = {"staff-studio-x-step-x", "people-x-shares-x-x-x-x-end"}  # a picture 
         ("/staff/", "staff"),
         ("/staff/studies/world-facts/log/?page=2", "staff-studies-x-log"),
         ("/staff/studio/all-of-it/step/items/", "staff-studio-x-step-items"),
-        ("/annotate/work/17/", "annotate-work-x"),
+        ("/annotate/annotation/17/", "annotate-annotation-x"),
         ("/annotate/scenes/outputs/visual-nmn/1f3a9c2b77aa/", "annotate-x-outputs-x-x"),
     ],
 )
