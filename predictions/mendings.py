@@ -12,7 +12,7 @@ LABELS: dict[str, Promise] = {
     "stray_facts": _("gold facts that name no sentence of their articles; kept, as the official scores do"),
     "stray_predicted_facts": _("predicted facts that name no sentence of the articles; kept as wrong facts"),
     "unanswered": _("questions without an answer, left out"),
-    "unknown_ids": _("IDs that are no questions of the dataset, left out"),
+    "unknown_ids": _("IDs without a question in the dataset, left out"),
     "without_answer": _("predictions without an answer, stored with an empty one"),
     "without_fact_list": _("predictions without a list of facts, stored without facts"),
     "without_evidence": _("claims without evidence, which name no article, left out"),

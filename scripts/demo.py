@@ -94,7 +94,7 @@ def read_port(variable: str, default: int) -> int:
     """Return the port in an environment variable. Raises Stop if taken."""
     text = os.environ.get(variable) or str(default)
     if not text.isdecimal() or not 0 < int(text) < 65_536:
-        raise Stop(f"{variable} is {text!r}, which is no port between 1 and 65535.")
+        raise Stop(f"{variable} is {text!r}, but a port is a number from 1 to 65535.")
     if is_port_taken(int(text)):
         raise Stop(f"Port {text} is taken; choose another one with {variable}=PORT make demo.")
     return int(text)

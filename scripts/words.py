@@ -43,6 +43,8 @@ FORBIDDEN = {
     r"(?:^|[>\"])do it\b": "name the act",
 }
 PATTERNS = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in FORBIDDEN.items()]
+# Of messages: not "there is no file", "is no longer valid" or "is no wider than".
+NO_NOUN = re.compile(r"(?<!there )\b(?:is|are) no (?!(?:longer|more)\b|\w+er than\b)", re.IGNORECASE)
 # A comment or string of JavaScript or CSS.
 QUOTED = re.compile(
     r"/\*.*?\*/|(?<!:)//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.DOTALL
@@ -96,12 +98,14 @@ def list_findings(path: str) -> Iterator[Finding]:
 def _check_python(path: str, text: str) -> Iterator[Finding]:
     tree = ast.parse(text)
     parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         yield from _check_names(path, node)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _check_docstring(path, node)
         elif isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in parts:
-            yield from _check_sentences(path, node.lineno, _read_literal(node))
+            check = _check_sentences if id(node) in docstrings else _check_message
+            yield from check(path, node.lineno, _read_literal(node))
     with (ROOT / path).open("rb") as file:
         for token in tokenize.tokenize(file.readline):
             if token.type == tokenize.COMMENT:
@@ -117,7 +121,8 @@ def _read_literal(node: ast.Constant | ast.JoinedStr) -> str:
 def _check_script(path: str, text: str) -> Iterator[Finding]:
     for match in QUOTED.finditer(text):
         words = re.sub(r"\n\s*\*", "\n", match.group(0)).strip("/*\"'` \n")
-        yield from _check_sentences(path, text.count("\n", 0, match.start()) + 1, words)
+        check = _check_sentences if match.group(0).startswith("/") else _check_message
+        yield from check(path, text.count("\n", 0, match.start()) + 1, words)
 
 
 def _check_names(path: str, node: ast.AST) -> Iterator[Finding]:
@@ -168,6 +173,13 @@ def _check_prose(path: str, text: str) -> Iterator[Finding]:
         else:
             for groups in re.findall(r"(?:trans(?:late)? \"([^\"]+)\")|>([^<>{}]+)<", line):
                 yield from _find_riddles(path, number, "".join(groups).strip())
+
+
+def _check_message(path: str, line: int, text: str) -> Iterator[Finding]:
+    yield from _check_sentences(path, line, text)
+    match = NO_NOUN.search(text)
+    if match:
+        yield Finding(path, line, f"{match.group(0)!r}: is not a ..., or say what is expected")
 
 
 def _check_sentences(path: str, line: int, text: str) -> Iterator[Finding]:

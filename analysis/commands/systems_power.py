@@ -18,7 +18,7 @@ from .options import print_json
 
 RESAMPLES = 500  # of a pilot, for the noise of its means
 WHAT_IT_TAKES = (
-    "One system counts once; its styles are no further systems. Plan with several true correlations, and "
+    "One system counts once; its styles do not add to the number. Plan with several true correlations, and "
     "declare one score: each further one needs more systems, because p is corrected over all of them."
 )
 

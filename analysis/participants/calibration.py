@@ -29,7 +29,7 @@ from .participant_means import (
 )
 from .trial_grid import Grid, group_grids
 
-NOT_A_PROBABILITY = "the certainty scale is no probability, so there is nothing to be calibrated to"
+NOT_A_PROBABILITY = "the certainty scale is not a probability, so calibration is undefined"
 
 
 @dataclass(frozen=True)

@@ -95,4 +95,4 @@ def check_representatives(program: Program, given: Mapping[int, Any], what: str)
     """
     for index in given:
         if not 0 <= index < len(program.nodes) or program.representative[index] != index:
-            raise ValueError(f"{what} are given at node {index}, which is no representative of {program}")
+            raise ValueError(f"{what} are given at node {index}, which is not a representative of {program}")

@@ -420,7 +420,7 @@ def _find(estimates: Estimates, measure: str, first: str, second: str) -> tuple[
         raise ValueError(f"measure {measure!r} was not estimated")
     for name, condition in (("first", first), ("second", second)):
         if condition not in estimates.conditions:
-            raise ValueError(f"{name} is no condition: {condition!r}")
+            raise ValueError(f"{name} must be a condition, not {condition!r}")
     if first == second:
         raise ValueError(f"first and second are the same condition: {first!r}")
     return definition, (estimates.conditions.index(first), estimates.conditions.index(second))

@@ -52,7 +52,7 @@ class Loader(yaml.SafeLoader):
         except YamlError:
             raise
         except (ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            message = say("%(text)r is no %(kind)s", text=str(node.value)[:40], kind=kind)
+            message = say("%(text)r is not a valid %(kind)s", text=str(node.value)[:40], kind=kind)
             raise _build_error(node, message) from error
 
 

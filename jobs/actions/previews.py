@@ -29,7 +29,7 @@ def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
     if applied is not None:
         return applied, False
     if not preview.options.get("dry_run"):
-        raise Conflict(_("This job is no preview of an import."))
+        raise Conflict(_("Only the preview of an import can be applied."))
     if preview.status != Job.Status.DONE or preview.result is None:
         raise Conflict(_("The preview is not finished. Wait for it, or upload the file again."))
     if preview.result["refused_count"]:

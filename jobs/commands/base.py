@@ -123,7 +123,9 @@ def parse_address(text: str) -> str:
     """Parse the address of a site."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise argparse.ArgumentTypeError(f"{text!r} is no address; it begins with http:// or https://")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a valid address; it must begin with http:// or https://"
+        )
     return text.rstrip("/")
 
 

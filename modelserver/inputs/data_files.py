@@ -38,7 +38,7 @@ def read_records(path: Path, parse: Callable[[Any], Record], *, most: int | None
                 try:
                     record = json.loads(line)
                     if not isinstance(record, dict):
-                        raise ValueError("it is no JSON object; each line holds one")
+                        raise ValueError("each line must hold a JSON object")
                     records.append(parse(record))
                 except KeyError as error:
                     raise UnreadableData(f"{path}, line {number}: {error.args[0]} is missing") from error

@@ -162,7 +162,7 @@ def _check_replaceable(out: Path, slug: str) -> None:
         raise BadFile(out, f"holds {foreign[0]!r}, which is not part of a bundle; give --out another folder")
     owner = _read_study_slug(out / "study_version.json")
     if owner != slug:
-        what = "is no bundle" if owner is None else f"is the bundle of study {owner!r}"
+        what = "is not a bundle" if owner is None else f"is the bundle of study {owner!r}"
         raise BadFile(out, f"{what}; give --out another folder")
 
 

@@ -41,7 +41,7 @@ class SystemSettings(FrozenModel):
     @classmethod
     def _check_correlations(cls, correlations: list[float]) -> list[float]:
         if 0 in correlations:
-            raise value_error("a true correlation of 0 is no relation to find")
+            raise value_error("a true correlation of 0 cannot be detected; leave it out")
         return correlations
 
     @model_validator(mode="after")

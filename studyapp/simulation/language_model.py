@@ -182,7 +182,7 @@ def parse_answers(text: str, read: ReadPage) -> Form:
     """
     content = json.loads(text)
     if not isinstance(content, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not a JSON object")
     if unknown := sorted(content.keys() - read.controls.keys()):
         raise ValueError(f"there is no field {unknown[0]}")
     answers: Form = {}

@@ -34,7 +34,7 @@ def parse_effect(text: str) -> tuple[str, dict[str, float]]:
         except ValueError:
             number = math.nan
         if not name or name in effect or not math.isfinite(number) or (name == TIME and number <= 0):
-            raise ValueError(f"{part!r} is no effect: a name, once, and a number ({TIME}: a factor above 0)")
+            raise ValueError(f"{part!r} must be NAME=NUMBER, with each name once and {TIME} above 0")
         effect[name] = number
     return condition, effect
 

@@ -237,7 +237,7 @@ def fill(
     asked = {part.key for part in list_question_parts(questions)}
     unknown = sorted(page.choices.keys() - asked - {HONEYPOT_FIELD})  # which stays empty
     if unknown:
-        raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
+        raise BotError(f"{page} asks {unknown[0]!r}, which is not a question of the study")
     changes = {f"changes_{key}": str(int(bot.rng.random() < 0.1)) for key in chosen}
     script = {**draw_times(bot.behaviour, bot.rng, bot.effect.get(TIME, 1.0)), **changes}
     for name in ("csrfmiddlewaretoken", "page_key", *script):

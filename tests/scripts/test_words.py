@@ -74,6 +74,20 @@ def test_forbidden_words_are_found_in_any_case(messages, name, text):
     assert len(messages(name, text)) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("a.py", 'A = "{text!r} is no {kind}"\n', 1),
+        ("a.py", 'A = f"these {1} are no questions"\n', 1),
+        ("a.js", 'let a = gettext("It is no box.");\n', 1),
+        ("a.py", 'A = "There is no box, it is no longer there and is no wider than that."\n', 0),
+        ("a.py", '"""A box that is no mark."""\n', 0),
+    ],
+)
+def test_messages_say_what_a_value_is_not(messages, name, text, count):
+    assert len(messages(name, text)) == count
+
+
 def test_the_end_of_a_sentence_may_do_it(messages):
     assert messages("a.py", "# Only the owner can do it.\n") == []
 

@@ -26,7 +26,7 @@ from foundation.messages import extract_message, field_error, prefix_field, say
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
 NO_CATEGORY = "image without boxes, which comes without a program"
-OUTLINE = "outline that is no box, kept aside"
+OUTLINE = "outline other than a box, kept aside"
 
 Size = Annotated[int, Field(gt=0, le=1_000_000)]
 
@@ -289,9 +289,9 @@ class _Reading:
         drawn: dict[int, list[Object]] = {}
         for path, outline in outlines:
             if outline.node is None or outline.node >= len(program.nodes) or outline.object is None:
-                raise field_error(f"{path}.node", "is no step of the item's program")
+                raise field_error(f"{path}.node", "is not a step of the item's program")
             if outline.image_id not in numbers:
-                raise field_error(f"{path}.image_id", "is no image of the item")
+                raise field_error(f"{path}.image_id", "is not an image of the item")
             number = numbers[outline.image_id]
             shape: Object | None
             if outline.ref is not None:

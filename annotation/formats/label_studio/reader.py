@@ -38,7 +38,7 @@ NAME = "label_studio"  # the part of `extra` for a lossless round trip
 OURS = "touchstone"  # the field that we add to tasks and annotations
 REASON = "drawn in Label Studio"
 
-ASIDE = "result that is no box or span, kept aside"
+ASIDE = "result other than a box or span, kept aside"
 RENAMED = "result whose id cannot be used or came before, renamed"
 SECOND_GOLD = "second ground truth of a task, kept as a person's annotation"
 

@@ -103,7 +103,7 @@ def to_amount(state: State) -> Amount:
     """Return numbers in the text as their values; an amount stays as it is."""
     if isinstance(state, Amount):
         return state
-    assert isinstance(state, Mentions), "an attention is no amount"
+    assert isinstance(state, Mentions), "expected an amount, not an attention"
     return merge_values(collect_values(state.quantities.items).to(state.joint.device), state.probabilities)
 
 

@@ -271,7 +271,7 @@ def test_malformed_input():
     estimates, rng = estimates_of(), np.random.default_rng(1)
     with pytest.raises(ValueError, match="measure 'nothing' was not estimated"):
         compare(estimates, "nothing", "a", "b", rng=rng)
-    with pytest.raises(ValueError, match="second is no condition: 'c'"):
+    with pytest.raises(ValueError, match="second must be a condition, not 'c'"):
         compare(estimates, "agreement", "a", "c", rng=rng)
     with pytest.raises(ValueError, match="same condition"):
         compare(estimates, "agreement", "a", "a", rng=rng)

@@ -188,8 +188,8 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
     ("text", "sentence"),
     [
         ("layers: [", "line 1: is not valid YAML"),
-        ("layers: !!bool no answer", "line 1: 'no answer' is no bool"),
-        ("layers: []\na: !!timestamp soon", "line 2: 'soon' is no timestamp"),
+        ("layers: !!bool no answer", "line 1: 'no answer' is not a valid bool"),
+        ("layers: []\na: !!timestamp soon", "line 2: 'soon' is not a valid timestamp"),
         # A few kilobytes of aliases would be merged for seconds.
         ("a: &a {" + "k, " * 999 + "}\nb: {<<: [" + "*a, " * 999 + "]}", "has too many parts"),
         ("", "^must be a mapping of fields"),

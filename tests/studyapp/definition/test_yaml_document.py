@@ -20,10 +20,10 @@ def refused(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a: 1\nb: 2027-02-30\n", "study.yaml:2: '2027-02-30' is no timestamp"),
-        ("a: !!int abc\n", "study.yaml:1: 'abc' is no int"),
-        ("a: !!bool perhaps\n", "study.yaml:1: 'perhaps' is no bool"),
-        ("a: !!timestamp noon\n", "study.yaml:1: 'noon' is no timestamp"),
+        ("a: 1\nb: 2027-02-30\n", "study.yaml:2: '2027-02-30' is not a valid timestamp"),
+        ("a: !!int abc\n", "study.yaml:1: 'abc' is not a valid int"),
+        ("a: !!bool perhaps\n", "study.yaml:1: 'perhaps' is not a valid bool"),
+        ("a: !!timestamp noon\n", "study.yaml:1: 'noon' is not a valid timestamp"),
         (f"a: {'9' * 5000}\n", "study.yaml:1: cannot be read as a number; write text in quotes"),
         (
             "a: " + ":".join(["59"] * 2000),

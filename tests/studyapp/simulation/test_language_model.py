@@ -122,7 +122,7 @@ def test_a_page_is_read_as_a_person_sees_it():
     ("text", "problem"),
     [
         ("no", "Expecting value"),
-        ("[]", "it is no object"),
+        ("[]", "it is not a JSON object"),
         ('{"right": "perhaps"}', "right: 'perhaps' is not among yes, no"),
         ('{"right": ["yes", "no"]}', "right: takes one value"),
         ('{"which": ["a", "c"]}', "which: 'c' is not among a, b"),

@@ -200,7 +200,7 @@ def test_a_lacking_field_is_an_error(lacks, message):
 
 def test_a_question_too_many_is_an_error():
     text = _form() + '<input type="radio" name="age" value="1">'
-    with pytest.raises(BotError, match="asks 'age', which is no question of the study"):
+    with pytest.raises(BotError, match="asks 'age', which is not a question of the study"):
         fill(_page(text), QUESTIONS, make_bot("honest"), right=True)
 
 

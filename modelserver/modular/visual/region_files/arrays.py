@@ -34,14 +34,14 @@ def check_npz(start: bytes) -> None:
     """
     if not start.startswith(b"PK"):
         pickled = ", but a pickle, which can run code" if start.startswith(b"\x80") else ""
-        raise ValueError(f"it is no .npz file{pickled}; write one with numpy.savez")
+        raise ValueError(f"it is not a valid .npz file{pickled}; write one with numpy.savez")
 
 
 def _map_file(path: Path) -> NDArray[Any]:
     """Map an ``.npy`` file into memory."""
     with path.open("rb") as file:
         if not file.read(6).startswith(b"\x93NUMPY"):
-            raise ValueError("it is no .npy file; write one with numpy.save")
+            raise ValueError("it is not a valid .npy file; write one with numpy.save")
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError as error:

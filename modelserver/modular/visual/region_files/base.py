@@ -77,9 +77,9 @@ class RegionFile(Mapping[str, Regions]):
             raise ValueError(f"boxes are {boxes.shape} and features {features.shape}, not (m, 4), (m, size)")
         for field, array in (("boxes", boxes), ("features", features)):
             if array.dtype.kind not in "fiu":
-                raise ValueError(f"{field}: {array.dtype} are no numbers")
+                raise ValueError(f"{field}: expected numbers, not {array.dtype}")
         if not all(np.isfinite(side) and side > 0 for side in size):
-            raise ValueError(f"the image is {size[0]:g} by {size[1]:g} pixels, which is no size")
+            raise ValueError(f"the image is {size[0]:g} by {size[1]:g} pixels; both must be above 0")
         if not len(boxes):
             return Regions(np.zeros((0, 4), np.float32), np.zeros((0, self.width or 0), np.float32))
         if self.width not in (None, features.shape[1]):

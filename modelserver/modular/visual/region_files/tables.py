@@ -60,7 +60,7 @@ class Table(RegionFile):
 
     def _add(self, line: bytes, offset: int, number: int) -> None:
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            raise ValueError(f"longer than {LONGEST_LINE >> 20} MiB, which is no row of region features")
+            raise ValueError(f"longer than {LONGEST_LINE >> 20} MiB, the most for a row of region features")
         if not line.strip():
             return
         columns = line.count(b"\t") + 1

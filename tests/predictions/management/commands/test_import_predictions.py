@@ -89,7 +89,7 @@ def test_a_grown_dataset_takes_the_rest_of_the_same_file(tmp_path: Path):
     made_dataset("films", entries(2))
     path = write_json(tmp_path / "p.json", content())
     _, error = run(path)
-    assert "2 IDs that are no questions of the dataset" in error
+    assert "2 IDs without a question in the dataset" in error
     made_dataset("films", entries(4))
     output, error = run(path)
     assert "2 predictions added, 2 were there already" in output
@@ -104,7 +104,7 @@ def test_what_is_missing_or_odd_is_counted(dataset: Dataset, tmp_path: Path):
     output, error = run(write_json(tmp_path / "p.json", odd))
     assert "3 predictions added" in output
     assert sorted(error.splitlines()) == [
-        "warning: 1 IDs that are no questions of the dataset, left out",
+        "warning: 1 IDs without a question in the dataset, left out",
         "warning: 1 predictions without a list of facts, stored without facts",
         "warning: 1 predictions without an answer, stored with an empty one",
         "warning: 1 questions of the dataset without a prediction; they score 0",

@@ -139,10 +139,12 @@ def test_a_folder_of_npz_files_gives_regions(tmp_path):
     with pytest.raises(UnreadableData, match=r"b\.npz: x: Object arrays cannot be loaded"):
         find_regions(found, "b")
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.full(FEATURES.shape, "many"))
-    with pytest.raises(UnreadableData, match=r"b\.npz: features: <U4 are no numbers"):
+    with pytest.raises(UnreadableData, match=r"b\.npz: features: expected numbers, not <U4"):
         find_regions(found, "b")
     (tmp_path / "b.npz").write_text("boxes")
-    with pytest.raises(UnreadableData, match=r"b\.npz: it is no \.npz file; write one with numpy\.savez"):
+    with pytest.raises(
+        UnreadableData, match=r"b\.npz: it is not a valid \.npz file; write one with numpy\.savez"
+    ):
         find_regions(found, "b")
 
 
@@ -184,7 +186,7 @@ def test_names_that_do_not_fit_the_arrays_are_rejected(tmp_path):
         read_regions(folder)
     whole = (folder / "boxes.npy").read_bytes()
     (folder / "names.txt").write_text("a\nb\n")
-    for content, message in ((whole[:-8], "it was cut off"), (b"boxes", r"it is no \.npy file")):
+    for content, message in ((whole[:-8], "it was cut off"), (b"boxes", r"it is not a valid \.npy file")):
         (folder / "boxes.npy").write_bytes(content)
         with pytest.raises(UnreadableData, match=rf"boxes\.npy: .*{message}"):
             read_regions(folder)
@@ -226,7 +228,9 @@ def test_an_lmdb_gives_regions_and_runs_no_pickle(tmp_path):
     assert len(found) == 2
     assert np.array_equal(find_regions(found, "a.png").features, FEATURES)
     assert find_regions(found, "x" * 1000) is None
-    with pytest.raises(UnreadableData, match=r"image 'b': it is no \.npz file, but a pickle, which can run"):
+    with pytest.raises(
+        UnreadableData, match=r"image 'b': it is not a valid \.npz file, but a pickle, which can run"
+    ):
         find_regions(found, "b")
 
 
