@@ -4,8 +4,8 @@ The rules: a docstring begins with one line of at most 72 characters, no
 sentence opens with a riddle ("Who comes late is told"), the field's terms
 are used in place of private ones, and no name that lives longer than a
 comprehension says nothing about what it holds. `FORBIDDEN` is the list. It
-reads comments and strings of code and styles, pages and docs; a line that
-has to break a rule ends with ``words: allow`` and the reason.
+reads comments and strings of code and styles, pages, docs and catalogues; a
+line that has to break a rule ends with ``words: allow`` and the reason.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ RIDDLE = re.compile(
     r"(?:^|(?<=[.!:] ))(Who|Whoever|Whose|What|Whatever|Whether|Where|Which|How(?! to\b))\b"
     r"(?!\s+(?:is|are|was) the\b)(?P<rest>[^?]*?)(?P<end>[.!?](?:\s|$)|$)"
 )
+GERMAN_RIDDLE = re.compile(
+    r"(?:^|(?<=[.!:] ))(?:We[rmn]|Was|Wann|Wo|Ob|Welche[mnrs]?|Wie (?:viele?|lange|oft|sehr|gut))\b"
+    r"[^?.!]*(?:[.!]|$)"
+)
 FORBIDDEN = {
     r"\banew\b": "again",
     r"\b(?:is|are|was|were|be|been) told\b": "say who sees or receives it: the participant sees a message",
@@ -45,12 +49,15 @@ FORBIDDEN = {
 PATTERNS = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in FORBIDDEN.items()]
 # Of messages: not "there is no file", "is no longer valid" or "is no wider than".
 NO_NOUN = re.compile(r"(?<!there )\b(?:is|are) no (?!(?:longer|more)\b|\w+er than\b)", re.IGNORECASE)
+# A text of a template: of a tag, in a block with its plural, or between elements.
+PAGE_TEXT = re.compile(
+    r"trans(?:late)? \"([^\"]+)\"|(?:blocktrans(?:late)?\b[^%]*|plural )%\}(.*?)\{%|>([^<>{}]+)<"
+)
+CATALOGUE_TEXT = re.compile(r"msgstr(?:\[\d\])? \"(.*)\"")
 # A comment or string of JavaScript or CSS.
 QUOTED = re.compile(
     r"/\*.*?\*/|(?<!:)//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.DOTALL
 )
-SCRIPTS = (".js", ".css")
-TEXTS = (".md", ".html")
 LEFT_OUT = ("scripts/words.py", "CHANGELOG.md", "docs/reference/study-definition.md")
 
 
@@ -80,7 +87,7 @@ def list_tracked_files(arguments: list[str]) -> list[str]:
     return [
         path
         for path in listed
-        if path.endswith((".py", *SCRIPTS, *TEXTS)) and "/migrations/" not in path and path not in LEFT_OUT
+        if path.endswith(tuple(CHECKS)) and "/migrations/" not in path and path not in LEFT_OUT
         if not path.startswith("tests/") and (ROOT / path).exists()
     ]
 
@@ -89,10 +96,8 @@ def list_findings(path: str) -> Iterator[Finding]:
     """Yield what breaks a rule in a file, in no order."""
     text = (ROOT / path).read_text("utf-8")
     lines = text.splitlines()
-    read = (
-        _check_python if path.endswith(".py") else _check_script if path.endswith(SCRIPTS) else _check_prose
-    )
-    yield from (row for row in read(path, text) if ALLOWED not in lines[min(row.line, len(lines)) - 1])
+    check = next(check for ending, check in CHECKS.items() if path.endswith(ending))
+    yield from (row for row in check(path, text) if ALLOWED not in lines[min(row.line, len(lines)) - 1])
 
 
 def _check_python(path: str, text: str) -> Iterator[Finding]:
@@ -171,12 +176,25 @@ def _check_prose(path: str, text: str) -> Iterator[Finding]:
         if path.endswith(".md"):
             yield from _find_riddles(path, number, line.lstrip("#>-*| 0123456789."))
         else:
-            for groups in re.findall(r"(?:trans(?:late)? \"([^\"]+)\")|>([^<>{}]+)<", line):
+            for groups in PAGE_TEXT.findall(line):
                 yield from _find_riddles(path, number, "".join(groups).strip())
+                yield from _find_no_nouns(path, number, "".join(groups))
+
+
+def _check_catalogue(path: str, text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), 1):
+        match = CATALOGUE_TEXT.fullmatch(line)
+        riddle = match and GERMAN_RIDDLE.search(match[1])
+        if riddle:
+            yield _describe_riddle(path, number, riddle)
 
 
 def _check_message(path: str, line: int, text: str) -> Iterator[Finding]:
     yield from _check_sentences(path, line, text)
+    yield from _find_no_nouns(path, line, text)
+
+
+def _find_no_nouns(path: str, line: int, text: str) -> Iterator[Finding]:
     match = NO_NOUN.search(text)
     if match:
         yield Finding(path, line, f"{match.group(0)!r}: is not a ..., or say what is expected")
@@ -199,9 +217,22 @@ def _find_wrong_words(path: str, line: int, text: str) -> Iterator[Finding]:
 def _find_riddles(path: str, line: int, text: str) -> Iterator[Finding]:
     for match in RIDDLE.finditer(text):
         if match["end"].strip() != "?" and len(match["rest"].split()) > 1:
-            start = match.group(0)[:40]
-            yield Finding(path, line, f"a sentence opens with a riddle, put its subject first: {start!r}")
+            yield _describe_riddle(path, line, match)
 
+
+def _describe_riddle(path: str, line: int, match: re.Match[str]) -> Finding:
+    start = match.group(0)[:40]
+    return Finding(path, line, f"a sentence opens with a riddle, put its subject first: {start!r}")
+
+
+CHECKS = {
+    ".py": _check_python,
+    ".js": _check_script,
+    ".css": _check_script,
+    ".md": _check_prose,
+    ".html": _check_prose,
+    ".po": _check_catalogue,
+}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -31,6 +31,10 @@ RIDDLES = [
     ("a.css", "p {}\n/* What every page has. */\n", 2),
     ("a.md", "# Runs\n\n## How a run is paid\n", 3),
     ("a.html", '<p>\n{% translate "How the size is estimated" %}\n', 2),
+    ("a.html", "{% blocktranslate with a=b %}What stays: {{ a }} and others.{% endblocktranslate %}", 1),
+    ("a.html", "{% blocktranslate %}One{% plural %}How many {{ a }} there are.{% endblocktranslate %}", 1),
+    ("a.po", 'msgid "a"\nmsgstr "Was Teilnehmende tun"\n', 2),
+    ("a.po", 'msgstr[1] "Es ist fertig. Wer zusah, sieht es."\n', 1),
 ]
 
 
@@ -52,6 +56,7 @@ def test_a_riddle_is_found(messages, name, text, line):
         ("a.js", 'let a = "https://example.org/What"; // See how long it takes.\n'),
         ("a.js", "let a = 1; // How long a run takes. words: allow - as an example\n"),
         ("a.css", "p { content: 'What next?'; }\n"),
+        ("a.po", 'msgstr "Was tun Sie?"\n\nmsgstr "Wie oben, aber kürzer."\n'),
         ("a.js", "/* It fits. */ let what = How.it.works;\n"),
     ],
 )

@@ -37,9 +37,9 @@ def test_it_works():
     [
         ("time=2", "is not CONDITION"),
         ("a:time=0", "above 0"),
-        ("a:time", "a number"),
-        ("a:=1", "a name"),
-        ("a:trust=nan", "a number"),
+        ("a:time", "must be NAME=NUMBER"),
+        ("a:=1", "must be NAME=NUMBER"),
+        ("a:trust=nan", "must be NAME=NUMBER"),
         ("a:trust=0.1,trust=0.2", "once"),
     ],
 )
