@@ -23,6 +23,8 @@ from scripts.sites.processes import ROOT
 LONGEST_SUMMARY = 72
 ALLOWED = "words: allow"
 NAMES = frozenset({"found", "known", "made", "one", "place", "said", "told"})
+# In JavaScript: not the names of properties. Uses are found, too, not only declarations.
+VARIABLE = re.compile(rf"(?:(?<![.\w$-])|(?<=\.\.\.))(?:{'|'.join(sorted(NAMES))})\b(?!\s*:)")
 RIDDLE = re.compile(
     r"(?:^|(?<=[.!:] ))(Who|Whoever|Whose|What|Whatever|Whether|Where|Which|How(?! to\b))\b"
     r"(?!\s+(?:is|are|was) the\b)(?P<rest>[^?]*?)(?P<end>[.!?](?:\s|$)|$)"
@@ -128,6 +130,10 @@ def _check_script(path: str, text: str) -> Iterator[Finding]:
         words = re.sub(r"\n\s*\*", "\n", match.group(0)).strip("/*\"'` \n")
         check = _check_sentences if match.group(0).startswith("/") else _check_message
         yield from check(path, text.count("\n", 0, match.start()) + 1, words)
+    if path.endswith(".js"):
+        code = QUOTED.sub(lambda match: "\n" * match.group(0).count("\n"), text)
+        for match in VARIABLE.finditer(code):
+            yield _describe_name(path, code.count("\n", 0, match.start()) + 1, match.group(0))
 
 
 def _check_names(path: str, node: ast.AST) -> Iterator[Finding]:
@@ -145,7 +151,11 @@ def _check_names(path: str, node: ast.AST) -> Iterator[Finding]:
         stored = [(node.name.strip("_"), node.lineno)]
     for name, line in stored:
         if name in NAMES:
-            yield Finding(path, line, f"the name {name!r} does not say what it holds")
+            yield _describe_name(path, line, name)
+
+
+def _describe_name(path: str, line: int, name: str) -> Finding:
+    return Finding(path, line, f"the name {name!r} does not say what it holds")
 
 
 def _list_targets(node: ast.AST) -> list[ast.AST]:

@@ -1,6 +1,6 @@
 // Shows the REST API, and sends requests with the login of this page or with a pasted token.
 
-const place = document.getElementById("api");
+const container = document.getElementById("api");
 const READING = ["GET", "HEAD", "OPTIONS"];
 
 // Without the title and the <main> of Swagger UI's own layouts, both of which the page around it has.
@@ -22,8 +22,8 @@ function createParts(system) {
 }
 
 window.SwaggerUIBundle({
-  domNode: place,
-  url: place.dataset.schema,
+  domNode: container,
+  url: container.dataset.schema,
   presets: [window.SwaggerUIBundle.presets.apis],
   plugins: [createParts],
   layout: "Parts",
@@ -35,7 +35,7 @@ window.SwaggerUIBundle({
   requestInterceptor(request) {
     const ours = new URL(request.url, window.location.href).origin === window.location.origin;
     if (ours && !READING.includes((request.method || "GET").toUpperCase())) {
-      request.headers["X-CSRFToken"] = place.dataset.csrf;
+      request.headers["X-CSRFToken"] = container.dataset.csrf;
     }
     return request;
   },

@@ -63,13 +63,13 @@ function setUpRanking(list) {
 
   function read() {
     const readRank = (row) => Number(findSelect(row).value);
-    ranked = rows.filter((row) => readRank(row)).sort((one, other) => readRank(one) - readRank(other));
+    ranked = rows.filter((row) => readRank(row)).sort((first, second) => readRank(first) - readRank(second));
     const order = [...ranked, ...rows.filter((row) => !ranked.includes(row))];
     list.append(...order);
   }
 
   /** Give a row a place among the ranked ones (0 is the first), or none. */
-  function place(row, at) {
+  function placeRow(row, at) {
     ranked = ranked.filter((other) => other !== row);
     if (at !== null) ranked.splice(at, 0, row);
     ranked.length = Math.min(ranked.length, most);
@@ -94,10 +94,10 @@ function setUpRanking(list) {
   function step(row, by) {
     const at = ranked.indexOf(row);
     // Without a rank, both buttons give the next one; only “up” displaces another choice.
-    if (at < 0) return by < 0 || ranked.length < most ? place(row, Math.min(ranked.length, most - 1)) : undefined;
+    if (at < 0) return by < 0 || ranked.length < most ? placeRow(row, Math.min(ranked.length, most - 1)) : undefined;
     if (at + by < 0) return undefined;
     const leaves = at + by >= ranked.length && !(ranked.length === rows.length);
-    return place(row, leaves ? null : Math.min(at + by, ranked.length - 1));
+    return placeRow(row, leaves ? null : Math.min(at + by, ranked.length - 1));
   }
 
   function drag(handle, row) {
@@ -121,7 +121,7 @@ function setUpRanking(list) {
       row.classList.remove("dragged");
       const at = Array.from(list.children).indexOf(row);
       const others = ranked.filter((other) => other !== row).length;
-      place(row, at <= others && at < most ? at : null);
+      placeRow(row, at <= others && at < most ? at : null);
     };
     handle.addEventListener("pointerup", drop);
     handle.addEventListener("pointercancel", drop);
@@ -136,7 +136,7 @@ function setUpRanking(list) {
     findSelect(row).addEventListener("change", () => {
       if (isPlacing) return;
       const rank = Number(findSelect(row).value);
-      place(row, rank ? Math.min(rank, ranked.filter((other) => other !== row).length + 1) - 1 : null);
+      placeRow(row, rank ? Math.min(rank, ranked.filter((other) => other !== row).length + 1) - 1 : null);
     });
   }
   addEventListener("pageshow", read);

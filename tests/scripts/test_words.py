@@ -80,6 +80,20 @@ def test_forbidden_words_are_found_in_any_case(messages, name, text):
 
 
 @pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("/* a */\nconst found = 1;\n", 1),
+        ("let [a, made] = b;\n", 1),
+        ("b.map(({ id, ...place }) => id);\n", 1),
+        ("function see(one) {}\n", 1),
+        ('const { said: statements } = a.place; // found\nlet b = { made: "one" };\n', 0),
+    ],
+)
+def test_names_of_scripts_say_what_they_hold(messages, text, count):
+    assert len(messages("a.js", text)) == count
+
+
+@pytest.mark.parametrize(
     ("name", "text", "count"),
     [
         ("a.py", 'A = "{text!r} is no {kind}"\n', 1),

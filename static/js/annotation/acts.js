@@ -25,23 +25,23 @@ import { gettext } from "./page/language.js";
 
 const SAME = 0.5;
 
-/** A place without what only a suggestion has. @param {Place} place */
-function dropProbability(place) {
-  const { probability: _chance, ...rest } = place;
+/** A place without what only a suggestion has. @param {Place} mark */
+function dropProbability(mark) {
+  const { probability: _chance, ...rest } = mark;
   return rest;
 }
 
-/** Return true if an object lies where a suggestion is. @param {Place} one @param {Place} other */
-function isAtSamePlace(one, other) {
-  if (one.box && other.box) return one.image === other.image && computeOverlap(one.box, other.box) > SAME;
-  if (one.span && other.span) return one.span[0] < other.span[1] && other.span[0] < one.span[1];
+/** Return true if an object lies where a suggestion is. @param {Place} first @param {Place} second */
+function isAtSamePlace(first, second) {
+  if (first.box && second.box) return first.image === second.image && computeOverlap(first.box, second.box) > SAME;
+  if (first.span && second.span) return first.span[0] < second.span[1] && second.span[0] < first.span[1];
   return false;
 }
 
 /**
  * @param {Store} store
  * @param {(text: string) => void} announce
- * @param {(place: Place) => Promise<string | null>} askReason why an object is new in a node that chooses
+ * @param {(mark: Place) => Promise<string | null>} askReason why an object is new in a node that chooses
  */
 export function createActs(store, announce, askReason) {
   /** @type {Map<number, string>} the label for new marks, by node of a plain task */
@@ -74,11 +74,11 @@ export function createActs(store, announce, askReason) {
     const marks = new Map();
     const ids = ends.map(({ node, own, open }) => {
       if (own || !open) return own?.id ?? "";
-      const { by, id, ...place } = open;
+      const { by, id, ...mark } = open;
       const thing = {
         links: [],
         reason: "",
-        ...dropProbability(place),
+        ...dropProbability(mark),
         id: createObjectId(),
         suggested: { by, id },
       };
@@ -104,16 +104,16 @@ export function createActs(store, announce, askReason) {
     canDraw: () => !store.locked && ["draw", "choose", "link"].includes(getRole()),
     getSelectedObject: () => store.objects.find((each) => each.id === store.object) ?? null,
 
-    /** @param {Place} place */
-    async draw(place) {
+    /** @param {Place} mark */
+    async draw(mark) {
       if (!acts.canDraw()) return;
       const node = store.node;
-      const reason = getRole() === "choose" ? await askReason(place) : "";
+      const reason = getRole() === "choose" ? await askReason(mark) : "";
       if (reason === null || node !== store.node) return;
       const sources = getRole() === "link" ? listContext(store.program, store.document, node) : [];
       const thing = {
         ...(acts.getLabel() ? { label: acts.getLabel() } : {}),
-        ...dropProbability(place),
+        ...dropProbability(mark),
         id: createObjectId(),
         links: sources.length === 1 ? [sources[0].thing.id] : [],
         reason,
@@ -183,29 +183,29 @@ export function createActs(store, announce, askReason) {
     /**
      * Take over what a model suggests here: as an answer, as a new mark, as the choice of the child's object, or as
      * a relation.
-     * @param {Place} place with its origin @param {boolean} goOn whether a single answer leads to the next step
+     * @param {Place} mark with its origin @param {boolean} goOn whether a single answer leads to the next step
      * @param {End[] | null} [ends] of a relation
      */
-    async takeOver(place, goOn, ends) {
+    async takeOver(mark, goOn, ends) {
       if (store.locked) return;
       const node = store.node;
       const { layer } = store.program.nodes[node];
-      if (ends) return takeOverRelation(place, ends);
-      if (getRole() === "answer" && layer && place.value !== undefined) {
+      if (ends) return takeOverRelation(mark, ends);
+      if (getRole() === "answer" && layer && mark.value !== undefined) {
         const several = layer.type === "choices";
-        const [now] = findObjects(node, several ? place.value : undefined);
-        const suffix = several ? `.${layer.labels.findIndex(({ name }) => name === place.value)}` : "";
-        const thing = { id: now?.id ?? `n${node}${suffix}`, value: place.value, suggested: place.suggested };
+        const [now] = findObjects(node, several ? mark.value : undefined);
+        const suffix = several ? `.${layer.labels.findIndex(({ name }) => name === mark.value)}` : "";
+        const thing = { id: now?.id ?? `n${node}${suffix}`, value: mark.value, suggested: mark.suggested };
         store.edit({ node, put: [thing], state: "done" });
         if (goOn && !several) acts.goToNextOpenStep();
         return;
       }
-      const there = store.objects.find((each) => !each.own && isAtSamePlace(each.place, place));
-      if (!there) return acts.draw(place);
+      const there = store.objects.find((each) => !each.own && isAtSamePlace(each.mark, mark));
+      if (!there) return acts.draw(mark);
       if (!there.chosen)
         store.edit({
           node,
-          put: [{ id: createObjectId(), ref: there.id, suggested: place.suggested }],
+          put: [{ id: createObjectId(), ref: there.id, suggested: mark.suggested }],
           ...getReopenedState(),
         });
       store.select(there.id);
@@ -230,10 +230,10 @@ export function createActs(store, announce, askReason) {
       else if (now) store.edit({ node, remove: [now.id], state: "open" });
     },
 
-    /** @param {string} id @param {Place} place */
-    move(id, place) {
+    /** @param {string} id @param {Place} mark */
+    move(id, mark) {
       const thing = findThing(getCurrentLayer(), id);
-      if (thing && thing.ref === undefined && !thing.ends) store.edit({ node: store.node, put: [{ ...thing, ...place }] });
+      if (thing && thing.ref === undefined && !thing.ends) store.edit({ node: store.node, put: [{ ...thing, ...mark }] });
     },
 
     /** The mark at which a relation begins, until its other end is chosen. @returns {string | null} */
@@ -306,10 +306,10 @@ export function createActs(store, announce, askReason) {
         ? { node, remove: [each.chosen] }
         : { node, put: [{ id: createObjectId(), ref: each.id }], ...getReopenedState() };
       const number = store.objects.indexOf(each) + 1;
-      const said = each.chosen
+      const message = each.chosen
         ? gettext("Deselected number %(number)s.", { number })
         : gettext("Selected number %(number)s.", { number });
-      if (store.edit(change)) announce(said);
+      if (store.edit(change)) announce(message);
     },
 
     /** Take an object of a child as source of the selected one, or no longer. @param {string} source */

@@ -146,12 +146,12 @@ function start() {
   /** Write names of layers and labels again where conditions show them. @type {(() => void)[]} */
   let renamings = [];
 
-  /** An element whose text follows a name. @param {HTMLElement} made @param {() => string} text */
-  function followName(made, text) {
-    const rename = () => (made.textContent = text());
+  /** An element whose text follows a name. @param {HTMLElement} element @param {() => string} text */
+  function followName(element, text) {
+    const rename = () => (element.textContent = text());
     renamings.push(rename);
     rename();
-    return made;
+    return element;
   }
 
   /** Draw the fields again, and go on where the person was. */
@@ -468,17 +468,17 @@ function start() {
    * @param {string} id @param {any} holder @param {string} name @param {Record<string, any>} properties
    */
   function buildInput(id, holder, name, properties) {
-    const made = createElement("input", {
+    const input = createElement("input", {
       type: "text",
       id,
       value: String(holder[name] ?? ""),
       oninput() {
-        holder[name] = made.type === "number" ? Number(made.value) : made.value;
+        holder[name] = input.type === "number" ? Number(input.value) : input.value;
         writeConfiguration();
       },
       ...properties,
     });
-    return made;
+    return input;
   }
 
   task.addEventListener("change", choose);
@@ -506,10 +506,10 @@ function formatCondition({ layer, question, labels }) {
 /** @param {Layer & {show_if?: {layer?: string, question?: string, labels: string[]}}} layer */
 function buildLayerPreview(layer) {
   const buildChip = (/** @type {Label} */ { name, color }) => {
-    const made = createElement("span", { class: "label-chip-small" }, name);
-    made.style.setProperty("--label", color);
-    made.style.setProperty("--label-ink", chooseInk(color));
-    return made;
+    const chip = createElement("span", { class: "label-chip-small" }, name);
+    chip.style.setProperty("--label", color);
+    chip.style.setProperty("--label-ink", chooseInk(color));
+    return chip;
   };
   const rows = {
     spans: () => [
@@ -551,9 +551,9 @@ function buildLayerPreview(layer) {
 
   /** @param {Label} label */
   function buildMarkedWords({ color }) {
-    const made = createElement("span", { class: "preview-mark" }, gettext("marked words"));
-    made.style.setProperty("--label", color);
-    return made;
+    const words = createElement("span", { class: "preview-mark" }, gettext("marked words"));
+    words.style.setProperty("--label", color);
+    return words;
   }
 
   function buildShapes() {
@@ -562,9 +562,9 @@ function buildLayerPreview(layer) {
 
   /** @param {Label} label */
   function buildShape(label) {
-    const made = createElement("span", { class: `preview-box preview-${layer.type}` }, buildChip(label));
-    made.style.setProperty("--label", label.color);
-    return made;
+    const box = createElement("span", { class: `preview-box preview-${layer.type}` }, buildChip(label));
+    box.style.setProperty("--label", label.color);
+    return box;
   }
 
   /** @param {string} type */

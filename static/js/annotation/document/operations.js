@@ -176,14 +176,14 @@ export function splitName(name) {
 
 /**
  * Return true if two JSON values are equal, in any order of keys.
- * @param {unknown} one @param {unknown} other @returns {boolean}
+ * @param {unknown} first @param {unknown} second @returns {boolean}
  */
-export function isEqual(one, other) {
-  if (one === other) return true;
-  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
-  const [keys, others] = [Object.keys(one), Object.keys(other)];
-  const [left, right] = /** @type {Record<string, unknown>[]} */ ([one, other]);
-  return keys.length === others.length && keys.every((key) => key in other && isEqual(left[key], right[key]));
+export function isEqual(first, second) {
+  if (first === second) return true;
+  if (typeof first !== "object" || typeof second !== "object" || !first || !second) return false;
+  const [keys, others] = [Object.keys(first), Object.keys(second)];
+  const [left, right] = /** @type {Record<string, unknown>[]} */ ([first, second]);
+  return keys.length === others.length && keys.every((key) => key in second && isEqual(left[key], right[key]));
 }
 
 /**
@@ -193,7 +193,7 @@ export function isEqual(one, other) {
  */
 export function computeChanges(program, before, after) {
   /** @type {Change[]} */
-  const found = [];
+  const changes = [];
   for (const node of program.walk) {
     const [old, now] = [getLayer(before, node), getLayer(after, node)];
     if (old === now) continue;
@@ -206,7 +206,7 @@ export function computeChanges(program, before, after) {
     if (old.state !== now.state) change.state = now.state;
     if ((old.note ?? "") !== (now.note ?? "")) change.note = now.note ?? "";
     if (!isEqual(old.rejected ?? [], now.rejected ?? [])) change.rejected = now.rejected ?? [];
-    if (listTouchedNames(change).length) found.push(change);
+    if (listTouchedNames(change).length) changes.push(change);
   }
-  return found;
+  return changes;
 }

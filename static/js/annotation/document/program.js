@@ -8,7 +8,7 @@
  * @typedef {import("./types.js").Thing} Thing
  * @typedef {import("./types.js").Place} Place
  * @typedef {import("./types.js").InPlay} InPlay
- * @typedef {{thing: Thing, place: Place, from: number}} Placed
+ * @typedef {{thing: Thing, mark: Place, from: number}} Placed
  * @typedef {ReturnType<typeof createProgram>} Program
  */
 
@@ -53,10 +53,10 @@ function readConditions(nodes) {
 
 /** @param {Node[]} nodes @param {number} index @returns {number[]} */
 function listLayersBelow(nodes, index) {
-  const found = nodes[index].children.flatMap((child) =>
+  const layers = nodes[index].children.flatMap((child) =>
     nodes[child].role === "compute" ? listLayersBelow(nodes, child) : [nodes[child].representative],
   );
-  return [...new Set(found)];
+  return [...new Set(layers)];
 }
 
 /** @param {Node[]} nodes @param {number} [index] @returns {number[]} */
@@ -100,16 +100,16 @@ export function isRelationBetween(program, node, thing, ends, label) {
 export function resolveChoice(program, document, node, thing) {
   if (thing.ref === undefined) return thing;
   for (const layer of program.getLayersBelow(node)) {
-    const found = findThing(getLayer(document, layer), thing.ref);
-    if (found) return resolveChoice(program, document, layer, found);
+    const target = findThing(getLayer(document, layer), thing.ref);
+    if (target) return resolveChoice(program, document, layer, target);
   }
   return null;
 }
 
-/** Images that a computed module leaves out. @type {Record<string, (place: Place) => boolean>} */
+/** Images that a computed module leaves out. @type {Record<string, (mark: Place) => boolean>} */
 const KEEPS = {
-  "in-left-image": (place) => place.image === 0,
-  "in-right-image": (place) => place.image === 1,
+  "in-left-image": (mark) => mark.image === 0,
+  "in-right-image": (mark) => mark.image === 1,
 };
 
 /**
@@ -121,14 +121,14 @@ export function listPlacedObjects(program, document, index) {
   const { role, module, representative, children } = program.nodes[index];
   if (role === "compute") {
     const all = children.flatMap((child) => listPlacedObjects(program, document, child));
-    return KEEPS[module] ? all.filter(({ place }) => KEEPS[module](place)) : all;
+    return KEEPS[module] ? all.filter(({ mark }) => KEEPS[module](mark)) : all;
   }
-  const found = [];
+  const placed = [];
   for (const thing of getLayer(document, representative).objects) {
-    const place = resolveChoice(program, document, representative, thing);
-    if (place) found.push({ thing, place, from: representative });
+    const mark = resolveChoice(program, document, representative, thing);
+    if (mark) placed.push({ thing, mark, from: representative });
   }
-  return found;
+  return placed;
 }
 
 /**
@@ -142,26 +142,26 @@ export function listObjectsInPlay(program, document, node) {
   if (role === "compute" || role === "answer") return [];
   const own = getLayer(document, node).objects;
   /** @type {InPlay[]} */
-  const found = [];
+  const objects = [];
   if (role === "relate") {
     const layers = program.getLayersBelow(node);
     const marks = layers.flatMap((layer) => listPlacedObjects(program, document, layer));
-    for (const { thing, place, from } of marks)
-      found.push({ id: thing.id, thing, place, own: false, from, chosen: null });
+    for (const { thing, mark, from } of marks)
+      objects.push({ id: thing.id, thing, mark, own: false, from, chosen: null });
   }
   if (role === "choose") {
     const chosen = new Map(
       own.filter((thing) => thing.ref !== undefined).map((thing) => [thing.ref, thing.id]),
     );
-    for (const { thing, place, from } of listPlacedObjects(program, document, children[0])) {
-      found.push({ id: thing.id, thing, place, own: false, from, chosen: chosen.get(thing.id) ?? null });
+    for (const { thing, mark, from } of listPlacedObjects(program, document, children[0])) {
+      objects.push({ id: thing.id, thing, mark, own: false, from, chosen: chosen.get(thing.id) ?? null });
     }
   }
   for (const thing of own) {
     if (thing.ref === undefined)
-      found.push({ id: thing.id, thing, place: thing, own: true, from: node, chosen: null });
+      objects.push({ id: thing.id, thing, mark: thing, own: true, from: node, chosen: null });
   }
-  return found;
+  return objects;
 }
 
 /**
@@ -214,8 +214,8 @@ const HIDDEN = new WeakMap();
  * @param {Program} program @param {Document} document @returns {Set<number>}
  */
 export function findHiddenLayers(program, document) {
-  const known = HIDDEN.get(document);
-  if (known) return known;
+  const cached = HIDDEN.get(document);
+  if (cached) return cached;
   /** @type {Set<number>} */
   const hidden = new Set();
   for (const [index, { node, labels }] of program.conditions) {

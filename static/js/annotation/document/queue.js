@@ -106,8 +106,8 @@ export function createQueue(store, site, unsaved, ask) {
       store.lock(reason);
       return false;
     }
-    const known = store.pending.some((operation) => operation.id === error.body?.operation);
-    setStatus("refused", error.message, known ? error.body.operation : "");
+    const isPending = store.pending.some((operation) => operation.id === error.body?.operation);
+    setStatus("refused", error.message, isPending ? error.body.operation : "");
     return false;
   }
 
@@ -124,7 +124,7 @@ export function createQueue(store, site, unsaved, ask) {
     const others = entries.filter((entry) => !store.pending.some((operation) => operation.id === entry.id));
     // A revision that no operation made is one of changed labels, which come with the page.
     const isRelabelled = theirs.revision - store.revision > entries.length;
-    const found = findConflicts(
+    const conflicts = findConflicts(
       store.program,
       store.document,
       theirs.document,
@@ -132,17 +132,17 @@ export function createQueue(store, site, unsaved, ask) {
       others.map((entry) => entry.operation),
     );
     let left = mine;
-    if (found.length) {
+    if (conflicts.length) {
       setStatus("merging");
-      const choices = await ask(found);
-      const wanted = mergeDocuments(store.program, store.document, theirs.document, mine, found, choices);
+      const choices = await ask(conflicts);
+      const wanted = mergeDocuments(store.program, store.document, theirs.document, mine, conflicts, choices);
       left = createOperationsBetween(store.program, theirs.document, wanted, theirs.revision);
       for (const operation of left) unsaved.keep(operation);
       for (const { id } of mine) unsaved.drop(id);
     }
     store.rebase(theirs, entries, left);
     for (const operation of store.pending) unsaved.keep(operation);
-    if (others.length) queue.onOthers(others.length, found.length);
+    if (others.length) queue.onOthers(others.length, conflicts.length);
     if (isRelabelled) store.askToReload();
   }
 

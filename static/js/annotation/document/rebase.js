@@ -58,10 +58,10 @@ export function canKeepBoth({ name, mine, theirs }) {
  * The document that a person wants after choosing: theirs, with all of mine that is no conflict, and the
  * choices. Choices from and links to something that is now gone go with it.
  * @param {Program} program @param {Document} mine @param {Document} theirs @param {Operation[]} myOperations
- * @param {Conflict[]} found @param {Record<string, Choice>} choices @returns {Document}
+ * @param {Conflict[]} conflicts @param {Record<string, Choice>} choices @returns {Document}
  */
-export function mergeDocuments(program, mine, theirs, myOperations, found, choices) {
-  const disputed = new Set(found.map((conflict) => conflict.name));
+export function mergeDocuments(program, mine, theirs, myOperations, conflicts, choices) {
+  const disputed = new Set(conflicts.map((conflict) => conflict.name));
   let document = theirs;
   for (const name of new Set(myOperations.flatMap(listTouchedNames))) {
     if (splitName(name)[0] === "rejected")
@@ -73,7 +73,7 @@ export function mergeDocuments(program, mine, theirs, myOperations, found, choic
     else if (!disputed.has(name))
       document = apply(program, document, createChange(name, getNamedPart(mine, name)));
   }
-  for (const { name, mine: wanted } of found) {
+  for (const { name, mine: wanted } of conflicts) {
     if (choices[name] === "mine") document = apply(program, document, createChange(name, wanted));
     if (choices[name] === "both")
       document = apply(program, document, createChange(name, { ...wanted, id: createObjectId() }));

@@ -183,15 +183,15 @@ export function createStore(annotation) {
     confirm(answer) {
       const saved = new Map(answer.saved.map((each) => [each.id, each]));
       for (const operation of pending) {
-        const known = saved.get(operation.id);
-        if (!known) continue;
+        const stored = saved.get(operation.id);
+        if (!stored) continue;
         confirmed = apply(program, confirmed, operation);
         history = [
           ...history,
           {
             ...createEntry(operation),
-            revision: known.revision,
-            inverse: known.inverse ?? inverses.get(operation.id),
+            revision: stored.revision,
+            inverse: stored.inverse ?? inverses.get(operation.id),
           },
         ];
       }
@@ -211,14 +211,14 @@ export function createStore(annotation) {
      * @param {Entry[]} entries what was saved since @param {Operation[]} operations one's own
      */
     rebase(theirs, entries, operations) {
-      const known = new Set(history.map((entry) => entry.id));
+      const knownIds = new Set(history.map((entry) => entry.id));
       for (const entry of entries) {
         // An answer that names no inverse leaves it to be read from the document that the operation met.
         const before = confirmed;
         confirmed = apply(program, before, entry.operation);
         entry.inverse ??= computeInverse(program, before, confirmed, entry.operation);
       }
-      history = [...history, ...entries.filter((entry) => !known.has(entry.id))];
+      history = [...history, ...entries.filter((entry) => !knownIds.has(entry.id))];
       confirmed = theirs.document;
       revision = theirs.revision;
       store.values = theirs.values;

@@ -120,7 +120,7 @@
  * @typedef {Object} InPlay an object that the person can act on while working on a node
  * @property {string} id
  * @property {Thing} thing
- * @property {Place} place
+ * @property {Place} mark
  * @property {boolean} own in the node's own layer, and so movable
  * @property {number} from node whose layer it lies in
  * @property {string | null} chosen id of the choice that takes it over, if the node chooses

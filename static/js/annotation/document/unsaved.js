@@ -43,7 +43,7 @@ export function createUnsavedStore(annotation) {
 
     /** All that is kept for this annotation, oldest first. @returns {Operation[]} */
     takeUp() {
-      const found = [];
+      const operations = [];
       try {
         const mine = Object.keys(localStorage)
           .filter((key) => key.startsWith(prefix))
@@ -52,12 +52,12 @@ export function createUnsavedStore(annotation) {
           const operation = JSON.parse(localStorage.getItem(key) ?? "null");
           if (!operation) continue;
           keys.set(operation.id, key);
-          found.push(operation);
+          operations.push(operation);
         }
       } catch {
         // Storage is forbidden: there is nothing to take up.
       }
-      return found;
+      return operations;
     },
   };
 }

@@ -99,7 +99,7 @@ export function formatMarkName(store, node, number) {
   return (NUMBERED[getMarkType(store, node)] ?? NUMBERED.spans)({ number });
 }
 
-/** The size of a mark, or the place of a point, in percent of its image. @param {Store} store @param {Place} place */
+/** The size of a mark, or the place of a point, in percent of its image. @param {Store} store @param {Place} mark */
 export function formatSize(store, { box, image, point }) {
   const [left, top, right, bottom] = (box ?? [0, 0, 0, 0]).map((edge) => edge * 100);
   const text = point
@@ -143,15 +143,15 @@ export function formatCount(store, index) {
 
 /**
  * @param {Store} store
- * @param {Thing | Place} place
+ * @param {Thing | Place} mark
  * @returns {string} where an object lies, for people who do not see it
  */
-export function formatPlace(store, place) {
-  if ("ends" in place) return formatRelation(store, /** @type {Thing} */ (place));
-  if (place.box) {
-    const [left, top, right, bottom] = place.box.map((edge) => Math.round(edge * 100));
-    const image = store.item.images.length > 1 ? `${formatImageName(store, place.image ?? 0)}, ` : "";
-    if (place.point) return image + gettext("%(left)s% from the left, %(top)s% from the top", { left, top });
+export function formatPlace(store, mark) {
+  if ("ends" in mark) return formatRelation(store, /** @type {Thing} */ (mark));
+  if (mark.box) {
+    const [left, top, right, bottom] = mark.box.map((edge) => Math.round(edge * 100));
+    const image = store.item.images.length > 1 ? `${formatImageName(store, mark.image ?? 0)}, ` : "";
+    if (mark.point) return image + gettext("%(left)s% from the left, %(top)s% from the top", { left, top });
     const where = gettext(
       "%(left)s% from the left, %(top)s% from the top, %(width)s% wide, %(height)s% high",
       {
@@ -163,8 +163,8 @@ export function formatPlace(store, place) {
     );
     return image + where;
   }
-  if (!place.tokens) return "";
-  return gettext("words %(first)s to %(last)s", { first: place.tokens[0] + 1, last: place.tokens[1] });
+  if (!mark.tokens) return "";
+  return gettext("words %(first)s to %(last)s", { first: mark.tokens[0] + 1, last: mark.tokens[1] });
 }
 
 /** @param {Store} store @param {number} index */

@@ -14,12 +14,12 @@ import { createButton, createElement, createUnseenText } from "../page/markup.js
 import { listAnswers } from "./labels.js";
 import { areAlike } from "./shapes.js";
 
-/** Return true if two places are the same object. @param {Place} one @param {Place} other */
-export function isSameObject(one, other) {
-  if ((one.label || "") !== (other.label || "")) return false;
-  if (one.box && other.box) return areAlike(one, other);
-  if (one.tokens && other.tokens)
-    return one.tokens[0] === other.tokens[0] && one.tokens[1] === other.tokens[1];
+/** Return true if two places are the same object. @param {Place} first @param {Place} second */
+export function isSameObject(first, second) {
+  if ((first.label || "") !== (second.label || "")) return false;
+  if (first.box && second.box) return areAlike(first, second);
+  if (first.tokens && second.tokens)
+    return first.tokens[0] === second.tokens[0] && first.tokens[1] === second.tokens[1];
   return false;
 }
 
@@ -44,16 +44,16 @@ export function createAdjudication(store, before, acts) {
 
   /** @param {Cluster} cluster @param {number} index */
   function buildRow(cluster, index) {
-    const { letters, said, ...place } = cluster;
-    const answered = place.value !== undefined && listAnswers(store, store.node).includes(place.value);
-    const ends = place.ends?.map(findMark);
+    const { letters, said: statements, ...mark } = cluster;
+    const answered = mark.value !== undefined && listAnswers(store, store.node).includes(mark.value);
+    const ends = mark.ends?.map(findMark);
     const { program, node } = store;
     const related =
-      ends && store.objects.some(({ thing }) => isRelationBetween(program, node, thing, ends, place.label));
+      ends && store.objects.some(({ thing }) => isRelationBetween(program, node, thing, ends, mark.label));
     const taken =
       answered ||
       related ||
-      store.objects.some((each) => (each.own || each.chosen) && isSameObject(each.place, place));
+      store.objects.some((each) => (each.own || each.chosen) && isSameObject(each.mark, mark));
     const whose = createUnseenText(
       ` ${gettext("group %(number)s, of %(people)s", { number: index + 1, people: letters.join(", ") })}`,
     );
@@ -61,7 +61,7 @@ export function createAdjudication(store, before, acts) {
       ? createElement("span", { class: "choice" }, gettext("✓ added"), whose)
       : createButton(
           gettext("Add"),
-          () => takeOver(place),
+          () => takeOver(mark),
           { class: "button second small-button", disabled: Boolean(store.locked) },
           whose,
         );
@@ -69,22 +69,22 @@ export function createAdjudication(store, before, acts) {
       "li",
       { class: "cluster" },
       ...letters.map((letter) => createElement("span", { class: "who" }, letter)),
-      createElement("span", { class: "object-text", dir: "auto" }, describePlace(place)),
-      ...Object.entries(said ?? {}).map(([name, answers]) =>
+      createElement("span", { class: "object-text", dir: "auto" }, describePlace(mark)),
+      ...Object.entries(statements ?? {}).map(([name, answers]) =>
         createElement("span", { class: "choice", dir: "auto" }, formatPeoplesAnswers(name, answers)),
       ),
       take,
     );
   }
 
-  /** The mark of the document that lies at a place. @param {Place} place */
-  const findMark = (place) =>
-    store.objects.find((each) => !each.own && isSameObject(each.place, place))?.id ?? null;
+  /** The mark of the document that lies at a place. @param {Place} mark */
+  const findMark = (mark) =>
+    store.objects.find((each) => !each.own && isSameObject(each.mark, mark))?.id ?? null;
 
-  /** An end of a relation as text: the mark that lies there, or where it lies. @param {Place} place */
-  function describeEnd(place) {
-    const mark = findMark(place);
-    return mark ? describeMark(store, mark) : describePlace(place);
+  /** An end of a relation as text: the mark that lies there, or where it lies. @param {Place} mark */
+  function describeEnd(mark) {
+    const id = findMark(mark);
+    return id ? describeMark(store, id) : describePlace(mark);
   }
 
   /** People's answers about a mark; with their names, if they differ. @param {string} name @param {Record<string, (string | number)[]>} answers */
@@ -99,37 +99,37 @@ export function createAdjudication(store, before, acts) {
     return `${name}: ${parts.join(" / ")}`;
   }
 
-  /** @param {Place & {ends?: Place[]}} place @returns {string} */
-  function describePlace(place) {
-    const { box, quote, label, value } = place;
+  /** @param {Place & {ends?: Place[]}} mark @returns {string} */
+  function describePlace(mark) {
+    const { box, quote, label, value } = mark;
     if (value !== undefined) return String(value);
-    if (place.ends) return formatRelation(store, { id: "", label }, place.ends.map(describeEnd));
-    const where = box ? formatSize(store, place) : `“${quote}”`;
+    if (mark.ends) return formatRelation(store, { id: "", label }, mark.ends.map(describeEnd));
+    const where = box ? formatSize(store, mark) : `“${quote}”`;
     return label ? `${label}: ${where}` : where;
   }
 
-  /** Choose the child's object that lies there; if there is none, draw it. @param {Place & {ends?: Place[]}} place */
-  function takeOver(place) {
-    if (place.ends) {
-      const [first, second] = place.ends.map(findMark);
-      if (first && second) return acts.connect(first, second, place.label);
+  /** Choose the child's object that lies there; if there is none, draw it. @param {Place & {ends?: Place[]}} mark */
+  function takeOver(mark) {
+    if (mark.ends) {
+      const [first, second] = mark.ends.map(findMark);
+      if (first && second) return acts.connect(first, second, mark.label);
       return acts.onObstacle(gettext("Add both marks first; then their relation can be added."));
     }
-    if (typeof place.value === "string" || typeof place.value === "number") return acts.answer(place.value);
-    const there = store.objects.find((each) => !each.own && isSameObject(each.place, place));
-    if (!there) acts.draw(place);
+    if (typeof mark.value === "string" || typeof mark.value === "number") return acts.answer(mark.value);
+    const there = store.objects.find((each) => !each.own && isSameObject(each.mark, mark));
+    if (!there) acts.draw(mark);
     else if (!there.chosen) acts.toggle(there.id);
   }
 
   function render() {
-    const said = getOthersHere(store);
-    root.hidden = !said;
-    if (!said) return;
-    states.textContent = Object.entries(said.states)
+    const others = getOthersHere(store);
+    root.hidden = !others;
+    if (!others) return;
+    states.textContent = Object.entries(others.states)
       .map(([letter, state]) => `${letter}: ${STATES[state].word}`)
       .join(" · ");
-    list.replaceChildren(...said.clusters.map(buildRow));
-    list.hidden = !said.clusters.length;
+    list.replaceChildren(...others.clusters.map(buildRow));
+    list.hidden = !others.clusters.length;
   }
 
   store.subscribe(

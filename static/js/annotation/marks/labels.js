@@ -185,9 +185,9 @@ export function createLabels(store, root, acts, looks) {
     /** Act on the key of a label of this step. @param {string} key @returns {boolean} whether it is one */
     press(key) {
       const layer = getLabelLayer();
-      const found = layer && listChoices(layer).find((each) => each.key === key);
-      if (found && !store.locked) choose(found.value);
-      return Boolean(found);
+      const choice = layer && listChoices(layer).find((each) => each.key === key);
+      if (choice && !store.locked) choose(choice.value);
+      return Boolean(choice);
     },
     /** The keys of the labels, for the list of keys. @returns {[string, string][]} */
     listKeys: () =>

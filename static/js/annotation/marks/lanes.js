@@ -14,7 +14,7 @@ export function assignLanes(spans) {
   /** @type {number[]} where the last span on each line ends */
   const ends = [];
   return [...spans]
-    .sort((one, other) => one.range[0] - other.range[0] || other.range[1] - one.range[1])
+    .sort((first, second) => first.range[0] - second.range[0] || second.range[1] - first.range[1])
     .map((span) => {
       let lane = ends.findIndex((end) => end <= span.range[0]);
       if (lane < 0) lane = ends.length;

@@ -42,7 +42,7 @@ function listSuggestions(store, node) {
  * @returns {{node: number, own?: Thing, open?: Open}[] | null}
  */
 export function findEnds(store, ends) {
-  const found = ends.flatMap((id) => {
+  const marks = ends.flatMap((id) => {
     for (const { index: node } of store.program.nodes) {
       const open = listSuggestions(store, node).find((each) => each.id === id);
       if (!open) continue;
@@ -54,7 +54,7 @@ export function findEnds(store, ends) {
     }
     return [];
   });
-  return found.length === 2 ? found : null;
+  return marks.length === 2 ? marks : null;
 }
 
 /**

@@ -104,12 +104,12 @@ export function createRect({ left, top, width, height }) {
 
 /**
  * The overlap of two boxes: intersection over union.
- * @param {Rect} one
- * @param {Rect} other
+ * @param {Rect} first
+ * @param {Rect} second
  */
-export function computeOverlap(one, other) {
+export function computeOverlap(first, second) {
   const shared =
-    Math.max(0, Math.min(one[2], other[2]) - Math.max(one[0], other[0])) *
-    Math.max(0, Math.min(one[3], other[3]) - Math.max(one[1], other[1]));
-  return shared / (computeArea(one) + computeArea(other) - shared);
+    Math.max(0, Math.min(first[2], second[2]) - Math.max(first[0], second[0])) *
+    Math.max(0, Math.min(first[3], second[3]) - Math.max(first[1], second[1]));
+  return shared / (computeArea(first) + computeArea(second) - shared);
 }

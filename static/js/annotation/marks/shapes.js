@@ -35,32 +35,32 @@ export function createMark(type, box) {
   return type === "ellipses" ? { box, shape: "ellipse" } : { box };
 }
 
-/** @param {Place} place @param {Rect} next @returns {Place} the mark, moved and stretched into another box */
-export function reshapeMark(place, next) {
-  const [left, top, right, bottom] = place.box ?? next;
-  if (place.point) return createPoint(next[0], next[1]);
-  if (!place.polygon) return { box: next };
+/** @param {Place} mark @param {Rect} next @returns {Place} the mark, moved and stretched into another box */
+export function reshapeMark(mark, next) {
+  const [left, top, right, bottom] = mark.box ?? next;
+  if (mark.point) return createPoint(next[0], next[1]);
+  if (!mark.polygon) return { box: next };
   const wide = right > left ? (next[2] - next[0]) / (right - left) : 1;
   const high = bottom > top ? (next[3] - next[1]) / (bottom - top) : 1;
   return createPolygon(
-    place.polygon.map(([x, y]) => [next[0] + (x - left) * wide, next[1] + (y - top) * high]),
+    mark.polygon.map(([x, y]) => [next[0] + (x - left) * wide, next[1] + (y - top) * high]),
   );
 }
 
 /**
- * @param {Place} place of a polygon @param {number} corner
+ * @param {Place} mark of a polygon @param {number} corner
  * @param {number} across @param {number} down @returns {Place} with one corner moved
  */
-export function moveCorner(place, corner, across, down) {
-  const corners = (place.polygon ?? []).map(([x, y], index) => (index === corner ? [x + across, y + down] : [x, y]));
+export function moveCorner(mark, corner, across, down) {
+  const corners = (mark.polygon ?? []).map(([x, y], index) => (index === corner ? [x + across, y + down] : [x, y]));
   return createPolygon(corners);
 }
 
-/** @param {Place} place @param {number} corner after which a new one lies @returns {Place} */
-export function insertCorner(place, corner) {
-  const polygon = place.polygon ?? [];
-  const [one, next] = [polygon[corner], polygon[(corner + 1) % polygon.length]];
-  return createPolygon(polygon.toSpliced(corner + 1, 0, [(one[0] + next[0]) / 2, (one[1] + next[1]) / 2]));
+/** @param {Place} mark @param {number} corner after which a new one lies @returns {Place} */
+export function insertCorner(mark, corner) {
+  const polygon = mark.polygon ?? [];
+  const [start, end] = [polygon[corner], polygon[(corner + 1) % polygon.length]];
+  return createPolygon(polygon.toSpliced(corner + 1, 0, [(start[0] + end[0]) / 2, (start[1] + end[1]) / 2]));
 }
 
 const HEAD = 0.02; // of the width of the image
@@ -82,7 +82,7 @@ export function computeArrow(from, to, shape) {
   return [from, to, computeSide(0.5), to, computeSide(-0.5)];
 }
 
-/** The path of a mark in a drawing with sides of 1. @param {Place} place */
+/** The path of a mark in a drawing with sides of 1. @param {Place} mark */
 export function computePath({ box, polygon, point, shape, line }) {
   if (line) return `M${line.map((corner) => corner.join(" ")).join("L")}`;
   if (point) return `M${point[0]} ${point[1]}h0`;
@@ -93,21 +93,21 @@ export function computePath({ box, polygon, point, shape, line }) {
   return `M${left} ${top + y}a${x} ${y} 0 1 0 ${2 * x} 0a${x} ${y} 0 1 0 ${-2 * x} 0Z`;
 }
 
-/** A drawing of one mark, to lie on its image. @param {Place} place @param {string} look */
-export function buildDrawing(place, look) {
+/** A drawing of one mark, to lie on its image. @param {Place} mark @param {string} look */
+export function buildDrawing(mark, look) {
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("viewBox", "0 0 1 1");
   drawing.setAttribute("preserveAspectRatio", "none");
   const line = document.createElementNS(SVG, "path");
-  line.setAttribute("d", computePath(place));
-  line.setAttribute("class", place.point ? `${look} dot` : look);
+  line.setAttribute("d", computePath(mark));
+  line.setAttribute("class", mark.point ? `${look} dot` : look);
   drawing.append(line);
   return drawing;
 }
 
 /**
  * Return true if a mark lies under a point of the image, or nearly.
- * @param {Place} place @param {number} x @param {number} y
+ * @param {Place} mark @param {number} x @param {number} y
  * @param {[number, number]} size of the image as it is shown, in pixels @param {number} pixels that are near
  */
 export function isUnder({ box, polygon, point, shape }, x, y, [width, height], pixels) {
@@ -132,38 +132,41 @@ function isPointInPolygon(polygon, x, y) {
   }, false);
 }
 
-/** Return true if two marks mean the same, as in the agreement. @param {Place} one @param {Place} other */
-export function areAlike(one, other) {
-  if (!one.box || !other.box || one.image !== other.image) return false;
-  if (one.point || other.point)
-    return Boolean(one.point && other.point) && Math.hypot(one.box[0] - other.box[0], one.box[1] - other.box[1]) < NEAR;
-  const plain = !(one.polygon || other.polygon || one.shape || other.shape);
+/** Return true if two marks mean the same, as in the agreement. @param {Place} first @param {Place} second */
+export function areAlike(first, second) {
+  if (!first.box || !second.box || first.image !== second.image) return false;
+  if (first.point || second.point)
+    return (
+      Boolean(first.point && second.point) &&
+      Math.hypot(first.box[0] - second.box[0], first.box[1] - second.box[1]) < NEAR
+    );
+  const plain = !(first.polygon || second.polygon || first.shape || second.shape);
   return (
-    (plain || !computeOverlap(one.box, other.box)
-      ? computeOverlap(one.box, other.box)
-      : estimateOverlap(one, other)) > SAME
+    (plain || !computeOverlap(first.box, second.box)
+      ? computeOverlap(first.box, second.box)
+      : estimateOverlap(first, second)) > SAME
   );
 }
 
 /**
  * The intersection over union of two marks with outlines, by a grid of points; the site has the exact one.
- * @param {Place} one @param {Place} other
+ * @param {Place} first @param {Place} second
  */
-function estimateOverlap(one, other) {
-  const [left, top] = [0, 1].map((side) => Math.min(one.box?.[side] ?? 0, other.box?.[side] ?? 0));
-  const [right, bottom] = [2, 3].map((side) => Math.max(one.box?.[side] ?? 1, other.box?.[side] ?? 1));
+function estimateOverlap(first, second) {
+  const [left, top] = [0, 1].map((side) => Math.min(first.box?.[side] ?? 0, second.box?.[side] ?? 0));
+  const [right, bottom] = [2, 3].map((side) => Math.max(first.box?.[side] ?? 1, second.box?.[side] ?? 1));
   let [both, either] = [0, 0];
   for (let cell = 0; cell < GRID * GRID; cell += 1) {
     const x = left + (((cell % GRID) + 0.5) / GRID) * (right - left);
     const y = top + ((Math.floor(cell / GRID) + 0.5) / GRID) * (bottom - top);
-    const [first, second] = [isPointInMark(one, x, y), isPointInMark(other, x, y)];
-    both += Number(first && second);
-    either += Number(first || second);
+    const [inFirst, inSecond] = [isPointInMark(first, x, y), isPointInMark(second, x, y)];
+    both += Number(inFirst && inSecond);
+    either += Number(inFirst || inSecond);
   }
   return either ? both / either : 0;
 }
 
-/** @param {Place} place @param {number} x @param {number} y */
+/** @param {Place} mark @param {number} x @param {number} y */
 function isPointInMark({ box, polygon, shape }, x, y) {
   if (!box || !isPointInRect(box, x, y, 0)) return false;
   if (polygon) return isPointInPolygon(polygon, x, y);

@@ -19,10 +19,10 @@ export function gettext(text, values = {}) {
 
 /**
  * A text that depends on a number, which is `%(count)s` in it.
- * @param {string} one @param {string} many @param {number} count @param {Values} [values]
+ * @param {string} singular @param {string} plural @param {number} count @param {Values} [values]
  */
-export function ngettext(one, many, count, values = {}) {
-  const text = catalogue.ngettext?.(one, many, count) ?? (count === 1 ? one : many);
+export function ngettext(singular, plural, count, values = {}) {
+  const text = catalogue.ngettext?.(singular, plural, count) ?? (count === 1 ? singular : plural);
   return fillPlaceholders(text, { count: formatNumber(count), ...values });
 }
 

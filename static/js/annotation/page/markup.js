@@ -15,19 +15,19 @@ const SVG = "http://www.w3.org/2000/svg";
  * @returns {HTMLElementTagNameMap[T]}
  */
 export function createElement(name, properties = {}, ...children) {
-  const made = document.createElement(name);
+  const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (value === false || value === null || value === undefined) continue;
-    else if (key === "value") /** @type {any} */ (made).value = value;
-    else made.setAttribute(key, value === true ? "" : String(value));
+    else if (key === "value") /** @type {any} */ (element).value = value;
+    else element.setAttribute(key, value === true ? "" : String(value));
   }
-  made.append(
+  element.append(
     ...children
       .filter((child) => child !== null && child !== undefined && child !== false)
       .map((child) => /** @type {Node | string} */ (child)),
   );
-  return made;
+  return element;
 }
 
 /**
@@ -50,13 +50,13 @@ export function createSign(sign) {
 
 /** Draw an icon of the site's sprite beside words that say the same. @param {string} sprite @param {string} name */
 export function createIcon(sprite, name) {
-  const made = document.createElementNS(SVG, "svg");
-  made.setAttribute("class", "icon");
-  made.setAttribute("aria-hidden", "true");
+  const icon = document.createElementNS(SVG, "svg");
+  icon.setAttribute("class", "icon");
+  icon.setAttribute("aria-hidden", "true");
   const use = document.createElementNS(SVG, "use");
   use.setAttribute("href", `${sprite}#${name}`);
-  made.append(use);
-  return made;
+  icon.append(use);
+  return icon;
 }
 
 /** @param {string} text seen by screen readers alone */

@@ -40,8 +40,8 @@ export function createComments(store, root, site, announce) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     await act(async () => {
-      const made = await site.comment({ node: store.node, object: store.object, text: text.value.trim() });
-      store.comments = [...store.comments, made];
+      const comment = await site.comment({ node: store.node, object: store.object, text: text.value.trim() });
+      store.comments = [...store.comments, comment];
       text.value = "";
       announce(gettext("Comment added."));
     });

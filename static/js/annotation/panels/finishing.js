@@ -40,7 +40,7 @@ export function createFinishing(store, root, acts, site, queue, announce, getKey
   );
   const states = /** @type {const} */ (["done", "nothing", "unsure"]).map((state) => ({
     state,
-    made: createButton("", () => acts.setState(state), { class: `button second state-button ${state}` }),
+    button: createButton("", () => acts.setState(state), { class: `button second state-button ${state}` }),
   }));
   const open = createElement("span", { class: "still-open" });
   const settles = store.annotation.task === "adjudication";
@@ -59,7 +59,7 @@ export function createFinishing(store, root, acts, site, queue, announce, getKey
         "div",
         { class: "foot-steps", role: "group", "aria-label": gettext("This step") },
         back,
-        ...states.map((each) => each.made),
+        ...states.map((each) => each.button),
         on,
       ),
       createElement("div", { class: "foot-submit" }, settles ? null : release, open, submit),
@@ -180,19 +180,19 @@ export function createFinishing(store, root, acts, site, queue, announce, getKey
     if (now.textContent !== label) now.textContent = label;
     const present = getState(store, store.node);
     const count = store.document.problem ? 0 : store.open.length;
-    for (const { state, made } of states) {
+    for (const { state, button } of states) {
       const { sign: mark, word } = STATES[state];
       const key = getKeyFor(state);
-      if (!made.childElementCount)
-        made.append(
+      if (!button.childElementCount)
+        button.append(
           createSign(mark),
           createElement("span", {}, capitalize(word)),
           createElement("kbd", { "aria-hidden": "true" }, key),
         );
-      made.setAttribute("aria-pressed", String(role !== "compute" && present === state));
-      made.disabled = role === "compute" || Boolean(store.locked);
+      button.setAttribute("aria-pressed", String(role !== "compute" && present === state));
+      button.disabled = role === "compute" || Boolean(store.locked);
       // One button stands out: the next act.
-      made.classList.toggle("second", state !== "done" || present === "done" || !count || made.disabled);
+      button.classList.toggle("second", state !== "done" || present === "done" || !count || button.disabled);
     }
     const index = store.walk.indexOf(store.node);
     back.disabled = index <= 0;

@@ -16,8 +16,8 @@ import { openDialog, waitUntilClosed } from "./dialogs.js";
 
 /** @param {Store} store */
 export function createMerge(store) {
-  return async (/** @type {Conflict[]} */ found) => {
-    const rows = found.map(buildRow);
+  return async (/** @type {Conflict[]} */ conflicts) => {
+    const rows = conflicts.map(buildRow);
     const dialog = openDialog(
       gettext("Conflicting changes"),
       [
@@ -27,7 +27,7 @@ export function createMerge(store) {
           ngettext(
             "%(count)s conflict with another tab or person. Both versions are kept until you choose.",
             "%(count)s conflicts with another tab or person. Both versions are kept until you choose.",
-            found.length,
+            conflicts.length,
           ),
         ),
         ...rows,
@@ -37,12 +37,12 @@ export function createMerge(store) {
     );
     dialog.addEventListener("cancel", (event) => event.preventDefault());
     while ((await waitUntilClosed(dialog)) !== "chosen") dialog.showModal();
-    return Object.fromEntries(found.map(({ name }, index) => [name, readChoice(rows[index])]));
+    return Object.fromEntries(conflicts.map(({ name }, index) => [name, readChoice(rows[index])]));
   };
 
-  /** @param {HTMLElement} made @returns {Choice} */
-  function readChoice(made) {
-    return /** @type {any} */ (made.querySelector("input:checked")).value;
+  /** @param {HTMLElement} row @returns {Choice} */
+  function readChoice(row) {
+    return /** @type {any} */ (row.querySelector("input:checked")).value;
   }
 
   /** @param {Conflict} conflict @param {number} index */
@@ -117,12 +117,12 @@ export function createMerge(store) {
     if (!value) return gettext("Deleted.");
     if (value.value !== undefined) return String(value.value);
     if (value.ends) return formatRelation(store, value, undefined, splitName(name)[1]);
-    const place = value.quote
+    const content = value.quote
       ? `“${value.quote}”`
       : value.ref
         ? gettext("Chosen.")
         : formatPlace(store, value);
-    return [value.label, place, formatAnswers(value.answers)].filter(Boolean).join(" · ");
+    return [value.label, content, formatAnswers(value.answers)].filter(Boolean).join(" · ");
   }
 
   /** The mark on a small version of its image. @param {any} value */

@@ -111,13 +111,13 @@ export function createPanel(store, root, acts, view, looks) {
 
   /** @param {string} module */
   function renderGuideline(module) {
-    const found = [store.annotation.guidelines[module], store.annotation.guidelines[""]].filter(Boolean);
-    guideline.hidden = !found.length;
-    const key = found.map((each) => each.text).join("\n");
+    const guidelines = [store.annotation.guidelines[module], store.annotation.guidelines[""]].filter(Boolean);
+    guideline.hidden = !guidelines.length;
+    const key = guidelines.map((each) => each.text).join("\n");
     if (guide.dataset.key === key) return;
     guide.dataset.key = key;
     guide.replaceChildren(
-      ...found.flatMap(({ version, text }) => [
+      ...guidelines.flatMap(({ version, text }) => [
         ...text.split(/(?:\r?\n){2,}/).map((part) => createElement("p", {}, part)),
         createElement("p", { class: "quiet small" }, gettext("Version %(version)s", { version })),
       ]),
@@ -164,20 +164,20 @@ export function createPanel(store, root, acts, view, looks) {
     const links = isSourceMissing(each)
       ? createElement("span", { class: "missing" }, gettext("source?"))
       : null;
-    const said = each.thing.ends
+    const description = each.thing.ends
       ? formatRelation(store, { ...each.thing, label: "" }) // the label stands beside it
       : boxes
-        ? formatSize(store, each.place)
-        : `“${each.place.quote}”`;
-    const made = createButton("", () => {}, {
+        ? formatSize(store, each.mark)
+        : `“${each.mark.quote}”`;
+    const button = createButton("", () => {}, {
       "data-id": each.id,
       class: "object-row",
       "aria-current": each.id === store.object ? "true" : false,
       "aria-pressed": chooses ? String(Boolean(each.chosen)) : false,
     });
-    made.append(
+    button.append(
       createElement("span", { class: "number-tag" }, String(number)),
-      createElement("span", { class: "object-text", dir: "auto" }, said),
+      createElement("span", { class: "object-text", dir: "auto" }, description),
       each.thing.label
         ? createElement(
             "span",
@@ -204,7 +204,7 @@ export function createPanel(store, root, acts, view, looks) {
       ...(each.own && each.thing.reason ? [createElement("span", { class: "choice" }, gettext("new"))] : []),
       ...(links ? [links] : []),
     );
-    return createElement("li", {}, made);
+    return createElement("li", {}, button);
   }
 
   /** The answers about a mark, without those to questions that no longer apply. @param {InPlay} each */
@@ -314,8 +314,8 @@ export function createPanel(store, root, acts, view, looks) {
 
   /** @param {InPlay} chosen */
   function buildBoxFields(chosen) {
-    const [left, top, right, bottom] = chosen.place.box ?? [0, 0, 0, 0];
-    const { point } = chosen.place;
+    const [left, top, right, bottom] = chosen.mark.box ?? [0, 0, 0, 0];
+    const { point } = chosen.mark;
     const values = { left, top, ...(point ? {} : { width: right - left, height: bottom - top }) };
     const inputs = Object.entries(values).map(([name, value]) => {
       const input = createElement("input", {
@@ -335,7 +335,7 @@ export function createPanel(store, root, acts, view, looks) {
         const next = { width: 0, height: 0, ...values, [name]: entered };
         acts.move(
           chosen.id,
-          point ? createPoint(next.left, next.top) : reshapeMark(chosen.place, createRect(next)),
+          point ? createPoint(next.left, next.top) : reshapeMark(chosen.mark, createRect(next)),
         );
       });
       return createElement(
@@ -350,7 +350,7 @@ export function createPanel(store, root, acts, view, looks) {
       "div",
       {},
       createElement("div", { class: "measures" }, ...inputs),
-      chosen.place.polygon ? buildCornerButtons(chosen.place.polygon) : "",
+      chosen.mark.polygon ? buildCornerButtons(chosen.mark.polygon) : "",
       createElement("div", { class: "actions" }, buildDeleteButton()),
     );
   }
@@ -400,7 +400,7 @@ export function createPanel(store, root, acts, view, looks) {
     return createElement(
       "div",
       {},
-      createElement("blockquote", { dir: "auto" }, chosen.place.quote ?? ""),
+      createElement("blockquote", { dir: "auto" }, chosen.mark.quote ?? ""),
       createElement(
         "div",
         { class: "actions edges", role: "group", "aria-label": gettext("Edges of the span") },
@@ -427,8 +427,8 @@ export function createPanel(store, root, acts, view, looks) {
   /** @param {InPlay} chosen @returns {HTMLElement[]} */
   function buildSourceFields(chosen) {
     if (store.program.nodes[store.node].role !== "link") return [];
-    const found = listContext(store.program, store.document, store.node);
-    if (!found.length)
+    const sources = listContext(store.program, store.document, store.node);
+    if (!sources.length)
       return [
         createElement(
           "p",
@@ -437,11 +437,11 @@ export function createPanel(store, root, acts, view, looks) {
         ),
       ];
     const links = new Set(chosen.thing.links ?? []);
-    const chips = found.slice(0, MOST_ROWS).map(({ thing, place }, index) =>
+    const chips = sources.slice(0, MOST_ROWS).map(({ thing, mark }, index) =>
       createButton(
-        place.quote
-          ? `“${place.quote}”`
-          : `${nameSource(index)} · ${formatImageName(store, place.image ?? 0)}`,
+        mark.quote
+          ? `“${mark.quote}”`
+          : `${nameSource(index)} · ${formatImageName(store, mark.image ?? 0)}`,
         () => acts.link(thing.id),
         {
           id: `source-${thing.id}`,

@@ -32,17 +32,17 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
 
   function render() {
     const { kind } = queue.status;
-    const said = formatStatus();
-    if (line.dataset.text !== said) {
-      line.dataset.text = said;
+    const text = formatStatus();
+    if (line.dataset.text !== text) {
+      line.dataset.text = text;
       line.dataset.kind = kind;
-      line.replaceChildren(createSign(SIGNS[kind]), createElement("span", {}, said));
+      line.replaceChildren(createSign(SIGNS[kind]), createElement("span", {}, text));
     }
     // Saving goes on all the time: only what changes for the person is said aloud.
     const worth = kind === "saving" ? announced : kind;
     if (worth !== announced) {
       if (announced || kind !== "saved")
-        announce(kind === "saved" ? gettext("All changes are saved.") : said);
+        announce(kind === "saved" ? gettext("All changes are saved.") : text);
       announced = worth;
     }
     renderNotice();
@@ -116,12 +116,12 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
     }
   }
 
-  /** @param {string} look @param {string} said @param {...HTMLElement} acts */
-  function show(look, said, ...acts) {
+  /** @param {string} look @param {string} text @param {...HTMLElement} acts */
+  function show(look, text, ...acts) {
     notice.hidden = false;
     notice.className = look;
     notice.append(
-      createElement("p", {}, said),
+      createElement("p", {}, text),
       ...(acts.length ? [createElement("div", { class: "actions" }, ...acts)] : []),
     );
   }

@@ -82,8 +82,8 @@ export function createSuggestions(store, root, acts, announce, getKeyFor, focusA
   }
 
   /** @param {Open} suggestion */
-  function addOrigin({ id, by, ends: _ends, ...place }) {
-    return { ...place, suggested: { by, id } };
+  function addOrigin({ id, by, ends: _ends, ...mark }) {
+    return { ...mark, suggested: { by, id } };
   }
 
   /** @param {Open} suggestion */

@@ -170,7 +170,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
       letters.setAttribute("aria-pressed", String(view.byCharacter));
     } else {
       cross.setAttribute("aria-pressed", String(view.crossed));
-      toBox.disabled = !acts.getSelectedObject()?.place.box;
+      toBox.disabled = !acts.getSelectedObject()?.mark.box;
       pan.setAttribute("aria-pressed", String(view.panning));
       scale.textContent = `${Math.round(view.zoom * 100)}%`;
       fit.setAttribute(
@@ -181,13 +181,13 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
     renderLegend();
   }
 
-  /** @param {HTMLButtonElement} made the button of new marks */
-  function renderDraw(made) {
-    made.disabled = !acts.canDraw();
+  /** @param {HTMLButtonElement} button the button of new marks */
+  function renderDraw(button) {
+    button.disabled = !acts.canDraw();
     const name = NEW[getMarkType(store, store.node)] ?? NEW.boxes;
-    made.title = `${name} (${keys.getKeyFor("draw")})`;
-    made.setAttribute("aria-label", name);
-    /** @type {HTMLElement} */ (made.querySelector(".tool-name")).textContent = name;
+    button.title = `${name} (${keys.getKeyFor("draw")})`;
+    button.setAttribute("aria-label", name);
+    /** @type {HTMLElement} */ (button.querySelector(".tool-name")).textContent = name;
   }
 
   function renderLegend() {

@@ -80,7 +80,7 @@ export function createTree(store, list, isStale, canLeave) {
       const { sign: mark, word } = STATES[state];
       const value = formatValue(store.values[index]);
       const here = index === current;
-      const [icon, , said, shown] = Array.from(row.children);
+      const [icon, , label, shown] = Array.from(row.children);
       const count = formatCount(store, index);
       const runs = store.runs[index] ?? [];
       // Below a module that takes each image alone, a step has a value for each of them.
@@ -90,7 +90,7 @@ export function createTree(store, list, isStale, canLeave) {
         .filter(Boolean)
         .join(" · ");
       if (icon.textContent !== mark) icon.textContent = mark;
-      if (said.textContent !== text) said.textContent = text;
+      if (label.textContent !== text) label.textContent = text;
       const hasValue = node.role === "compute" || node.type === "number" || node.type === "truth";
       const valued = hasValue ? value || apart.join(" / ") : "";
       const wait = valued && stale ? " …" : "";

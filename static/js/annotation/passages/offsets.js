@@ -39,14 +39,14 @@ export function createOffsets(text) {
 
 /** @param {string} text @returns {number[]} start of each code point and the end of the text, in units */
 function listStarts(text) {
-  const found = [];
+  const starts = [];
   let unit = 0;
   for (const character of text) {
-    found.push(unit);
+    starts.push(unit);
     unit += character.length;
   }
-  found.push(unit);
-  return found;
+  starts.push(unit);
+  return starts;
 }
 
 /** @param {number[]} sorted @param {number} value @returns {number} index of the last entry <= value */

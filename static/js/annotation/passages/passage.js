@@ -4,7 +4,7 @@
  *
  * @typedef {import("../document/types.js").Place} Place
  * @typedef {import("../document/types.js").Range} Range
- * @typedef {{place: Place, look: string, selected: boolean, label?: string}} Mark
+ * @typedef {{mark: Place, look: string, selected: boolean, label?: string}} Mark
  */
 import { computeTokenClasses } from "../marks/lanes.js";
 import { createElement } from "../page/markup.js";
@@ -32,7 +32,7 @@ export function createPassage(text, tokens, onRebuild) {
   let byCharacter = false;
   let units = listUnits(tokens, isEdge, () => false);
   /** @type {HTMLElement[]} */
-  let made = [];
+  let elements = [];
   /** @type {string[]} */
   let classes = [];
   let [caret, from, to] = [-1, 0, 0];
@@ -41,7 +41,7 @@ export function createPassage(text, tokens, onRebuild) {
   build();
 
   function build() {
-    made = [];
+    elements = [];
     begins = new Map();
     classes = new Array(units.length);
     [caret, from, to] = [-1, 0, 0];
@@ -81,7 +81,7 @@ export function createPassage(text, tokens, onRebuild) {
       const next = units[index + 1]?.start ?? offsets.points;
       const token = createElement("span", { class: "token" }, offsets.slice(start, end));
       /** @type {any} */ (token).index = index;
-      made.push(token);
+      elements.push(token);
       // The gap belongs to the token before it, so that a line under a span has no holes.
       const gap = next > end ? offsets.slice(end, next) : "";
       if (/[\r\n]/.test(gap)) part.append(token, createElement("span", { class: "gap" }, gap));
@@ -97,10 +97,10 @@ export function createPassage(text, tokens, onRebuild) {
   function paint(index, look = classes[index]) {
     const extra = `${index === caret ? " caret" : ""}${index >= from && index < to ? " picked" : ""}`;
     const name = `token${look ?? ""}${extra}`;
-    if (made[index].className !== name) made[index].className = name;
+    if (elements[index].className !== name) elements[index].className = name;
   }
 
-  /** @param {Place} place @returns {Range | null} its code points */
+  /** @param {Place} mark @returns {Range | null} its code points */
   function findPoints({ span, tokens: [first, beyond] = [0, 0] }) {
     if (span) return span;
     return beyond > first ? [tokens[first][0], tokens[beyond - 1][1]] : null;
@@ -130,8 +130,9 @@ export function createPassage(text, tokens, onRebuild) {
       begins.set(start, [begins.get(start), label].filter(Boolean).join(" · "));
       next[start] += ` start-${look}`;
     }
-    for (const index of before.keys()) if (!begins.has(index)) delete made[index]?.dataset.label;
-    for (const [index, label] of begins) if (made[index].dataset.label !== label) made[index].dataset.label = label;
+    for (const index of before.keys()) if (!begins.has(index)) delete elements[index]?.dataset.label;
+    for (const [index, label] of begins)
+      if (elements[index].dataset.label !== label) elements[index].dataset.label = label;
   }
 
   return {
@@ -149,9 +150,9 @@ export function createPassage(text, tokens, onRebuild) {
     },
     /** @param {Mark[]} marks */
     show(marks) {
-      const drawn = marks.flatMap(({ place, ...mark }) => {
-        const points = findPoints(place);
-        return points ? [{ ...mark, points }] : [];
+      const drawn = marks.flatMap(({ mark, ...rest }) => {
+        const points = findPoints(mark);
+        return points ? [{ ...rest, points }] : [];
       });
       if (!byCharacter && cutTokens(drawn.map(({ points }) => points))) rebuild();
       const ranges = drawn.map(({ points, ...mark }) => ({
@@ -176,22 +177,22 @@ export function createPassage(text, tokens, onRebuild) {
     pick(nextCaret, start, end) {
       const before = [caret, from, to];
       [caret, from, to] = [nextCaret, start, end];
-      for (const index of [before[0], caret]) if (made[index]) paint(index);
+      for (const index of [before[0], caret]) if (elements[index]) paint(index);
       for (let index = Math.min(before[1], from); index < Math.max(before[2], to); index += 1)
-        if (made[index]) paint(index);
+        if (elements[index]) paint(index);
     },
     /** @param {number} index */
-    reveal: (index) => made[index]?.scrollIntoView({ block: "nearest" }),
+    reveal: (index) => elements[index]?.scrollIntoView({ block: "nearest" }),
     /** @param {number} index */
-    getBounds: (index) => made[index].getBoundingClientRect(),
+    getBounds: (index) => elements[index].getBoundingClientRect(),
     /** @param {EventTarget | null} target @returns {number | null} */
     findUnit(target) {
-      const found = /** @type {Element | null} */ (target)?.closest?.(".token");
-      return found ? /** @type {any} */ (found).index : null;
+      const token = /** @type {Element | null} */ (target)?.closest?.(".token");
+      return token ? /** @type {any} */ (token).index : null;
     },
-    /** The units that a place touches, end exclusive. @param {Place} place @returns {Range} */
-    findUnits(place) {
-      const points = findPoints(place);
+    /** The units that a place touches, end exclusive. @param {Place} mark @returns {Range} */
+    findUnits(mark) {
+      const points = findPoints(mark);
       return points ? findTouchedUnits(units, points) : [0, 0];
     },
     /** The units of the word that holds a unit. @param {number} index @returns {Range} */

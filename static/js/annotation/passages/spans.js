@@ -35,11 +35,11 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   /** @type {{unit: number, x: number, y: number, mouse: boolean} | null} where the pointer went down */
   let down = null;
   let dragged = false;
-  const mark = createButton(gettext("Mark these words"), () => markPicked(), { class: "button mark" });
+  const markButton = createButton(gettext("Mark these words"), () => markPicked(), { class: "button mark" });
   const offer = createElement(
     "div",
     { class: "offer", hidden: true },
-    mark,
+    markButton,
     createButton(gettext("Cancel"), () => moveCaret(caret, caret), { class: "button second" }),
   );
   const arcs = createArcs(passage.element);
@@ -63,7 +63,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   function propose() {
     if (!acts.canDraw()) return;
     const [start, end] = getRange();
-    mark.textContent = passage.byCharacter
+    markButton.textContent = passage.byCharacter
       ? ngettext("Mark this character", "Mark these %(count)s characters", end - start)
       : ngettext("Mark this word", "Mark these %(count)s words", end - start);
     offer.hidden = false;
@@ -85,7 +85,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   /** Mark a whole word, or select it if it is marked already. @param {number} unit */
   function markWord(unit) {
     const [start, end] = passage.findWord(unit);
-    const same = store.objects.find(({ place }) => passage.findUnits(place).join() === `${start},${end}`);
+    const same = store.objects.find(({ mark }) => passage.findUnits(mark).join() === `${start},${end}`);
     if (same) store.select(same.id);
     else markUnits(start, end);
   }
@@ -137,11 +137,11 @@ export function createSpans(store, stage, acts, announce, user, looks) {
    * @param {boolean} touch
    */
   function press(unit, touch) {
-    const found = findObjectsAt(unit, oneClick);
-    if (found.length) {
+    const ids = findObjectsAt(unit, oneClick);
+    if (ids.length) {
       moveCaret(unit);
-      const index = found.findIndex((id) => id === store.object);
-      return acts.pick(found[(index + 1) % found.length]);
+      const index = ids.findIndex((id) => id === store.object);
+      return acts.pick(ids[(index + 1) % ids.length]);
     }
     if (oneClick) return markUnits(unit, unit + 1);
     store.select(null);
@@ -162,10 +162,10 @@ export function createSpans(store, stage, acts, announce, user, looks) {
       !withoutSources && store.program.nodes[store.node].role === "link"
         ? listContext(store.program, store.document, store.node)
         : [];
-    return [...store.objects, ...sources.map(({ thing, place }) => ({ id: thing.id, place }))]
-      .map(({ id, place }) => ({ id, units: passage.findUnits(place) }))
+    return [...store.objects, ...sources.map(({ thing, mark }) => ({ id: thing.id, mark }))]
+      .map(({ id, mark }) => ({ id, units: passage.findUnits(mark) }))
       .filter(({ units: [start, end] }) => start <= unit && unit < end)
-      .sort((one, other) => one.units[1] - one.units[0] - other.units[1] + other.units[0])
+      .sort((first, second) => first.units[1] - first.units[0] - second.units[1] + second.units[0])
       .map(({ id }) => id);
   }
 
@@ -195,8 +195,8 @@ export function createSpans(store, stage, acts, announce, user, looks) {
       else markPicked();
     },
     " "() {
-      const [found] = findObjectsAt(caret);
-      if (found) acts.pick(found);
+      const [id] = findObjectsAt(caret);
+      if (id) acts.pick(id);
     },
     Escape() {
       if (acts.cancelRelation()) return;
@@ -239,13 +239,13 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   function say() {
     const [start, end] = getRange();
     const { quote } = passage.createPlace(start, end);
-    const found = findObjectsAt(caret);
+    const ids = findObjectsAt(caret);
     const counted = passage.byCharacter
       ? ngettext("%(count)s character", "%(count)s characters", end - start)
       : ngettext("%(count)s word", "%(count)s words", end - start);
     const words = end - start > 1 && counted;
     const inside =
-      found.length > 0 && ngettext("in a marked span", "in %(count)s marked spans", found.length);
+      ids.length > 0 && ngettext("in a marked span", "in %(count)s marked spans", ids.length);
     announce([quote, words, inside].filter(Boolean).join(", "), true);
   }
 
@@ -261,9 +261,9 @@ export function createSpans(store, stage, acts, announce, user, looks) {
       count: objects.length,
     });
     if (next.thing.ends) return announce(formatRelation(store, next.thing), true), true;
-    const [start, end] = passage.findUnits(next.place);
+    const [start, end] = passage.findUnits(next.mark);
     moveCaret(start);
-    const quote = next.place.quote ?? passage.createPlace(start, end).quote;
+    const quote = next.mark.quote ?? passage.createPlace(start, end).quote;
     announce(`${named}${next.thing.label ? `, ${next.thing.label}` : ""}${next.chosen ? `, ${gettext("chosen")}` : ""}: ${quote}`, true);
     return true;
   }
@@ -273,15 +273,15 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     const links = new Set(chosen?.thing.links ?? []);
     /** @type {Mark[]} */
     const marks = [];
-    for (const { thing, place, from } of listContext(store.program, store.document, store.node)) {
+    for (const { thing, mark, from } of listContext(store.program, store.document, store.node)) {
       const look = thing.label
         ? looks.getLook(from, thing.label)
         : links.has(thing.id)
           ? "chosen"
           : "context";
-      marks.push({ place, look, selected: false, label: thing.label });
+      marks.push({ mark, look, selected: false, label: thing.label });
     }
-    for (const place of listOverlaidPlaces(store)) marks.push({ place, look: "predicted", selected: false });
+    for (const mark of listOverlaidPlaces(store)) marks.push({ mark, look: "predicted", selected: false });
     const { relating } = acts;
     for (const each of store.objects) {
       const { label } = each.thing;
@@ -292,7 +292,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
           : each.chosen
             ? "chosen"
             : "candidate";
-      marks.push({ place: each.place, look, selected: each.id === store.object || each.id === relating, label });
+      marks.push({ mark: each.mark, look, selected: each.id === store.object || each.id === relating, label });
     }
     passage.show(marks);
     drawArcs();
@@ -300,9 +300,9 @@ export function createSpans(store, stage, acts, announce, user, looks) {
 
   /** Draw the relations of this step over the words. */
   function drawArcs() {
-    const places = new Map(store.objects.map(({ id, place }) => [id, place]));
-    const getBounds = (/** @type {import("../document/types.js").Place} */ place) =>
-      passage.getBounds(passage.findUnits(place)[0]);
+    const places = new Map(store.objects.map(({ id, mark }) => [id, mark]));
+    const getBounds = (/** @type {import("../document/types.js").Place} */ mark) =>
+      passage.getBounds(passage.findUnits(mark)[0]);
     const { layer, role } = store.program.nodes[store.node];
     const directed = layer?.directed ?? true;
     passage.element.classList.toggle("with-arcs", role === "relate");
@@ -326,7 +326,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     if (topics.has("object")) {
       const chosen = acts.getSelectedObject();
       leaving &&= !chosen;
-      if (chosen && !chosen.thing.ends) passage.reveal(passage.findUnits(chosen.place)[0]);
+      if (chosen && !chosen.thing.ends) passage.reveal(passage.findUnits(chosen.mark)[0]);
     }
     if (topics.has("node")) moveCaret(caret);
   });
@@ -364,13 +364,13 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     stretch(start, end) {
       const chosen = acts.getSelectedObject();
       if (!chosen?.own || chosen.thing.ends) return;
-      const [first, beyond] = passage.findUnits(chosen.place);
+      const [first, beyond] = passage.findUnits(chosen.mark);
       const from = Math.max(0, first - start);
       const to = Math.min(passage.count, beyond + end);
       if (to <= from) return;
-      const place = passage.createPlace(from, to);
-      acts.move(chosen.id, place);
-      announce(place.quote, true);
+      const mark = passage.createPlace(from, to);
+      acts.move(chosen.id, mark);
+      announce(mark.quote, true);
     },
     focus: () => stage.focus(),
     render,

@@ -70,17 +70,17 @@ export function listUnits(tokens, isEdge, isCut) {
  * @param {(point: number) => boolean} isEdge @returns {Unit[]} the characters from start to end
  */
 function listCharacters(tokens, start, end, token, isEdge) {
-  const found = [];
+  const characters = [];
   let [at, first] = [start, token];
   for (let point = start + 1; point <= end; point += 1) {
     if (point < end && !isEdge(point)) continue;
     while (tokens[first][1] <= at) first += 1;
     let beyond = first + 1;
     while (tokens[beyond - 1][1] < point) beyond += 1;
-    found.push({ start: at, end: point, first, beyond });
+    characters.push({ start: at, end: point, first, beyond });
     at = point;
   }
-  return found;
+  return characters;
 }
 
 /**

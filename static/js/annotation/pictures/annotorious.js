@@ -6,7 +6,7 @@
  * @typedef {{width: number, height: number}} Size of the image in pixels
  */
 
-/** @param {Place} place @param {Size} size @returns {any} a mark as Annotorious takes it: ellipses by their box */
+/** @param {Place} mark @param {Size} size @returns {any} a mark as Annotorious takes it: ellipses by their box */
 export function buildSelector({ box, polygon }, { width, height }) {
   const [left, top, right, bottom] = box ?? [0, 0, 0, 0];
   const bounds = { minX: left * width, minY: top * height, maxX: right * width, maxY: bottom * height };

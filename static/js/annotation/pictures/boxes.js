@@ -55,8 +55,8 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   let cornerOf = null;
   const pictures = images.map((image, index) =>
     createPicture(image, formatImageName(store, index), {
-      onDraw: (place) => acts.draw({ image: index, ...place }),
-      onChange: (id, place) => acts.move(id, place),
+      onDraw: (mark) => acts.draw({ image: index, ...mark }),
+      onChange: (id, mark) => acts.move(id, mark),
       onPick(id) {
         lastImage = index;
         stage.focus({ preventScroll: true });
@@ -87,7 +87,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
    */
   function arrange() {
     const shapes = pictures.map((picture) => picture.shape);
-    const sum = (/** @type {number[]} */ numbers) => numbers.reduce((one, other) => one + other, 0);
+    const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, number) => total + number, 0);
     const gaps = GAP_PIXELS * (shapes.length - 1);
     const caption = pictures[0]?.caption.offsetHeight ?? 0;
     const fills = FILLS.matches;
@@ -168,9 +168,9 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     [corner, cornerOf] = [next, store.object];
     render();
     view.onCorner();
-    const place = acts.getSelectedObject()?.place;
-    const at = next === null ? null : place?.polygon?.[next];
-    if (at) announce(formatCorner(/** @type {number} */ (next), place?.polygon?.length ?? 0, at));
+    const mark = acts.getSelectedObject()?.mark;
+    const at = next === null ? null : mark?.polygon?.[next];
+    if (at) announce(formatCorner(/** @type {number} */ (next), mark?.polygon?.length ?? 0, at));
   }
 
   /** @param {number} index @param {number} count @param {import("../document/types.js").Corner} corner */
@@ -182,22 +182,22 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   /** @param {KeyboardEvent} event @param {number} across @param {number} down */
   function push(event, across, down) {
     const chosen = acts.getSelectedObject();
-    if (!chosen?.own || !chosen.place.box) return scroll(across, down);
-    const picture = pictures[chosen.place.image ?? 0];
+    if (!chosen?.own || !chosen.mark.box) return scroll(across, down);
+    const picture = pictures[chosen.mark.image ?? 0];
     const { width, height } = picture.size;
     const step = event.shiftKey ? BIG_STEP_PIXELS : STEP_PIXELS;
     // Arrows go by what is seen, even if the image is turned.
     const [wide, high] = picture.quarters % 2 ? [height, width] : [width, height];
     const [dx, dy] = [(across * step) / wide, (down * step) / high];
-    if (corner !== null && chosen.place.polygon) {
+    if (corner !== null && chosen.mark.polygon) {
       const [x, y] = turnBack(dx, dy, picture.quarters);
-      acts.move(chosen.id, moveCorner(chosen.place, corner, x, y));
+      acts.move(chosen.id, moveCorner(chosen.mark, corner, x, y));
       return true;
     }
-    const seen = turnRect(chosen.place.box, picture.quarters);
+    const seen = turnRect(chosen.mark.box, picture.quarters);
     const now = event.altKey ? resizeRect(seen, dx, dy, 1 / Math.max(width, height)) : moveRect(seen, dx, dy);
     const box = turnRect(now, 4 - picture.quarters);
-    acts.move(chosen.id, reshapeMark(chosen.place, box));
+    acts.move(chosen.id, reshapeMark(chosen.mark, box));
     picture.reveal(box);
     return true;
   }
@@ -226,7 +226,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     });
     const label = chosen.thing.label ? `, ${chosen.thing.label}` : "";
     const choice = chosen.chosen ? `, ${gettext("chosen")}` : "";
-    announce(`${named}${label}${choice}: ${formatPlace(store, chosen.place)}`, true);
+    announce(`${named}${label}${choice}: ${formatPlace(store, chosen.mark)}`, true);
   }
 
   function render() {
@@ -240,27 +240,27 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       shown[image ?? 0]?.push(each);
     const sources = store.program.nodes[store.node].role === "link";
     const context = listContext(store.program, store.document, store.node);
-    for (const [index, { thing, place }] of context.entries()) {
+    for (const [index, { thing, mark }] of context.entries()) {
       const look = !sources ? "context" : links.has(thing.id) ? "chosen" : "source";
-      if (place.box)
-        add(place.image, {
+      if (mark.box)
+        add(mark.image, {
           id: thing.id,
-          rect: place.box,
-          mark: place,
+          rect: mark.box,
+          mark,
           look,
           tag: sources ? nameSource(index) : (thing.label ?? ""),
           selected: false,
           editable: false,
         });
     }
-    for (const place of listOverlaidPlaces(store)) {
-      const { image, box, probability } = place;
+    for (const mark of listOverlaidPlaces(store)) {
+      const { image, box, probability } = mark;
       const tag = probability === undefined ? "" : `${Math.round(100 * probability)} %`;
-      if (box) add(image, { id: "", rect: box, mark: place, look: "predicted", tag, selected: false, editable: false });
+      if (box) add(image, { id: "", rect: box, mark, look: "predicted", tag, selected: false, editable: false });
     }
     const { relating } = acts;
     for (const [index, each] of objects.entries()) {
-      if (!each.place.box) continue;
+      if (!each.mark.box) continue;
       const { label } = each.thing;
       const look = label
         ? looks.getLook(each.from, label)
@@ -270,10 +270,10 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
             ? "chosen"
             : "candidate";
       const selected = each.id === object;
-      add(each.place.image, {
+      add(each.mark.image, {
         id: each.id,
-        rect: each.place.box,
-        mark: each.place,
+        rect: each.mark.box,
+        mark: each.mark,
         corner: selected ? corner : null,
         look,
         tag: label || String(index + 1),
@@ -281,7 +281,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         editable: each.own && editable,
       });
     }
-    const placeOf = new Map(objects.map(({ id, place }) => [id, place]));
+    const placeOf = new Map(objects.map(({ id, mark }) => [id, mark]));
     for (const { id, thing } of objects) {
       const places = thing.ends?.map((end) => placeOf.get(end));
       addRelation({ id, label: thing.label, look: looks.getLook(store.node, thing.label), places }, add);
@@ -298,7 +298,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   function addRelation({ id, label, look, places }, add) {
     if (!places || places[0]?.image !== places[1]?.image) return;
     const image = places[0]?.image;
-    const [from, to] = places.map((place) => computeMiddle(place?.box ?? [0, 0, 0, 0]));
+    const [from, to] = places.map((mark) => computeMiddle(mark?.box ?? [0, 0, 0, 0]));
     const { width, height } = pictures[image ?? 0].size;
     const directed = store.program.nodes[store.node].layer?.directed;
     const [x, y] = computeMiddle([...from, ...to]);
@@ -333,9 +333,9 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     if (topics.has("object")) {
       const chosen = acts.getSelectedObject();
       leaving &&= !chosen;
-      if (chosen?.place.box) {
-        lastImage = chosen.place.image ?? 0;
-        pictures[lastImage]?.reveal(chosen.place.box);
+      if (chosen?.mark.box) {
+        lastImage = chosen.mark.image ?? 0;
+        pictures[lastImage]?.reveal(chosen.mark.box);
       }
     }
   });
@@ -359,7 +359,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       view.onView();
     },
     zoomBox() {
-      const { box, image = 0 } = acts.getSelectedObject()?.place ?? {};
+      const { box, image = 0 } = acts.getSelectedObject()?.mark ?? {};
       if (!box) return announce(gettext("Select a box first."));
       setZoom(Math.min(pictures[image].computeZoomFor(box), ZOOMS[ZOOMS.length - 1]));
       pictures[image].center(box);
@@ -401,7 +401,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     /** A new box in the middle of what is in sight, for the arrow keys to place. */
     drawInMiddle() {
       if (!acts.canDraw()) return;
-      const image = acts.getSelectedObject()?.place.image ?? lastImage;
+      const image = acts.getSelectedObject()?.mark.image ?? lastImage;
       const [left, top, right, bottom] = pictures[image].computeRectInSight();
       const [across, down] = [(right - left) * NEW_BOX, (bottom - top) * NEW_BOX];
       const [x, y] = [(left + right) / 2, (top + bottom) / 2];
@@ -428,25 +428,25 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     },
     /** Take the next corner of the selected polygon for the arrow keys. @param {number} step */
     stepThroughCorners(step = 1) {
-      const count = acts.getSelectedObject()?.place.polygon?.length;
+      const count = acts.getSelectedObject()?.mark.polygon?.length;
       if (!count) return announce(gettext("Select a polygon first."));
       stage.focus({ preventScroll: true });
       setCorner(corner === null ? (step > 0 ? 0 : count - 1) : (corner + step + count) % count);
     },
     addCorner() {
       const chosen = acts.getSelectedObject();
-      if (!chosen?.own || !chosen.place.polygon) return;
+      if (!chosen?.own || !chosen.mark.polygon) return;
       const after = corner ?? 0;
-      acts.move(chosen.id, insertCorner(chosen.place, after));
+      acts.move(chosen.id, insertCorner(chosen.mark, after));
       setCorner(after + 1);
     },
     /** Take back a corner: of the polygon that is drawn, or the one that is taken. @returns {boolean} */
     removeCorner() {
       const chosen = acts.getSelectedObject();
       if (findOpenDraft()) return findOpenDraft()?.takeBackCorner(), true;
-      if (corner === null || !chosen?.own || !chosen.place.polygon) return false;
-      if (chosen.place.polygon.length < 4) return announce(gettext("A polygon has three corners or more.")), true;
-      acts.move(chosen.id, createPolygon(chosen.place.polygon.toSpliced(corner, 1)));
+      if (corner === null || !chosen?.own || !chosen.mark.polygon) return false;
+      if (chosen.mark.polygon.length < 4) return announce(gettext("A polygon has three corners or more.")), true;
+      acts.move(chosen.id, createPolygon(chosen.mark.polygon.toSpliced(corner, 1)));
       setCorner(corner ? corner - 1 : 0);
       return true;
     },

@@ -19,10 +19,10 @@ export function createDraft(layer, onClose, onStep) {
 
   /** @param {string} look */
   function addPart(look) {
-    const made = document.createElementNS(SVG, "path");
-    made.setAttribute("class", look);
-    layer.append(made);
-    return made;
+    const path = document.createElementNS(SVG, "path");
+    path.setAttribute("class", look);
+    layer.append(path);
+    return path;
   }
 
   /** @param {Corner} [pointer] where the next corner would be */

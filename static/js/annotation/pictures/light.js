@@ -38,15 +38,15 @@ export function createLight(user, icon, key, show, more) {
     reset,
     more,
   );
-  const made = createElement("details", { class: "light" }, summary, panel);
-  made.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !made.open) return;
+  const details = createElement("details", { class: "light" }, summary, panel);
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !details.open) return;
     event.stopPropagation();
-    made.open = false;
+    details.open = false;
     summary.focus();
   });
   addEventListener("pointerdown", (event) => {
-    if (!made.contains(/** @type {Node} */ (event.target))) made.open = false;
+    if (!details.contains(/** @type {Node} */ (event.target))) details.open = false;
   });
 
   /** @param {keyof typeof PLAIN} part @param {string} label */
@@ -80,9 +80,9 @@ export function createLight(user, icon, key, show, more) {
 
   render();
   return {
-    element: made,
+    element: details,
     open() {
-      made.open = true;
+      details.open = true;
       sliders.brightness.querySelector("input")?.focus();
     },
   };

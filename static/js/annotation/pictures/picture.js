@@ -10,8 +10,8 @@
  * @typedef {{id: string, rect: Rect, mark: Place, look: string, tag: string, selected: boolean, editable: boolean,
  *   corner?: number | null}} Shown
  * @typedef {Object} PictureEvents
- * @property {(place: Place) => void} onDraw
- * @property {(id: string, place: Place) => void} onChange
+ * @property {(mark: Place) => void} onDraw
+ * @property {(id: string, mark: Place) => void} onChange
  * @property {(id: string | null) => void} onPick
  * @property {() => boolean} canDraw
  * @property {() => string} getMarkType of the layer that is worked on
@@ -151,10 +151,10 @@ export function createPicture(image, name, events, labels) {
     }
   }
 
-  /** Note what Annotorious makes of the selected mark; an ellipse is drawn beneath its box. @param {Place} place */
-  function follow(place) {
+  /** Note what Annotorious makes of the selected mark; an ellipse is drawn beneath its box. @param {Place} mark */
+  function follow(mark) {
     if (!edited) return;
-    changed = place;
+    changed = mark;
     if (!edited.mark.shape) return;
     edited.mark = { ...edited.mark, ...changed };
     drawPaths();
@@ -162,11 +162,11 @@ export function createPicture(image, name, events, labels) {
 
   function finishChange() {
     if (!edited || !changed) return;
-    const place = settleMark({ ...edited.mark, box: edited.rect }, changed);
+    const mark = settleMark({ ...edited.mark, box: edited.rect }, changed);
     changed = null;
     const { id } = edited;
     edited = null; // what Annotorious holds may reach out of the image
-    if (place.box && isAtLeast(place.box, 1 / width, 1 / height)) events.onChange(id, place);
+    if (mark.box && isAtLeast(mark.box, 1 / width, 1 / height)) events.onChange(id, mark);
     draw();
   }
 
@@ -233,10 +233,10 @@ export function createPicture(image, name, events, labels) {
       if (clicked) {
         changed = null;
         annotator?.cancelDrawing();
-        const found = findMarksAt(event);
+        const marks = findMarksAt(event);
         // With Shift a click sets a corner or point on top of another mark.
-        if (isSetByClicks() && (draft.open || !found.length || event.shiftKey)) clickAt(event);
-        else events.onPick(chooseNext(found));
+        if (isSetByClicks() && (draft.open || !marks.length || event.shiftKey)) clickAt(event);
+        else events.onPick(chooseNext(marks));
       } else if (held) events.onChange(held.id, held.mark);
       else finishChange();
       held = null;
@@ -280,8 +280,8 @@ export function createPicture(image, name, events, labels) {
     const corner = findPoint(event);
     if (events.getMarkType() === "points") return events.onDraw(createPoint(...corner));
     if (!draft.open) events.onPick(null);
-    const isNear = (/** @type {Corner} */ one, /** @type {Corner} */ other) =>
-      Math.hypot((one[0] - other[0]) * sheet.clientWidth, (one[1] - other[1]) * sheet.clientHeight) <
+    const isNear = (/** @type {Corner} */ first, /** @type {Corner} */ second) =>
+      Math.hypot((first[0] - second[0]) * sheet.clientWidth, (first[1] - second[1]) * sheet.clientHeight) <
       (event.pointerType === "touch" ? 18 : 9);
     draft.click(corner, isNear);
   }
@@ -302,13 +302,13 @@ export function createPicture(image, name, events, labels) {
   function findMarksAt(event) {
     return shown
       .filter((each) => (ACTED_ON.has(each.look) || labels.includes(each.look)) && isAt(each, event))
-      .sort((one, other) => computeArea(one.rect) - computeArea(other.rect));
+      .sort((first, second) => computeArea(first.rect) - computeArea(second.rect));
   }
 
-  /** Of boxes that lie over each other, each further click takes the next one. @param {Shown[]} found */
-  function chooseNext(found) {
-    const index = found.findIndex((each) => each.selected);
-    return found.length ? found[(index + 1) % found.length].id : null;
+  /** Of boxes that lie over each other, each further click takes the next one. @param {Shown[]} marks */
+  function chooseNext(marks) {
+    const index = marks.findIndex((each) => each.selected);
+    return marks.length ? marks[(index + 1) % marks.length].id : null;
   }
 
   function release() {
@@ -339,9 +339,9 @@ export function createPicture(image, name, events, labels) {
       const mark = each === apart ? (edited?.mark ?? each.mark) : each.mark;
       lines[look] = (lines[look] ?? "") + computePath({ box: each.rect, ...mark });
     }
-    for (const [key, made] of paths) {
+    for (const [key, path] of paths) {
       const line = lines[key.replace("-halo", "")] ?? "";
-      if (made.getAttribute("d") !== line) made.setAttribute("d", line);
+      if (path.getAttribute("d") !== line) path.setAttribute("d", line);
     }
     const corner = apart?.mark.polygon?.[apart.corner ?? -1];
     cornerDot.setAttribute("d", corner ? `M${corner.join(" ")}h0` : "");
@@ -523,7 +523,7 @@ const formatShapeKey = ({ rect, mark }) => JSON.stringify(mark.polygon ?? rect);
 
 /** @param {string} look */
 function createPath(look) {
-  const made = document.createElementNS(SVG, "path");
-  made.setAttribute("class", `box ${look}`);
-  return made;
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("class", `box ${look}`);
+  return path;
 }
