@@ -135,7 +135,7 @@ def open_editor(browser: Browser, site: Site, annotation: int, session: str) -> 
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
     page.context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
     page.on("pageerror", lambda error: print(f"the page fails: {error}", file=sys.stderr))
-    page.goto(f"{site.url}/annotate/work/{annotation}/")
+    page.goto(f"{site.url}/annotate/annotation/{annotation}/")
     page.locator("#editor[data-ready]").wait_for(state="attached")
     page.wait_for_timeout(1000)  # images
     page.evaluate(WATCH)
