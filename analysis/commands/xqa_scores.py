@@ -13,7 +13,7 @@ def print_xqa_scores(
     *,
     gold: Path,
     predictions: Path,
-    questions: Path | None = None,
+    out_questions: Path | None = None,
     system: str = "system",
     strict: bool = False,
 ) -> None:
@@ -22,7 +22,7 @@ def print_xqa_scores(
     Args:
         gold: Questions with gold answers, in the official JSON form.
         predictions: Answers and facts of a system, in the official JSON form.
-        questions: CSV file to write with the contribution of each question, for the report.
+        out_questions: CSV file to write with the contribution of each question, for the report.
         system: Name of the system in that file.
         strict: Refuse predictions with a fact that is not [title, index] instead of counting it as wrong.
     """
@@ -37,9 +37,9 @@ def print_xqa_scores(
     if malformed and strict:
         question, fact = malformed[0]
         raise InputError(predictions, f"{fact!r} is not [title, index]", field=f"sp.{question}")
-    if questions:
+    if out_questions:
         rows = [(system, name, *own.values()) for name, own in score_each(gold_questions, predicted)]
-        write_text(questions, format_csv(("system", "question_id", *scores), rows))
+        write_text(out_questions, format_csv(("system", "question_id", *scores), rows))
     total, notes = len(gold_questions), []
     for key, label in (("answer", "answer"), ("sp", "fact list")):
         missing = sum(question["_id"] not in predicted.get(key, {}) for question in gold_questions)

@@ -172,7 +172,7 @@ def _score_text(
 
 def _score_text_split(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     """Train on the largest and the greater, score on their opposites."""
-    return _score_text(variant, seed, sizes, work, "text-split", "--split")
+    return _score_text(variant, seed, sizes, work, "text-split", "--leave-out-smallest")
 
 
 def _score_heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Scores:

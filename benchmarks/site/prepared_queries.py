@@ -93,7 +93,7 @@ def launch_generated_study(folder: Path) -> Any:
 
     from studyapp.models import Study
 
-    world = [sys.executable, "-m", "modelserver", "world", "--out", str(folder), "--seed", "1"]
+    world = [sys.executable, "-m", "modelserver", "world", "--out", str(folder), "--world-seed", "1"]
     world += ["--train", "0", "--dev", "0", "--test", "60"]
     subprocess.run(world, cwd=ROOT, check=True, capture_output=True)
     (folder / "study.yaml").write_text(DEFINITION, encoding="utf-8")

@@ -125,7 +125,7 @@ def _is_in_another_script(record: ItemRecord) -> bool:
 def generate(kind: str, folder: Path, items: int, seed: int) -> None:
     """Generate test items, in a process: the site imports no generator."""
     sizes = ["--train", "0", "--dev", "0", "--test", str(items)]
-    command = [sys.executable, "-m", "modelserver", kind, "--out", str(folder), "--seed", str(seed)]
+    command = [sys.executable, "-m", "modelserver", kind, "--out", str(folder), "--world-seed", str(seed)]
     done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)
     if done.returncode:
         raise CommandError(f"python -m modelserver {kind} failed: {done.stderr.strip()}")

@@ -143,7 +143,7 @@ class WorldOptions(SplitOptions):
     Attributes:
         out: Folder for train.json, dev.json and test.json.
         articles: Articles of each example, 2 to 8.
-        questions: Questions of all types, comparisons of two values, or those
+        kind: Kind of questions: of all types, comparisons of two values, or those
             comparisons that ask for the larger (the earlier of dates).
     """
 
@@ -151,14 +151,14 @@ class WorldOptions(SplitOptions):
     dev: Number = 500
     test: Number = 1000
     articles: Annotated[int, Parameter(validator=validators.Number(gte=2, lte=ARTICLES))] = ARTICLES
-    questions: Questions = "all"
+    kind: Questions = "all"
 
 
 def write_world(*, options: WorldOptions) -> None:
     """Generate a fictional text world to train and test on."""
 
     def write(folder: Path, split: Split, n: int, seed: int) -> None:
-        write_split(folder / f"{split}.json", split, n, seed, options.articles, options.questions)
+        write_split(folder / f"{split}.json", split, n, seed, options.articles, options.kind)
 
     options.out.mkdir(parents=True, exist_ok=True)
     options.write(write, "json")

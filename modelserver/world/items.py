@@ -23,14 +23,14 @@ class SplitOptions:
 
     Attributes:
         out: Folder for one file of each split.
-        seed: Seed of the world.
+        world_seed: Seed of the generated examples.
         train: Number of training examples.
         dev: Number of dev examples.
         test: Number of test examples.
     """
 
     out: Path
-    seed: int = 1
+    world_seed: int = 1
     train: Number = 2000
     dev: Number = 200
     test: Number = 200
@@ -39,7 +39,7 @@ class SplitOptions:
         """Write the three splits with a function, and print what was written."""
         for split in SPLITS:
             n = getattr(self, split)
-            write_split(self.out, split, n, self.seed)
+            write_split(self.out, split, n, self.world_seed)
             print(self.out / f"{split}.{suffix}", n, "examples")  # noqa: T201
 
 

@@ -51,7 +51,7 @@ def server(slug, settings) -> Iterator[FakeModelServer]:
 def generated(slug: str, folder: Path) -> Path:
     """Items as the demo makes them."""
     sizes = ["--train", "0", "--dev", "0", "--test", str(ITEMS)]
-    assert main([slug, "--out", str(folder), "--seed", "20", *sizes]) == 0
+    assert main([slug, "--out", str(folder), "--world-seed", "20", *sizes]) == 0
     return folder / "test.jsonl"
 
 

@@ -56,10 +56,8 @@ def steps_site(
     folder = tmp_path_factory.mktemp("items")
     with empty_site(worker=False) as running:
         for slug in ("scenes", "games"):
-            sizes = ("--train", "0", "--dev", "0", "--test", "2")
-            running.run(
-                sys.executable, "-m", "modelserver", slug, "--out", str(folder / slug), "--seed", "20", *sizes
-            )
+            sizes = ("--world-seed", "20", "--train", "0", "--dev", "0", "--test", "2")
+            running.run(sys.executable, "-m", "modelserver", slug, "--out", str(folder / slug), *sizes)
         said = running.manage("shell", "--no-imports", "--command", FILL.format(folder=str(folder)))
         told: dict[str, dict[str, str]] = {"LINK": {}, "ITEM": {}}
         for line in said.splitlines():

@@ -82,14 +82,15 @@ class TableOptions(TextOptions, tables.TableOptions):
     """Everything that the table takes.
 
     Attributes:
-        split: Learn on the largest, test on the smallest.
+        leave_out_smallest: Train on questions for the largest alone, and test on
+            those for the smallest.
         weights: Score this folder of weights alone, and train nothing.
         variants: Variants to train; all by default.
         test: Number of generated test examples.
         test_file: Score on this file instead of generated games.
     """
 
-    split: bool = False
+    leave_out_smallest: bool = False
     weights: Path | None = None
     variants: Annotated[tuple[VariantName, ...], Parameter(consume_multiple=True)] = ()
     test: Count = TEST_EXAMPLES
@@ -101,9 +102,9 @@ def text_table(*, options: TableOptions) -> None:
 
     The table of Subramanian et al. 2020 (Table 2), and its split.
     """
-    names = options.variants or (SPLIT if options.split else get_args(VariantName))
-    if unknown := [name for name in names if options.split and name not in SPLIT]:
-        raise UnreadableData(f"--split has no variant {unknown[0]!r}; it has {', '.join(SPLIT)}")
+    names = options.variants or (SPLIT if options.leave_out_smallest else get_args(VariantName))
+    if unknown := [name for name in names if options.leave_out_smallest and name not in SPLIT]:
+        raise UnreadableData(f"--leave-out-smallest has no variant {unknown[0]!r}; it has {', '.join(SPLIT)}")
     if options.weights is not None:
         _score_weights(options, options.weights)
         return
@@ -111,7 +112,7 @@ def text_table(*, options: TableOptions) -> None:
     options.apply()
     test = _test_examples(options)
     train_set, dev = options.open_examples(read, generate_games)
-    if options.split:
+    if options.leave_out_smallest:
         train_set, dev, test = (
             list(filter(keep, part))
             for keep, part in ((is_for_training, train_set), (is_for_training, dev), (is_for_testing, test))
@@ -123,7 +124,9 @@ def text_table(*, options: TableOptions) -> None:
         supervision = replace(variant.supervision, beam=options.beam)
         config = Config(extract=variant.extract, sorting=variant.sorting)
         train_one(examples, dev, supervision, replace(options, seed=seed), out, config, **options.start)
-        return _build_row(variant.text, score(_load_system(out, options), test, given=options.split))
+        return _build_row(
+            variant.text, score(_load_system(out, options), test, given=options.leave_out_smallest)
+        )
 
     table.fill(score_variant, format_table)
 

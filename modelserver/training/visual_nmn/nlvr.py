@@ -48,13 +48,13 @@ _NONE = re.compile(r"^\W*(?:there\s+)?(?:is|are)\s+no\b|^\W*no\b", re.IGNORECASE
 HELD_OUT = 3  # every third sentence, with all its pictures, is for testing
 
 
-def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
+def read(path: Path, images: Path, *, prefix: str = "dev") -> list[Example]:
     """Read the first picture of every example that has one.
 
     Args:
         path: Examples, one JSON object a line.
         images: Holds the folders named by the examples' ``directory``.
-        split: With which the pictures' names begin.
+        prefix: With which the pictures' names begin.
 
     Returns:
         Examples with regions of the built-in proposer.
@@ -64,7 +64,7 @@ def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
     """
 
     def parse(row: dict[str, Any]) -> Example | None:
-        picture = images / str(row["directory"]) / f"{split}-{row['identifier']}-0.png"
+        picture = images / str(row["directory"]) / f"{prefix}-{row['identifier']}-0.png"
         return _build_example(row, picture) if picture.exists() else None
 
     examples = [example for example in read_records(path, parse) if example is not None]
@@ -150,7 +150,7 @@ class NlvrOptions(TableOptions):
     Attributes:
         train_file: NLVR examples to train and test on, one JSON object a line.
         images: Folder of the examples' directories.
-        split: With which the pictures' names begin.
+        picture_prefix: Beginning of the pictures' names, before a hyphen.
         weights: Folder of the weights to start from.
         pretraining_steps: Steps with gold boxes.
         steps: Steps with labels alone.
@@ -160,7 +160,7 @@ class NlvrOptions(TableOptions):
 
     train_file: Path = field(kw_only=True)
     images: Path = field(kw_only=True)
-    split: str = "dev"
+    picture_prefix: str = "dev"
     weights: Path = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
     pretraining_steps: Count = 100
     steps: Count = 100
@@ -174,7 +174,7 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
     again.
     """
     table = Table(options, [("trained",)])
-    learn, test = split_examples(read(options.train_file, options.images, split=options.split))
+    learn, test = split_examples(read(options.train_file, options.images, prefix=options.picture_prefix))
     device = torch.device(options.device)
     network, config, revision = _open_network(options.weights, device)
     before = compute_scores(network, test)

@@ -189,7 +189,7 @@ def test_the_commands(tmp_path, capsys):
         "--predictions",
         write(tmp_path / "p.json", predictions),
     ]
-    assert main(["xqa-scores", *arguments, "--questions", str(out), "--system", "sys-1"]) == 0
+    assert main(["xqa-scores", *arguments, "--out-questions", str(out), "--system", "sys-1"]) == 0
     capsys.readouterr()
     table = read_question_scores(out)
     assert len(table) == 9

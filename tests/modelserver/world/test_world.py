@@ -153,14 +153,15 @@ def test_a_wrong_split_is_named():
 
 
 def test_the_command_writes_three_files(tmp_path, capsys):
-    assert (
-        main(["world", "--out", str(tmp_path), "--seed", "3", "--train", "4", "--dev", "0", "--test", "2"])
-        == 0
-    )
+    command = ["world", "--out", str(tmp_path), "--train", "4", "--dev", "0", "--test", "2"]
+    assert main([*command, "--world-seed", "3"]) == 0
     assert json.loads((tmp_path / "train.json").read_text()) == list(generate("train", 4, 3))
     assert json.loads((tmp_path / "dev.json").read_text()) == []
     assert len(json.loads((tmp_path / "test.json").read_text())) == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dev.json", "test.json", "train.json"]
+    assert main([*command, "--world-seed", "3", "--kind", "larger"]) == 0
+    larger = list(generate("train", 4, 3, questions="larger"))
+    assert json.loads((tmp_path / "train.json").read_text()) == larger
 
 
 def test_a_negative_size_is_bad_usage(tmp_path, capsys):

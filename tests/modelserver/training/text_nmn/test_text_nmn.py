@@ -136,8 +136,8 @@ def test_the_commands(tmp_path, capsys):
     assert main(["train", "text-nmn", *small, "--out", str(out), "--width", "0"]) == 2
     table = ["text-table", *small, "--test", "5", "--out", str(tmp_path / "table")]
     assert main([*table, "--variants", "programs", "nothing"]) == 2
-    assert main([*table, "--split", "--variants", "answers"]) == 1
-    assert "--split has no variant 'answers'" in capsys.readouterr().err
+    assert main([*table, "--leave-out-smallest", "--variants", "answers"]) == 1
+    assert "--leave-out-smallest has no variant 'answers'" in capsys.readouterr().err
     variants = ["--variants", "programs-without-sorting", "answers-without-extract", "--beam", "2"]
     assert main([*table, *variants]) == 0
     printed = capsys.readouterr().out

@@ -100,6 +100,8 @@ def test_a_file_without_its_pictures_is_refused(drawn, tmp_path):
 
 def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
     given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    assert main(["visual-nlvr", *given, "--picture-prefix", "train"]) == 1
+    assert "not one picture" in capsys.readouterr().err
     assert main(["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1"]) == 0
     found = json.loads((tmp_path / "table.json").read_text())
     assert (found["train"], found["test"]) == (4, 2)

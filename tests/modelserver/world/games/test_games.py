@@ -184,7 +184,8 @@ def test_the_same_seed_gives_the_same_items_in_any_process(records):
 
 
 def test_the_command_writes_three_files(tmp_path, capsys):
-    arguments = ["games", "--out", str(tmp_path), "--seed", "3", "--train", "4", "--dev", "0", "--test", "2"]
+    sizes = ["--train", "4", "--dev", "0", "--test", "2"]
+    arguments = ["games", "--out", str(tmp_path), "--world-seed", "3", *sizes]
     assert main(arguments) == 0
     lines = (tmp_path / "train.jsonl").read_text(encoding="utf-8").split("\n")
     assert [json.loads(line) for line in lines[:-1]] == list(generate("train", 4, 3))

@@ -247,7 +247,8 @@ def test_features_tell_colours_and_patterns_apart():
 
 
 def test_the_command_writes_items_images_and_proposals(tmp_path, capsys):
-    arguments = ["scenes", "--out", str(tmp_path), "--seed", "3", "--train", "3", "--dev", "0", "--test", "1"]
+    sizes = ["--train", "3", "--dev", "0", "--test", "1"]
+    arguments = ["scenes", "--out", str(tmp_path), "--world-seed", "3", *sizes]
     assert main([*arguments, "--proposals"]) == 0
     lines = (tmp_path / "train.jsonl").read_text(encoding="utf-8").splitlines()
     expected = [scene.record("images/train") for scene in generate("train", 3, 3)]
