@@ -30,7 +30,7 @@ SHIPPED = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
 def evaluate_scenes(
     *,
     scenes: Annotated[Path | None, Parameter(group=_DATA)] = None,
-    data: Annotated[Path | None, Parameter(group=_DATA)] = None,
+    data: Annotated[Path | None, Parameter(name=("--data", "--test-file"), group=_DATA)] = None,
     regions: Path | None = None,
     split: Split = "test",
     weights: Path = SHIPPED,
@@ -42,7 +42,8 @@ def evaluate_scenes(
 
     Args:
         scenes: Folder of scenes with proposals.
-        data: Items instead of scenes, one JSON object a line with a program and an answer.
+        data: Items instead of scenes, one JSON object a line with a program and an answer. --test-file is
+            the same option.
         regions: Region features of the items' images, in a form of visual-nmn.md.
         split: Split of the scenes.
         weights: Folder of weights; those shipped with visual-nmn by default.

@@ -5,9 +5,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Annotated, Literal, Unpack
 
 import torch
+from cyclopts import Parameter
 
 from modelserver.inputs import encoders
 from modelserver.modular.visual import folder
@@ -86,6 +87,8 @@ class SceneOptions(Data, Compute, Recipe, Hub):
             others, or alike as in the code of its authors.
         partner: Box that a module with pairs looks at: the most probable other
             one, or any.
+        positions: Words alone stay where they are in the sentence, whose other
+            words are zeroed, or are shifted to its front.
         pair_places: Modules with pairs also see where the boxes lie to each other.
     """
 
@@ -105,6 +108,7 @@ class SceneOptions(Data, Compute, Recipe, Hub):
     graph_regions: Literal["all"] | Count = MOST
     impossible: Impossible = "apart"
     partner: Partner = "best"
+    positions: Positions = "kept"
     pair_places: bool = False
 
     def recipe(self, *, pretrained: bool) -> Recipe:
@@ -124,6 +128,7 @@ class SceneOptions(Data, Compute, Recipe, Hub):
             most=most,
             impossible=self.impossible,
             partner=self.partner,
+            positions=self.positions,
             pair_places=self.pair_places,
         )
 
@@ -185,9 +190,13 @@ class ScoredOptions(SceneOptions, TableOptions):
     """Everything that a table of trained variants takes.
 
     Attributes:
+        train_file: Train on these items instead of scenes, one JSON object a
+            line with a program and an answer; needs --regions. --data is the
+            same option.
         test_file: Score on these items instead of scenes; with --train-file.
     """
 
+    train_file: Annotated[Path | None, Parameter(name=("--train-file", "--data"))] = None
     test_file: Path | None = None
 
 
@@ -203,14 +212,11 @@ class ModularTrainOptions(TrainOptions):
     Attributes:
         count: Count module.
         contextual: Modules read the whole sentence, not their words alone.
-        positions: Words alone stay where they are in the sentence, whose other
-            words are zeroed, or are shifted to its front.
         no_pretraining: Do not teach find and filter their gold boxes.
     """
 
     count: CountKind = "graph"
     contextual: bool = False
-    positions: Positions = "kept"
     no_pretraining: bool = False
 
 
@@ -221,7 +227,7 @@ def lxmert(*, options: TrainOptions) -> None:
 
 def visual_nmn(*, options: ModularTrainOptions) -> None:
     """Train the modular network over images."""
-    config = Config("visual-nmn", options.count, not options.contextual, positions=options.positions)
+    config = Config("visual-nmn", options.count, not options.contextual)
     _train(options, config, options.recipe(pretrained=not options.no_pretraining))
 
 

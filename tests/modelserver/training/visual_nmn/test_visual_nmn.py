@@ -335,23 +335,24 @@ def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):
     write_rows(where / "gold.jsonl", [with_gold(row) for row in rows])
     assert main(["visual-table", "--out", str(where / "none"), "--test-file", str(where / "gold.jsonl")]) == 1
     assert "needs --train-file" in capsys.readouterr().err
-    given = ["--train-file", str(where / "items.jsonl"), "--regions", str(where / "regions")]
+    given = ["--data", str(where / "items.jsonl"), "--regions", str(where / "regions")]
     sizes = ["--steps", "1", "--pretraining-steps", "1", "--batch", "2", "--graph-regions", "all"]
     table = ["visual-table", "--out", str(where / "table"), "--variants", "graph-decont-pretraining", *sizes]
     assert main([*table, *given]) == 1
     assert "--test-file" in capsys.readouterr().err
     given += ["--test-file", str(where / "gold.jsonl"), "--pretraining-data", str(where / "gold.jsonl")]
-    assert main([*table, *given, "--encoder", str(where / "lxmert"), "--impossible", "alike"]) == 0
+    network = ["--impossible", "alike", "--positions", "shifted"]
+    assert main([*table, *given, "--encoder", str(where / "lxmert"), *network]) == 0
     trained = where / "table" / "graph-decont-pretraining" / "seed-1"
     log = (trained / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in log] == [1, 2]  # one of pretraining, and one of training
     config = folder.load(trained, CPU)[1]
-    assert (config.most, config.impossible) == (None, "alike")
+    assert (config.most, config.impossible, config.positions) == (None, "alike", "shifted")
     asked = ["visual-evaluate", "--weights", str(trained), "--outputs", str(where / "out.jsonl")]
     capsys.readouterr()
     assert main([*asked, "--data", str(where / "items.jsonl")]) == 1
     assert "--regions" in capsys.readouterr().err
-    assert main([*asked, "--data", str(where / "gold.jsonl"), "--regions", str(where / "regions")]) == 0
+    assert main([*asked, "--test-file", str(where / "gold.jsonl"), "--regions", str(where / "regions")]) == 0
     scored = json.loads(capsys.readouterr().out)
     assert scored["n"] == 20
     assert set(scored["faithfulness"]) == {"overall", "find"}
