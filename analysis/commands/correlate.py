@@ -8,9 +8,9 @@ system and participant; participants are averaged, and resampled for confidence 
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,8 @@ from ..scores.score_table import Score, find_score
 from ..stats.arrays import Array
 from ..stats.bootstrap import draw_counts
 from ..stats.rank_agreement import Direction
-from ..study.human_vs_model import Quantity, Relations, relate
-from .options import Count
+from ..study.human_vs_model import Quantity, Relation, Relations, relate
+from .options import Count, print_json
 
 # Names of a second column that make it a table of participants.
 PARTICIPANT = ("participant", "participant_id")
@@ -57,6 +57,7 @@ def write_correlations(
     ] = (),
     seed: Count = 1,
     resamples: Count = 2000,
+    json: bool = False,
 ) -> None:
     """Relate human measures to model scores from two plain tables.
 
@@ -69,13 +70,32 @@ def write_correlations(
             may be repeated.
         seed: Seed of the permutations and of the bootstrap.
         resamples: Bootstrap replicates of participants.
+        json: Print JSON instead of the path of the page.
     """
     rng = np.random.default_rng(seed)
     relations = relate_tables(human, model, dict(wanted), rng=rng, resamples=resamples)
     sources = {path.name: hash_file(path) for path in (human, model, plan) if path is not None}
     declared = load_plan(plan) if plan else Plan(seed=seed)
     page = build_correlation_report(relations, sources, declared)
-    sys.stdout.write(f"{write_page(page, out)[0]}\n")
+    report = str(write_page(page, out)[0])
+    if json:
+        pairs = [_build_relation_json(relation) for relation in relations.pairs.values()]
+        print_json({"report": report, "systems": relations.systems, "pairs": pairs})
+    else:
+        sys.stdout.write(f"{report}\n")
+
+
+def _build_relation_json(relation: Relation) -> dict[str, Any]:
+    return {
+        "measure": relation.measure.key,
+        "score": relation.score.key,
+        "n": relation.n,
+        "rank": relation.rank and relation.rank.sign,
+        "sign_share": relation.sign_share,
+        "desirable": relation.desirable,
+        "correlations": {name: asdict(found) for name, found in relation.correlations.items()},
+        "reason": relation.reason,
+    }
 
 
 def relate_tables(

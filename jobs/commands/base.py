@@ -1,12 +1,14 @@
 """The base of commands: a known error is one message and exit status 1."""
 
 import argparse
+import json
 import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import validate_slug
 from django.db import DatabaseError
 
@@ -49,6 +51,15 @@ class JobCommand(BaseCommand):
             raise CommandError(
                 "the database is not prepared for this version; run `.venv/bin/python manage.py prepare_site`"
             ) from error
+
+    def write_json(self, result: object) -> None:
+        """Print a result for programs; docs/reference/commands.md has the keys."""
+        self.stdout.write(json.dumps(result, cls=DjangoJSONEncoder, indent=2, ensure_ascii=False))
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option that prints the result as JSON."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:

@@ -136,6 +136,9 @@ def test_the_cost_is_known_before_and_nothing_is_sent(serve: Serve, openai: Fake
     assert f"texts go to: {openai.url} (fake-1)" in output
     assert "requests: 3\n" in output
     assert "output tokens, at most: 1536\n" in output
+    planned = json.loads(predict("--dry-run", "--json"))
+    assert (planned["language_model"], planned["recipient"]) == ("fake-1", openai.url)
+    assert (planned["cost"]["requests"], planned["cost"]["output_tokens"]) == (3, 1536)
     assert not PredictionRun.objects.exists()
     chosen = f"?dataset={dataset.pk}&system=model"
     assert f"sent to {openai.url}" in page(reverse("data:start_predict") + chosen)

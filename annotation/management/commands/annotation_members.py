@@ -14,7 +14,7 @@ from annotation.policies import check_own_role, list_roles, may
 from annotation.queries.bots import find_project
 from annotation.queries.members import find_membership
 from annotation.queries.records import find_user, list_people
-from jobs.commands.base import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, add_json, check_right, parse_slug
 
 
 class Command(JobCommand):
@@ -32,13 +32,16 @@ class Command(JobCommand):
         parser.add_argument(
             "--qualify", action="store_true", help="let the person work who failed the qualification"
         )
+        add_json(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_project(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         if options["user"] is None:
-            self._list(project)
+            self._list(project, as_json=options["json"])
             return
+        if options["json"]:
+            raise CommandError("--json prints the list of members; leave out the person")
         user = find_user(options["user"])
         if user is None:
             raise CommandError(f"there is no user {options['user']!r}; invite them to the workspace first")
@@ -58,7 +61,21 @@ class Command(JobCommand):
         decide(member=member, qualified=True, by=by)
         self.stdout.write(f"{project.slug}: {user.get_username()} is qualified")
 
-    def _list(self, project: Project) -> None:
-        for member in list_people(project):
-            roles = ", ".join(list_roles(member)) or f"{member.role} (ended)"
-            self.stdout.write(f"{member.user.get_username()}\t{roles}")
+    def _list(self, project: Project, *, as_json: bool) -> None:
+        people = [(member, list_roles(member)) for member in list_people(project)]
+        if as_json:
+            self.write_json(
+                [
+                    {
+                        "user": member.user.get_username(),
+                        "role": member.role,
+                        "active": member.active,
+                        "roles": roles,
+                        "qualified": member.qualified,
+                    }
+                    for member, roles in people
+                ]
+            )
+            return
+        for member, roles in people:
+            self.stdout.write(f"{member.user.get_username()}\t{', '.join(roles) or f'{member.role} (ended)'}")

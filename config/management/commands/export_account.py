@@ -1,10 +1,7 @@
 """Print all that is stored about a person with an account."""
 
 import argparse
-import json
 from typing import Any
-
-from django.core.serializers.json import DjangoJSONEncoder
 
 from accounts.actions.audit import record
 from accounts.queries.account_data import collect_account_data
@@ -24,6 +21,4 @@ class Command(JobCommand):
         if by is not None and by != user:
             check_administer(by, user)
         record(kind="account_exported", by=by, subject=user)
-        self.stdout.write(
-            json.dumps(collect_account_data(user), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
-        )
+        self.write_json(collect_account_data(user))

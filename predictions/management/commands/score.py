@@ -11,7 +11,7 @@ from accounts.models import User
 from analysis.io.whole_files import replace_file
 from foundation.errors import NotFound, RunFailed
 from foundation.imports.whole_files import require_folder
-from jobs.commands.base import JobCommand, parse_count, parse_system_name
+from jobs.commands.base import JobCommand, add_json, parse_count, parse_system_name
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
 from jobs.queue import Slice
@@ -47,6 +47,7 @@ class Command(JobCommand):
             help="predictions per task at most (default: %(default)s); long ones are fewer",
         )  # fmt: skip
         parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the scores as JSON too")
+        add_json(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         out: Path | None = options["out"]
@@ -58,12 +59,15 @@ class Command(JobCommand):
         except KeyboardInterrupt:
             self.stderr.write("Stopped. Answers that are there already are kept; run score again to go on.")
             sys.exit(130)
-        self.stdout.write(_format_table(scores))
+        document = build_scores_document(score.run for score in scores)
+        if options["json"]:
+            self.write_json(document)
+        else:
+            self.stdout.write(_format_table(scores))
         for score in scores:
             for line in _format_reasons(score):
                 self.stderr.write(line)
         if out is not None:
-            document = build_scores_document(score.run for score in scores)
             replace_file(out, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 

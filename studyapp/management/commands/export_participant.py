@@ -1,10 +1,7 @@
 """Print all that is stored about one participant."""
 
 import argparse
-import json
 from typing import Any
-
-from django.core.serializers.json import DjangoJSONEncoder
 
 from accounts.actions.audit import record_reading
 from accounts.policy import Act
@@ -25,4 +22,4 @@ class Command(JobCommand):
         by = check_right(options, Act.STUDY_PERSONAL, study)
         participant = find_participant(study, options["person"])
         record_reading(by=by, subject=study, page="participant_file")
-        self.stdout.write(json.dumps(read_stored_data(participant), cls=DjangoJSONEncoder, indent=2))
+        self.write_json(read_stored_data(participant))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from accounts.policy import Act
 from foundation.errors import BadFile
-from jobs.commands.base import JobCommand, check_right, parse_slug
+from jobs.commands.base import JobCommand, add_json, check_right, parse_slug
 from studyapp.actions.payments import store_order
 from studyapp.definition.participation.payments import SENT_AWAY, PaymentOrder, read_amounts
 from studyapp.models import Study
@@ -45,18 +45,25 @@ class Command(JobCommand):
         )
         parser.add_argument("--currency", default="GBP", help="of the study on Prolific (GBP)")
         parser.add_argument("--dry-run", action="store_true", help="show who would get what, and stop")
+        add_json(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_PERSONAL, study)
         order = _build_order(options)
         if options["dry_run"]:
-            self._show(plan_payments(study, order))
+            plan = plan_payments(study, order)
+            if options["json"]:
+                self.write_json(_describe_plan(plan))
+            else:
+                self._show(plan)
             return
         if _has_acts(order):
-            self._show(store_order(study=study, order=order, by=by))
+            plan = store_order(study=study, order=order, by=by)
+            if not options["json"]:
+                self._show(plan)
         settle_payments(study, lambda done, total: None, turn=float("inf"))
-        self._count(study)
+        self._count(study, as_json=options["json"])
 
     def _show(self, plan: Plan) -> None:
         for line in plan.lines:
@@ -66,13 +73,38 @@ class Command(JobCommand):
             self.stdout.write(f"{text} ({state})" if state else text)
         self.stdout.write(f"{len(plan.due)} to do, {plan.total:.2f} {plan.currency} without fees")
 
-    def _count(self, study: Study) -> None:
+    def _count(self, study: Study, *, as_json: bool) -> None:
         counts = count_payment_states(study)
-        self.stdout.write(", ".join(f"{number} {state}" for state, number in sorted(counts.items())))
+        if as_json:
+            self.write_json(counts)
+        else:
+            self.stdout.write(", ".join(f"{number} {state}" for state, number in sorted(counts.items())))
         if counts.get("failed") or counts.get("unknown"):
             raise CommandError(
                 "some payments failed or are unknown; the page Payments of the study lists them"
             )
+
+
+def _describe_plan(plan: Plan) -> dict[str, Any]:
+    """Return a plan with the keys of the REST API."""
+    lines = [
+        {
+            "participant": line.ids.participant.public_id,
+            "kind": line.kind,
+            "bonus": line.batch,
+            "amount": None if line.amount is None else f"{line.amount:.2f}",
+            "is_due": line.is_due,
+            "earlier": line.earlier,
+            "obstacle": line.obstacle,
+        }
+        for line in plan.lines
+    ]
+    return {
+        "payments": len(plan.due),
+        "total": f"{plan.total:.2f}",
+        "currency": plan.currency,
+        "lines": lines,
+    }
 
 
 def _build_order(options: dict[str, Any]) -> PaymentOrder:

@@ -10,10 +10,10 @@ from django.urls import reverse
 from pydantic import ValidationError
 
 from accounts.policy import Act
-from jobs.commands.base import JobCommand, check_right, parse_count, parse_slug
+from jobs.commands.base import JobCommand, add_json, check_right, parse_count, parse_slug
 from studyapp.actions.links import create_link
 from studyapp.definition.participation.recruitment import OUTCOMES, PLATFORMS, Recruitment
-from studyapp.models import Mode
+from studyapp.models import EntryLink, Mode
 from studyapp.queries.studies import find_study
 
 
@@ -56,13 +56,14 @@ class Command(JobCommand):
         )
         parser.add_argument("--signed-urls", action="store_true", help="with --platform prolific")
         parser.add_argument("--count", type=parse_count, default=1, metavar="N", help="number of links (1)")
+        add_json(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_EDIT, study)
         recruitment = _build_recruitment(options)
         with transaction.atomic():
-            tokens = [
+            links = [
                 create_link(
                     study=study,
                     by=by,
@@ -71,13 +72,28 @@ class Command(JobCommand):
                     single_use=options["single_use"],
                     quota=options["quota"],
                     recruitment=recruitment,
-                )[1]
+                )
                 for _number in range(options["count"])
             ]
-        for token in tokens:
-            self.stdout.write(settings.SITE_URL + reverse("studyapp:join", args=[token]))
+        addresses = [settings.SITE_URL + reverse("studyapp:join", args=[token]) for _link, token in links]
+        if options["json"]:
+            pairs = zip(links, addresses, strict=True)
+            self.write_json([_describe_link(link, address) for (link, _token), address in pairs])
+        else:
+            self.stdout.write("\n".join(addresses))
         if study.status != study.Status.OPEN:
             self.stderr.write(f"{study} is {study.status}: the link admits participants once it is open")
+
+
+def _describe_link(link: EntryLink, address: str) -> dict[str, Any]:
+    return {
+        "id": str(link.pk),
+        "address": address,
+        "label": link.label,
+        "mode": link.mode,
+        "single_use": link.single_use,
+        "quota": link.quota,
+    }
 
 
 def _build_recruitment(options: dict[str, Any]) -> Recruitment | None:

@@ -139,6 +139,18 @@ def test_correlate(tmp_path, capsys):
     ]
 
 
+def test_correlate_as_json(tmp_path, capsys):
+    human, model = write(tmp_path / "h.csv", HUMAN), write(tmp_path / "m.csv", MODEL)
+    out = tmp_path / "out"
+    assert main(["correlate", "--human", human, "--model", model, "--out", str(out), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["report"] == f"{out}/report.html"
+    pairs = {(pair["measure"], pair["score"]): pair for pair in printed["pairs"]}
+    pair = pairs["fp", "Answer F1"]
+    assert (pair["n"], pair["rank"], pair["desirable"]) == (3, "+", "undesirable")
+    assert pair["correlations"]["pearson"]["value"] == pytest.approx(1)
+
+
 def people_table(rng, *, shared=False):
     """Agreement of eight participants in each of four systems, that differ; shared: the same eight."""
     lines = ["system,participant,agreement,time_geometric"]

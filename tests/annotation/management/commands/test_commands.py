@@ -288,6 +288,12 @@ def test_members() -> None:
     assert "no longer" in run("annotation_members", project.slug, user.username, "--end")
     with pytest.raises(CommandError, match="there is no user"):
         run("annotation_members", project.slug, "nobody")
+    (listed,) = json.loads(run("annotation_members", project.slug, "--json"))
+    assert listed == {
+        "user": user.username, "role": "annotator", "active": False, "roles": [], "qualified": None,
+    }  # fmt: skip
+    with pytest.raises(CommandError, match="leave out the person"):
+        run("annotation_members", project.slug, user.username, "--json")
 
 
 def test_a_failed_qualification_is_lifted_by_command() -> None:

@@ -1,5 +1,6 @@
 """The command predict: what it says and how it ends. The real queue and worker are in tests/fault."""
 
+import json
 from io import StringIO
 from typing import Any
 
@@ -37,6 +38,19 @@ def test_it_works(model_server: FakeModelServer, eager: None):
     assert error == ""
     assert (stored.status, stored.source, stored.schema_version) == ("done", "server", 1)
     assert stored.predictions.count() == 10
+
+
+def test_the_result_as_json(model_server: FakeModelServer, eager: None):
+    made_dataset("films", [entry(0), failing(1, FAILS)])
+    output, error = run("--wait", "--json")
+    stored = PredictionRun.objects.get()
+    assert json.loads(output) == {
+        "id": str(stored.pk), "dataset": "films", "system": "fake", "revision": stored.revision,
+        "status": "done", "questions": 2, "predictions": 1, "failures": 1, "with_saliency": None, "cost": None,
+    }  # fmt: skip
+    assert "warning: 1 questions failed" in error
+    output, _ = run("--dry-run", "--json")
+    assert json.loads(output) == {"language_model": None, "recipient": None, "cost": None}
 
 
 def test_a_second_time_computes_nothing(model_server: FakeModelServer, eager: None):

@@ -1,5 +1,6 @@
 """Tests of create_study, launch_study and study_link as a researcher calls them."""
 
+import json
 import re
 from io import StringIO
 
@@ -163,6 +164,15 @@ class TestLink:
         links = EntryLink.objects.all()
         assert {(link.mode, link.single_use) for link in links} == {("pilot", True)}
         assert len(links) == 3
+
+    def test_as_json(self, write):
+        run("create_study", write())
+        printed, _ = run("study_link", "small", "--label", "mail", "--quota", "5", "--count", "2", "--json")
+        links = json.loads(printed)
+        assert len({link.pop("address") for link in links}) == 2
+        ids = [link.pop("id") for link in links]
+        assert sorted(ids) == sorted(str(link.pk) for link in EntryLink.objects.all())
+        assert links == [{"label": "mail", "mode": "live", "single_use": False, "quota": 5}] * 2
 
     def test_before_the_launch_it_warns(self, write):
         run("create_study", write())

@@ -1,5 +1,6 @@
 """The page of payments: submissions, an order with its dry run, files."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,16 @@ class TestCommand:
         file.write_text("person0,0.50\nperson2,1", encoding="utf-8")
         call_command("pay_participants", study.slug, bonus=file, approve=True, dry_run=True)
         assert "5 to do, 1.50 GBP without fees" in capsys.readouterr().out
+        call_command("pay_participants", study.slug, bonus=file, approve=True, dry_run=True, json=True)
+        plan = json.loads(capsys.readouterr().out)
+        assert (plan["payments"], plan["total"], plan["currency"], len(plan["lines"])) == (
+            5,
+            "1.50",
+            "GBP",
+            5,
+        )
+        bonuses = [line["amount"] for line in plan["lines"] if line["kind"] == "bonus"]
+        assert sorted(bonuses) == ["0.50", "1.00"]
         assert not Payment.objects.exists()
         with prolific_api() as api:
             api.add(*(f"person{number}" for number in range(3)))
@@ -183,6 +194,8 @@ class TestCommand:
             call_command("pay_participants", study.slug, bonus=file, approve=True)
             assert capsys.readouterr().out.splitlines()[-1] == "5 confirmed"
             assert [row.bonuses for row in api.submissions.values()] == [[50], [], [100]]
+            call_command("pay_participants", study.slug, json=True)
+            assert json.loads(capsys.readouterr().out) == {"confirmed": 5}
 
     def test_without_a_key(self, study: Study) -> None:
         with pytest.raises(CommandError, match="PROLIFIC_API_TOKEN"):
