@@ -41,7 +41,8 @@ Each part also runs on its own: `.venv/bin/python -m analysis`, `.venv/bin/pytho
 - **JSON:** `--json` prints the result as JSON on standard output instead of text, with notes and progress on
   standard error. These commands have it: {with_json}.
   These always print JSON: {always_json}.
-  Of the site's commands {site_with_json} have it ([keys](#json-of-the-sites-commands)), and {site_always_json}
+  Of the site's commands {site_with_json} have it
+  ([keys](#json-of-the-sites-commands)), and {site_always_json}
   always print JSON. The other trainers print a JSON object for each check, one a line.
 - **Version:** `--version` prints the version that the site, the reports and the bundles also show.
 - **Shell completion:** `touchstone --install-completion` installs completion for bash, zsh or fish. It
@@ -59,11 +60,17 @@ not rename any. A command that fails may print nothing on standard output.
 
 | command | JSON |
 |---|---|
-| `annotation_members PROJECT` | a list of members: `user`, `role` and `active` of their share, `roles` by which they see the project, `qualified` (null: not decided) |
-| `pay_participants --dry-run` | `payments` (acts that the order would do), `total` and `currency` of their money without fees, `lines`: `participant`, `kind`, `bonus` (its name), `amount` or null, `is_due`, `earlier` (state of the same act in an earlier order), `obstacle` |
+| `annotation_members PROJECT` | a list of members: `user`, `role` and `active` of their share, `roles` by \
+which they see the project, `qualified` (null: not decided) |
+| `pay_participants --dry-run` | `payments` (acts that the order would do), `total` and `currency` of their \
+money without fees, `lines`: `participant`, `kind`, `bonus` (its name), `amount` or null, `is_due`, \
+`earlier` (state of the same act in an earlier order), `obstacle` |
 | `pay_participants` | the number of payments by state, such as `confirmed` |
-| `predict` | `id` of the run, `dataset` (its name), `system`, `revision`, `status`, the numbers of `questions`, `predictions` and `failures`, `with_saliency` (predictions with weights, null without `--saliency`), `cost` or null |
-| `predict --dry-run` | `language_model`, `recipient` of the texts, `cost`; all null for a system that asks no language model |
+| `predict` | `id` of the run, `dataset` (its name), `system`, `revision`, `status`, the numbers of \
+`questions`, `predictions` and `failures`, `with_saliency` (predictions with weights, null without \
+`--saliency`), `cost` or null |
+| `predict --dry-run` | `language_model`, `recipient` of the texts, `cost`; all null for a system that asks \
+no language model |
 | `score` | the content of [`scores.json`](bundle.md#scoresjson) |
 | `study_link` | a list of links: `id`, `address`, `label`, `mode`, `single_use`, `quota` or null |
 

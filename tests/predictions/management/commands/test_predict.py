@@ -46,7 +46,8 @@ def test_the_result_as_json(model_server: FakeModelServer, eager: None):
     stored = PredictionRun.objects.get()
     assert json.loads(output) == {
         "id": str(stored.pk), "dataset": "films", "system": "fake", "revision": stored.revision,
-        "status": "done", "questions": 2, "predictions": 1, "failures": 1, "with_saliency": None, "cost": None,
+        "status": "done", "questions": 2, "predictions": 1, "failures": 1,
+        "with_saliency": None, "cost": None,
     }  # fmt: skip
     assert "warning: 1 questions failed" in error
     output, _ = run("--dry-run", "--json")
