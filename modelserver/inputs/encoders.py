@@ -57,12 +57,20 @@ def find_folder(source: Path | str, *, allow_hub: bool = False, further: Iterabl
         return folder
     if not (allow_hub or os.environ.get(ALLOW_HUB) == "1"):
         raise UnreadableWeights(
-            f"{source}: no such folder; a model of the hub is fetched only where {ALLOW_HUB}=1 allows it"
+            f"{source}: no such folder; a model of the hub is fetched only with --allow-hub, in commands "
+            f"that have it, or with {ALLOW_HUB}=1 in the environment"
         )
     try:
-        return Path(snapshot_download(str(source), allow_patterns=[*READ, *further]))
+        folder = Path(snapshot_download(str(source), allow_patterns=[*READ, *further]))
     except Exception as error:  # the edge: network, disk, a missing model, a wrong id
         raise UnreadableWeights(f"{source}: not to be had from the hub: {error}") from error
+    if not further and not any(folder.glob("*.safetensors")):
+        raise UnreadableWeights(
+            f"{source}: the hub has no {WEIGHTS} of it, and nothing else is loaded; if it has "
+            f"pytorch_model.bin, run `python -m modelserver convert {source} --allow-hub --out FOLDER` and "
+            "name that folder"
+        )
+    return folder
 
 
 def open_encoder(

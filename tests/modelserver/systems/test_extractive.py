@@ -430,7 +430,7 @@ class TestRefused:
         monkeypatch.setattr(socket.socket, "connect", refuse)
         monkeypatch.setattr(socket, "getaddrinfo", refuse)
         monkeypatch.setattr("modelserver.inputs.encoders.snapshot_download", refuse)
-        with pytest.raises(UnreadableWeights, match="MODELSERVER_ALLOW_HUB=1"):
+        with pytest.raises(UnreadableWeights, match=r"--allow-hub, .*MODELSERVER_ALLOW_HUB=1"):
             opened("some/encoder")
         (tmp_path / "data.json").write_text("[]")
         arguments = ("predict", "extractive-qa", str(tmp_path / "data.json"), "--weights", "some/encoder")
@@ -460,6 +460,15 @@ class TestHub:
         patterns = asked["some/encoder"]
         assert "model.safetensors" in patterns
         assert not [one for one in patterns if one.endswith((".bin", ".py", ".pt", ".pkl")) or one == "*"]
+
+    def test_a_model_of_pickles_alone_is_to_be_converted(self, monkeypatch, tmp_path):
+        (tmp_path / "config.json").write_text("{}")
+        monkeypatch.setattr(
+            "modelserver.inputs.encoders.snapshot_download", lambda name, allow_patterns: tmp_path
+        )
+        monkeypatch.setenv("MODELSERVER_ALLOW_HUB", "1")
+        with pytest.raises(UnreadableWeights, match="convert some/encoder --allow-hub --out FOLDER"):
+            opened("some/encoder")
 
     def test_a_failure_is_ours(self, monkeypatch):
         def download(name, allow_patterns):
