@@ -140,20 +140,34 @@ class VisualSystem(Identified):
             raise InvalidRequest(
                 f"its region features cannot be read: {error}", field=f"images.{index}.name"
             ) from error
-        if stored is not None and (image.data is None or stored.features.shape[1] == self.size):
-            regions = stored
-        elif image.data is not None:
+        if stored is not None and stored.features.shape[1] == self.size:
+            return stored
+        if image.data is not None:
             regions = _propose_regions(image.data, f"images.{index}.data")
-        else:
-            message = f"no region features of {image.name!r} are here; send the image itself"
-            raise InvalidRequest(message, field=f"images.{index}.name")
-        if regions.features.shape[1] != self.size:
-            message = f"its regions have {regions.features.shape[1]} features, this system reads {self.size}"
-            raise InvalidRequest(message, field=f"images.{index}")
-        return regions
+            if regions.features.shape[1] == self.size:
+                return regions
+        message = _explain_missing_regions(image, self.size, stored)
+        raise InvalidRequest(message, field=f"images.{index}.name")
 
 
 MOST_WORDED = 64  # modules of one program that read words; those of people stay below 13
+
+
+def _explain_missing_regions(image: ModuleImage, size: int, stored: Regions | None) -> str:
+    """Return why an image has no regions that a system can read."""
+    named = f"name the file of features in {REGIONS}"
+    if stored is not None:
+        return (
+            f"the region features of {image.name!r} have {stored.features.shape[1]} numbers for each region, "
+            f"this system reads {size}; {named} that this system was trained on"
+        )
+    missing = f"no region features of {image.name!r} are here"
+    if image.data is None:
+        return f"{missing}; {named}, or send the image itself if this system reads pictures"
+    return (
+        f"{missing}, and this system reads {size} numbers for each region of a detector, not pictures; "
+        f"{named}"
+    )
 
 
 @lru_cache(maxsize=REMEMBERED)

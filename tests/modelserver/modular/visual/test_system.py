@@ -205,8 +205,12 @@ def test_regions_of_another_size_are_refused(visual_network):
     regions = {"x": Regions(np.array([[0, 0, 1, 1]], np.float32), rng.random((1, 2048), np.float32))}
     system = VisualSystem(visual_network(), name="", description="", revision="", regions=regions)
     named = ModuleItem(id="a", text="A dog.", program="exist(find[dog])", images=[ModuleImage(name="x")])
-    with pytest.raises(InvalidRequest, match="2048"):
+    wrong = (
+        "features of 'x' have 2048 numbers for each region, this system reads 320; name .* MODELSERVER_REG"
+    )
+    with pytest.raises(InvalidRequest, match=wrong) as caught:
         system.check(named)
+    assert caught.value.field == "images.0.name"
     # Features for another system do not keep this one from the picture.
     pictured = ModuleImage(name="x", data=picture((20, 20, "red")))
     (executed,) = system.execute([named.model_copy(update={"images": [pictured]})])
@@ -232,8 +236,10 @@ def test_a_network_on_2048_wide_features_is_warmed_up_and_served(tmp_path, state
     assert executed.proposals == [[(0, 0, 0.5, 0.5), (0.1, 0.1, 1, 1)]]
     unknown = image.model_copy(update={"name": "b"})
     other = ModuleItem(id="b", text="A dog.", program="exist(find[dog])", images=[unknown])
-    with pytest.raises(InvalidRequest, match="this system reads 2048"):
+    missing = "of 'b' are here, and this system reads 2048 .* not pictures; name .* MODELSERVER_REGIONS"
+    with pytest.raises(InvalidRequest, match=missing) as caught:
         system.check(other)
+    assert caught.value.field == "images.0.name"
 
 
 def test_damaged_weights_are_refused_by_file(saved, tmp_path):
