@@ -85,7 +85,10 @@ class ComputeOptions:
     def contradiction(self) -> str | None:
         """Return a message if the options contradict each other."""
         if self.half and any(device.startswith("cpu") for device in self.device):
-            return "--half needs a GPU: name one with --device cuda"
+            return (
+                "--half needs a GPU, because most CPUs are slower in bfloat16: name one with --device cuda, "
+                "or leave out --half"
+            )
         if self.processes and self.processes < len(self.device):
             return f"--processes {self.processes} leaves some of {len(self.device)} devices idle"
         return None
