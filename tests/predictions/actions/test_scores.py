@@ -215,6 +215,13 @@ def test_a_reduced_input_that_fails_leaves_farm_out_and_is_tried_again(eager: No
     assert Score.objects.get().values["farm_1"] is not None
 
 
+def test_the_scores_as_json(model_server: FakeModelServer, eager: None, tmp_path: Path):
+    predict(made_dataset("films", entries(2)))
+    output, _ = score("--json", "--out", str(tmp_path / "scores.json"))
+    assert json.loads(output) == json.loads((tmp_path / "scores.json").read_text())
+    assert set(json.loads(output)["systems"]) == {"fake"}
+
+
 def test_a_failed_question_counts_zero(model_server: FakeModelServer, eager: None):
     dataset = made_dataset("films", [entry(0), failing(1, FAILS)])
     call_command(
