@@ -43,7 +43,8 @@ def test_another_answer_would_be_found_out(everything):
     names = {record["answer"] for record in everything if isinstance(record["answer"], str)}
     for record in everything[:100]:
         answer = record["answer"]
-        wrong = answer + 1 if isinstance(answer, int) else next(iter(names - {answer}))
+        # A part of the right answer is no contradiction.
+        wrong = answer + 1 if isinstance(answer, int) else min(name for name in names if name not in answer)
         assert world_items.execution_gives_the_answer({**record, "answer": wrong}) is False
 
 
