@@ -73,7 +73,7 @@ def test_the_docs_show_the_table_of_what_has_run() -> None:
     assert format_table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
 
 
-def test_three_seeds_take_about_eleven_hours_of_one_core() -> None:
+def test_three_seeds_take_about_fourteen_hours_of_one_core() -> None:
     """By the median seconds of each cell that has run, as the docs say."""
     lines = map(json.loads, (ROOT / "benchmarks/models/trends.jsonl").read_text().splitlines())
     seconds: dict[str, list[float]] = {}
@@ -85,7 +85,7 @@ def test_three_seeds_take_about_eleven_hours_of_one_core() -> None:
         for seed in (1, 2, 3)
         if trends.CHOSEN_UNDER.get(name.partition("/")[0]) != seed
     )
-    assert 10.5 < hours < 11.5
+    assert 13 < hours < 14.5
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
@@ -110,7 +110,7 @@ def test_a_tiny_cell_is_trained_once(
     cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     store = tmp_path / "trends.jsonl"
-    seed = 2 if cell.startswith("reasons/") else 1  # that under which sizes were chosen does not run
+    seed = 2 if cell.partition("/")[0] in trends.CHOSEN_UNDER else 1  # a seed of a choice does not run
     command = ["--tiny", "--seeds", seed, "--only", cell, "--store", store, "--work", tmp_path / "work"]
     assert run(monkeypatch, *command) == 0
     row = json.loads(store.read_text())
@@ -139,10 +139,10 @@ def test_a_network_without_attention_is_trained_on_further_statements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     store = tmp_path / "trends.jsonl"
-    command = ["--tiny", "--seeds", 1, "--only", "labels/sum-decont", "--store", store]
+    command = ["--tiny", "--seeds", 2, "--only", "labels/sum-decont", "--store", store]
     assert run(monkeypatch, *command, "--work", tmp_path / "work") == 0
     assert {"accuracy", "faithfulness"} <= set(json.loads(store.read_text())["scores"])
-    assert (tmp_path / "work/tiny/scenes/train.further-1-12x1.jsonl").exists()
+    assert (tmp_path / "work/tiny/scenes/train.further-2-12x1.jsonl").exists()
 
 
 def test_a_store_goes_on_after_a_torn_line(

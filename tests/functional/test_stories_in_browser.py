@@ -351,7 +351,7 @@ def test_predictions_of_a_served_system(site: Site, at: Opened, look: Looked, tm
     choices = page.get_by_label("System", exact=True).get_by_role("option", name="fake-modular")
     expect(choices).to_have_count(0)
     press(page, "Continue")
-    expect(page.get_by_text("is unknown")).to_be_visible()
+    expect(page.get_by_text("There is no time estimate")).to_be_visible()
     look(page, "systems-estimate")
     press(page, "Start run")
     expect(page.get_by_text("3 of 3 questions have a prediction.")).to_be_visible(timeout=SECONDS)

@@ -62,7 +62,7 @@ def test_a_taken_port_is_named_with_its_variable(
 @pytest.mark.parametrize("text", ["web", "0", "65536", "-1"])
 def test_a_port_that_is_none_is_named(monkeypatch, text: str):
     monkeypatch.setenv("PORT", text)
-    with pytest.raises(demo.Stop, match=r"PORT is .* no port"):
+    with pytest.raises(demo.Stop, match=r"PORT is .* a port is a number from 1 to 65535"):
         demo.read_port("PORT", 8000)
 
 
