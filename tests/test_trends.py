@@ -142,7 +142,7 @@ def test_a_network_without_attention_is_trained_on_further_statements(
     command = ["--tiny", "--seeds", 2, "--only", "labels/sum-decont", "--store", store]
     assert run(monkeypatch, *command, "--work", tmp_path / "work") == 0
     assert {"accuracy", "faithfulness"} <= set(json.loads(store.read_text())["scores"])
-    assert (tmp_path / "work/tiny/scenes/train.further-2-12x1.jsonl").exists()
+    assert (tmp_path / "work/tiny/scenes/train.further-1-12x1.jsonl").exists()
 
 
 def test_a_store_goes_on_after_a_torn_line(
