@@ -54,14 +54,14 @@ def use(site: Site) -> None:
     load_example(site, questions=30)
     for _number in range(20):  # both web processes
         httpx.get(site.url + "/accounts/login/").raise_for_status()
-    for system in list_served_systems(site):
+    for system in list_served_readers(site):
         site.manage("predict", "--dataset", "example", "--system", system, "--wait")
 
 
-def list_served_systems(site: Site) -> list[str]:
-    """Return the names of the systems that the model server has."""
+def list_served_readers(site: Site) -> list[str]:
+    """Return the systems of the model server that answer questions."""
     answer = httpx.get(f"{site.stack.model_url}/v1/systems").raise_for_status().json()
-    return [system["name"] for system in answer["systems"]]
+    return [system["name"] for system in answer["systems"] if system["kind"] == "reader"]
 
 
 def measure(site: Site, idle: float) -> dict[str, tuple[int, float, float]]:
@@ -85,8 +85,8 @@ def main() -> int:
         raise SystemExit("modelserver/weights is missing: there are no systems to measure")
     with run_site(fake=(), as_deployed=True) as site:
         sizes = measure(site, options.idle)
-        systems = ", ".join(list_served_systems(site))
-    print(f"systems: {systems}\n{'part':<14} {'processes':>9} {'PSS MB':>8} {'RSS MB':>8}")
+        systems = ", ".join(list_served_readers(site))
+    print(f"systems used: {systems}\n{'part':<14} {'processes':>9} {'PSS MB':>8} {'RSS MB':>8}")
     for name, (count, pss, rss) in sizes.items():
         print(f"{name:<14} {count:>9} {pss:>8.0f} {rss:>8.0f}")
     total = sum(sizes[name][1] for name in SITE)
