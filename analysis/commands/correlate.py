@@ -17,7 +17,8 @@ import pandas as pd
 from cyclopts import Parameter, Token
 
 from ..io.errors import InputError
-from ..io.tabular_files import Column, read_csv_header, read_table
+from ..io.table_columns import Column
+from ..io.tabular_files import read_csv_header, read_table
 from ..io.whole_files import hash_file
 from ..participants.estimates import average_participants
 from ..participants.measures import Measure

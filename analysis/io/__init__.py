@@ -1,17 +1,19 @@
-"""Readers of input files, with errors that name file, line and column.
+"""Readers of input files, with errors that name file, line and column."""
 
-The names are imported on first use: commands need only the errors to start,
-and pandas and pyarrow take half a second.
-"""
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from ..import_on_use import import_on_use
 
 if TYPE_CHECKING:
     from .errors import AnalysisError, InputError
     from .schuff2020_release import Release, read_release
-    from .tabular_files import Column, Table, read_table
+    from .table_columns import Column
+    from .tabular_files import Table, read_table
     from .whole_files import read_json, read_lines
+else:
+    __getattr__ = import_on_use(
+        __name__, ("errors", "whole_files", "table_columns", "tabular_files", "schuff2020_release")
+    )
 
 __all__ = [
     "AnalysisError",
@@ -24,14 +26,3 @@ __all__ = [
     "read_release",
     "read_table",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for module in map(import_module, (f"{__name__}.{part}" for part in _MODULES)):
-            if name in vars(module):
-                return vars(module)[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-_MODULES = ("errors", "whole_files", "tabular_files", "schuff2020_release")

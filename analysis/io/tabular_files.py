@@ -19,26 +19,10 @@ import pyarrow.parquet
 
 from .errors import InputError
 from .spreadsheet import ESCAPED
+from .table_columns import Column
 
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 _TRUTH = {"true": 1.0, "false": 0.0}
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table.
-
-    kind: "text", "integer", "number" or "boolean". Numbers and booleans become floats (booleans 1 and 0)
-    with NaN where missing. `required` columns must exist, `filled` ones must have a value in every row.
-    """
-
-    name: str
-    kind: str
-    required: bool = False
-    filled: bool = False
-    choices: tuple[str, ...] = ()
-    low: float = -np.inf
-    high: float = np.inf
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,18 @@ Each participant saw one condition (between), all of them (within), or all of a
 group (mixed).
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from __future__ import annotations
 
-import pandas as pd
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from ..io.errors import AnalysisError
 from .study_version import Condition, Version
 from .tasks import TASKS
 from .tasks.preference import split_sides
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Design = Literal["between", "within", "mixed"]
 
@@ -55,6 +58,8 @@ class Allocation:
 
         Columns are participant_id and condition.
         """
+        import pandas as pd
+
         rows = [(group, condition) for group, own in self.groups.items() for condition in own]
         conditions = pd.DataFrame(rows, columns=["group", "condition"])
         return self.people.merge(conditions, on="group")[["participant_id", "condition"]]
@@ -71,6 +76,8 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
     Raises:
         AnalysisError: A participant has conditions of two groups, or of none.
     """
+    import pandas as pd
+
     if TASKS[version.task.kind].pairs:
         trials = split_sides(trials)
     pairs = trials[["participant_id", "condition"]].drop_duplicates()

@@ -13,7 +13,8 @@ import pandas as pd
 from pydantic import BaseModel
 
 from ..io.errors import AnalysisError, InputError
-from ..io.tabular_files import Column, Table, find_table, read_table
+from ..io.table_columns import Column
+from ..io.tabular_files import Table, find_table, read_table
 from ..io.whole_files import Model, hash_file, parse_model, read_json
 from ..scores.erasure import DIFFERENCES
 from ..scores.per_question import TABLE as QUESTION_SCORES

@@ -1,9 +1,11 @@
 """Grids of trials per condition, of reports and of running estimates."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from ..stats.streams import derive_stream
 from .exclusion_rules import CLOCK_COLUMNS, Clock
@@ -11,6 +13,9 @@ from .study_version import Question, Version
 from .tasks import TASKS
 from .tasks.preference import split_sides
 from .trial_grid import Grid, build_grids
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def measure_stream(seed: int) -> np.random.Generator:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..stats.arrays import Array
 from ..stats.streams import derive_stream
-from .participant_means import (
+from .means_of_participants import (
     EVERYBODY,
     Part,
     ParticipantMean,

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from ..io.tabular_files import Column
+from ..io.table_columns import Column
 
 Kind = Literal["verification", "advice", "simulation", "counterfactual", "preference"]
 Role = Literal[

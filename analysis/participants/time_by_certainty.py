@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..stats.arrays import Array
-from .participant_means import Part, ParticipantMeans, build_mean_statistic, participant_means
+from .means_of_participants import Part, ParticipantMeans, build_mean_statistic, participant_means
 from .trial_grid import Grid, group_grids
 
 

@@ -6,17 +6,21 @@ and every bootstrap replicate, and the sums of all replicates are one matrix
 product.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..stats.arrays import Array
 from .exclusion_rules import CLOCK_COLUMNS, Clock, MaxTime, MinTime, Rule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Sums = dict[str, Array]  # each (participants, replicates)
 EVERY_ROW = slice(None)
@@ -80,6 +84,8 @@ def build_grids(
     items: those of the trials if left out; needed if there is no trial.
     unasked: names of the answers that a condition does not ask for.
     """
+    import pandas as pd
+
     items = tuple(sorted(trials["item_id"].unique()) if items is None else items)
     shared = set(participants.loc[participants["participant_id"].duplicated(keep=False), "condition"])
     grids = []

@@ -2,21 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from ..import_on_use import import_on_use
 from .page import Page, write_page
 
 if TYPE_CHECKING:
     from .build import build_report
+else:  # the site needs `page` alone, without matplotlib and scipy.stats
+    __getattr__ = import_on_use(__name__, ("build",))
 
 __all__ = ["Page", "build_report", "write_page"]
-
-
-def __getattr__(name: str) -> object:
-    """Import `build_report` on first use.
-
-    The site needs `page` alone, without matplotlib and scipy.stats.
-    """
-    if name == "build_report":
-        from .build import build_report
-
-        return build_report
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

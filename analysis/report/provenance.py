@@ -31,7 +31,7 @@ _NAMES = {  # function to the tables and figures that it computes
     "study.inference.infer": "models model_spreads",
     "models.bayesian_logistic.bayes_logistic": "bayes",
     "participants.learning_curves.learning": "learning",
-    "participants.calibration.calibration": "calibration",
+    "participants.confidence_calibration.calibration": "calibration",
     "participants.krippendorff.agreements": "agreement",
     "participants.item_statistics.item_measures": "items",
     "participants.item_statistics.trial_table": "trials",

@@ -13,7 +13,8 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from ..io.tabular_files import Column, read_table
+from ..io.table_columns import Column
+from ..io.tabular_files import read_table
 from ..participants.exclusion_rules import (
     CLOCK_COLUMNS,
     Answered,

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from ..io.errors import AnalysisError
-from ..io.tabular_files import Column, read_table
+from ..io.table_columns import Column
+from ..io.tabular_files import read_table
 from ..stats.arrays import Array, ratio, split_into_chunks
 from ..stats.bootstrap import draw_counts
 from .erasure import DIFFERENCES

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..participants.participant_means import t_interval
+from ..participants.means_of_participants import t_interval
 from ..participants.study_version import Criterion
 from ..participants.tasks.preference import Comparisons, count_preferences, name_preference_column
 from ..stats.arrays import Array

@@ -30,7 +30,7 @@ import pandas as pd
 
 from analysis.models.linear_mixed import mixed_log_time
 from analysis.participants.attrition import exclusion_test
-from analysis.participants.calibration import calibration
+from analysis.participants.confidence_calibration import calibration
 from analysis.participants.estimates import estimate
 from analysis.participants.learning_curves import learning
 from analysis.participants.measures import MEASURES

@@ -110,7 +110,9 @@ def read_docstring(package: ModuleType, name: str) -> str:
 
 def _read_below_assignment(module: ModuleType, name: str) -> str:
     """Return the docstring of a constant, in the module that assigns it."""
-    body = ast.parse(inspect.getsource(module)).body
+    body = []
+    for statement in ast.parse(inspect.getsource(module)).body:  # names may be imported for type checks alone
+        body += statement.body if isinstance(statement, ast.If) else [statement]
     for node, below in zip_longest(body, body[1:]):
         match node:
             case ast.ImportFrom() if name in [alias.name for alias in node.names]:

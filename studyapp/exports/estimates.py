@@ -3,10 +3,12 @@
 They are computed over the rows that an export would hold now.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import pandas as pd
 from django.db.models import Count, Max
 
 from analysis.participants.allocation import allocate
@@ -21,6 +23,9 @@ from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
 from studyapp.queries.participants.own_answers import count_decisions
 from studyapp.queries.running.results import CHANGING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWN = ("fraction_correct", "tp", "fp", "tn", "fn", "user_f1", "time_median", "certainty", "helpfulness")
 RESAMPLES = 500
@@ -65,6 +70,8 @@ def _compute_estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> R
 
     It changes with another item, another survey, a withdrawal, an exclusion or a decision about correctness.
     """
+    import pandas as pd  # large, and most pages do without it
+
     data = rows.load(Study.objects.get(pk=study_pk), public=False)
     gone = {
         row["participant_id"] for row in data.participants if row["status"] == Participant.Status.WITHDRAWN
@@ -136,6 +143,8 @@ def _rename_early_score(score: ScaleScore) -> ScaleScore:
 
 def _build_survey_table(data: rows.StudyData, scores: list[ScaleScore]) -> pd.DataFrame | None:
     """Return the scores of both surveys by participant; None without any."""
+    import pandas as pd
+
     names = [score.column for score in scores if score.table == "post_survey"]
     people: dict[str, dict[str, float | None]] = {}
     for ending, survey in (

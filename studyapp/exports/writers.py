@@ -11,9 +11,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from analysis.io.spreadsheet import escape_formula
 from foundation.batches import cut_batches
 from studyapp.exports.columns import Column
@@ -96,14 +93,14 @@ def _write_jsonl(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]
     return count
 
 
-_ARROW: dict[str, pa.DataType] = {
-    "string": pa.string(),
-    "json": pa.string(),
-    "mixed": pa.string(),
-    "time": pa.string(),
-    "integer": pa.int64(),
-    "number": pa.float64(),
-    "boolean": pa.bool_(),
+_ARROW = {
+    "string": "string",
+    "json": "string",
+    "mixed": "string",
+    "time": "string",
+    "integer": "int64",
+    "number": "float64",
+    "boolean": "bool",
 }
 
 
@@ -112,21 +109,24 @@ def _write_parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[An
 
     Times are text as in the other formats, so that a date and a moment read alike.
     """
-    schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns])
+    import pyarrow as pa  # large, and other formats do without it
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(column.name, pa.type_for_alias(_ARROW[column.type])) for column in columns])
     count = 0
     with pq.ParquetWriter(path, schema) as writer:
         for batch in cut_batches(rows, BATCH):
             by_column = zip(*batch, strict=True)
             arrays = [
-                pa.array(_convert_to_arrow(values, field.type), type=field.type)
-                for values, field in zip(by_column, schema, strict=True)
+                pa.array(_convert_to_arrow(values, column.type), type=field.type)
+                for values, column, field in zip(by_column, columns, schema, strict=True)
             ]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             count += len(batch)
     return count
 
 
-def _convert_to_arrow(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
-    if kind != pa.string():
+def _convert_to_arrow(values: Iterable[Any], kind: str) -> list[Any]:
+    if _ARROW[kind] != "string":
         return list(values)
     return [None if value is None else format_value(value) for value in values]

@@ -2,6 +2,7 @@
 
 import re
 from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
@@ -50,6 +51,12 @@ def test_the_page_names_what_exists():
 def test_a_package_lists_each_name_once(package):
     names = import_module(package).__all__
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("package", ["analysis.io", "analysis.participants", "analysis.report"])
+def test_a_name_that_is_imported_on_use_is_no_module(package):
+    module = import_module(package)
+    assert not {found.name for found in iter_modules(module.__path__)} & set(module.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -20,9 +20,11 @@ assert {"predictions.tasks.predict_slice", "predictions.tasks.reduce_slice"} <= 
 for name in ("config", "accounts", "predictions", "studyapp", "annotation"):
     package = import_module(name)
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-        if not module.name.endswith(".admin"):  # these need Django's admin, which is for developing
+        # Django's admin is for developing; of the others one is a script in bundles, one is imported on use.
+        if not module.name.endswith((".admin", ".exports.loader", ".flat.parquet")):
             import_module(module.name)
 heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.registry"}
+heavy |= {"pandas", "pyarrow"}  # 100 MB
 heavy |= {"scipy.stats", "statsmodels", "matplotlib"}  # 20 MB and more in each process
 heavy |= {"scipy.optimize", "scipy.special"}  # a seventh of the time that each process takes to start
 print(sorted(heavy & sys.modules.keys()), "predictions.management.commands.score" in sys.modules)

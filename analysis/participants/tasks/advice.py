@@ -8,14 +8,20 @@ References:
     2. Bansal et al. (2021), Does the Whole Exceed its Parts?, CHI: complementary performance.
 """
 
-import numpy as np
-import pandas as pd
+from __future__ import annotations
 
-from ...io.tabular_files import Column
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...io.table_columns import Column
 from ...stats.arrays import Array, ratio
 from ..measures import Formula, Measure, Wanted, build_mean_formula
 from ..trial_grid import Sums
 from .task import Task, keep_where, read_numbers, select_common_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ADVISED = ("advice", "system_correct")
 
@@ -28,6 +34,7 @@ def compute_trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     correctness where that of h₁, h₂ and a is known. advice: 1 if the participant saw advice.
 
     Examples:
+        >>> import pandas as pd
         >>> rows = pd.DataFrame({"initial_correct": [0.0, 1.0], "final_correct": [1.0, 1.0],
         ...                      "system_correct": [1.0, 0.0]})
         >>> compute_trial_values(rows)["final_took_advice"].tolist()

@@ -9,14 +9,20 @@ References:
        Explanations, ICML: precision, over the changed items whose answer an explanation lets people predict.
 """
 
-import numpy as np
-import pandas as pd
+from __future__ import annotations
 
-from ...io.tabular_files import Column
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...io.table_columns import Column
 from ...stats.arrays import Array
 from ..measures import Measure, build_mean_formula
 from .predicting import ABOVE_CHANCE, ACCURACY, CHANCE, COLUMNS, compute_prediction_values
 from .task import Task, read_numbers, select_common_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def compute_trial_values(trials: pd.DataFrame) -> dict[str, Array]:
@@ -26,6 +32,7 @@ def compute_trial_values(trials: pd.DataFrame) -> dict[str, Array]:
         `compute_prediction_values`.
 
     Examples:
+        >>> import pandas as pd
         >>> rows = pd.DataFrame({"cannot_tell": [0.0, 1.0], "prediction_right": [1.0, None],
         ...                      "options": [2.0, 2.0]}, dtype=float)
         >>> {name: values.tolist() for name, values in compute_trial_values(rows).items()}["predicted_right"]

@@ -1,12 +1,18 @@
 """Predictions of a system's answers: what two tasks have in common."""
 
-import numpy as np
-import pandas as pd
+from __future__ import annotations
 
-from ...io.tabular_files import Column
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...io.table_columns import Column
 from ...stats.arrays import Array
 from ..measures import Measure, build_mean_formula
 from .task import keep_where, read_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = (
     Column("prediction_right", "boolean", required=True),
@@ -29,6 +35,7 @@ def compute_prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[st
         too. predicted_chance: share of right guesses, 1 / options. predicted_above_chance: right minus that.
 
     Examples:
+        >>> import pandas as pd
         >>> rows = pd.DataFrame({"prediction_right": [1.0, None], "options": [4.0, 4.0]}, dtype=float)
         >>> compute_prediction_values(rows, np.array([1.0, 0.0]))["predicted_above_chance"].tolist()
         [0.75, 0.0]

@@ -4,17 +4,22 @@ Participants say, on each criterion, which of the two is better, or that they ar
 both of its conditions: the preferred one wins, a tie is half a win for each.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from ...io.tabular_files import Column
+from ...io.table_columns import Column
 from ...stats.arrays import Array
 from ..measures import Measure, build_mean_formula
 from ..study_version import Criterion, TaskOptions
 from .task import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CHOICES = ("left", "right", "tie")
 SIDES = ("left", "right")
@@ -37,6 +42,8 @@ def split_sides(trials: pd.DataFrame) -> pd.DataFrame:
 
     Columns ``preferred_…`` become 1 for a win of the row's condition, 0 for a loss and 0.5 for a tie.
     """
+    import pandas as pd
+
     answers = _list_answer_columns(trials)
     sides = [
         trials.assign(
@@ -126,12 +133,15 @@ def count_preferences(trials: pd.DataFrame, column: str, conditions: Sequence[st
         conditions: Names, in the order of the counts.
 
     Examples:
+        >>> import pandas as pd
         >>> rows = pd.DataFrame({"participant_id": "p", "left_condition": ["a", "b"],
         ...                      "right_condition": ["b", "a"], "preferred_x": ["left", "tie"]})
         >>> counted = count_preferences(rows, "preferred_x", ["a", "b"])
         >>> counted.wins[0].tolist(), counted.ties[0].tolist(), counted.left.tolist()
         ([[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [1.0])
     """
+    import pandas as pd
+
     given = trials[trials[column].notna()]
     people, who = np.unique(given["participant_id"].to_numpy(str), return_inverse=True)
     index = pd.Index(conditions)

@@ -9,17 +9,21 @@ References:
     2. Stanislaw and Todorov (1999), p. 143: d′, log-linear correction.
 """
 
-from typing import Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
-from ...io.tabular_files import Column
+from ...io.table_columns import Column
 from ...stats.arrays import Array
 from ..measures import Formula, Measure, Wanted, build_mean_formula, d_prime
 from ..trial_grid import Sums
 from .predicting import CHANCE, COLUMNS, compute_prediction_values
 from .task import Task, keep_where, read_numbers, select_common_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Block = Literal["before", "learning", "after"]
 BLOCKS: dict[Block, str] = {
@@ -39,6 +43,7 @@ def compute_trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     the items where the system did so, and of the others; known if there are these two options.
 
     Examples:
+        >>> import pandas as pd
         >>> rows = pd.DataFrame({"block": ["before", "after"], "prediction_right": [0.0, 1.0],
         ...                      "options": [4.0, 4.0]})
         >>> compute_trial_values(rows)["predicted_after"].tolist()

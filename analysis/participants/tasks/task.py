@@ -1,18 +1,23 @@
 """A task of studies, as the analysis reads its trials."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from ...io.tabular_files import Column
+from ...io.table_columns import Column
 from ...stats.arrays import Array
 from ..measures import MEASURES, Measure
 from ..study_version import TaskOptions
 
-TrialValues = Callable[[pd.DataFrame], dict[str, Array]]
+if TYPE_CHECKING:
+    import pandas as pd
+
+TrialValues: TypeAlias = "Callable[[pd.DataFrame], dict[str, Array]]"
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Task:
     @property
     def given(self) -> frozenset[str]:
         """Names of what the task itself asks, which measures may need."""
+        import pandas as pd
+
         return frozenset(self.values(pd.DataFrame()))
 
 

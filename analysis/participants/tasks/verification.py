@@ -3,11 +3,16 @@
 Source: Schuff et al. 2020.
 """
 
-import pandas as pd
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ...stats.arrays import Array
 from ..measures import MEASURES
 from .task import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def _compute_no_values(trials: pd.DataFrame) -> dict[str, Array]:

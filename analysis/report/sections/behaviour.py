@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...participants.calibration import Calibration, calibration
+from ...participants.confidence_calibration import Calibration, calibration
 from ...participants.exclusion_rules import CLOCK_COLUMNS
 from ...participants.item_statistics import ITEM_MEASURES, ItemValue, item_measures, trial_table
 from ...participants.krippendorff import Agreement, agreements, choose_metric
 from ...participants.learning_curves import Learning, arrange_positions, learning
-from ...participants.participant_means import EVERYBODY, ParticipantMean
+from ...participants.means_of_participants import EVERYBODY, ParticipantMean
 from ...participants.study_version import Bounds
 from ...participants.study_version import Points as Scale
 from ...participants.trial_grid import Grid, group_grids, merge_shared

@@ -19,7 +19,7 @@ import numpy as np
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap import percentile_interval
 from .learning_curves import mark_right_ratings
-from .participant_means import (
+from .means_of_participants import (
     EVERYBODY,
     Part,
     ParticipantMean,

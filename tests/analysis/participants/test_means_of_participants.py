@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.participants.participant_means import (
+from analysis.participants.means_of_participants import (
     EVERYBODY,
     NO_VALUE,
     Part,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.participants.calibration import NOT_A_PROBABILITY, calibration
+from analysis.participants.confidence_calibration import NOT_A_PROBABILITY, calibration
 from tests.analysis.grids import make_grid
 
 NO = np.nan
