@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from modelserver.world.names import split_words
-
 MentionType = Literal["person", "place", "organisation", "date", "number"]
 TYPES: tuple[MentionType, ...] = get_args(MentionType)
 
@@ -26,11 +24,12 @@ _MENTION = re.compile(
     rf"|(?P<name>\b{_CAPITAL}(?: (?:(?:of|de|van|von|la) (?:the )?)?{_CAPITAL})*)"
 )
 _OPENERS = frozenset(
-    split_words(
+    re.findall(
+        r"\w+",
         """
         the a an in at on of for from to by with and but or if when while after before as since until his
         her he she they it its their there this that these those who which what where born
-        """
+        """,
     )
 )
 _GROUP = re.compile(

@@ -32,7 +32,7 @@ from scripts.sites.processes import ROOT, Part, Process, end_with_parent, kill_g
 
 SECONDS = 300  # that a command may take
 LONGEST = 1_000_000  # bytes of a request
-PROGRAMS = ("celery", "granian")  # of a site: they load what its commands load
+PROGRAMS = ("celery", "config.web_server")  # of a site: they load what its commands load
 
 
 class Fork:

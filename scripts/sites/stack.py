@@ -107,17 +107,9 @@ class Stack:
         )  # fmt: skip
 
     def web(self) -> Part:
-        """The web server: two processes, so that both cores serve participants.
-
-        One thread each: a page is work for the processor, and threads that take turns at it in one
-        process, or wait for each other's write to SQLite, made the slowest answers slower still.
-        """
+        """The web server: two processes, so that both cores serve participants."""
         return self._part(
-            "web server", sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1",
-            "--port", str(self.port), "--workers", "2", "--blocking-threads", "1", "--no-ws",
-            # Without this, granian ends with the first of its processes that dies.
-            "--respawn-failed-workers", "--respawn-interval", "1",
-            "--workers-kill-timeout", "5s", "--log-level", "warning", "config.wsgi:application",
+            "web server", sys.executable, "-m", "config.web_server", "--port", str(self.port),
             ready=lambda: is_url_answering(f"{self.url}/accounts/login/"),
         )  # fmt: skip
 

@@ -38,7 +38,7 @@ def plain(command: list[str]) -> list[str]:
     two, the port and the number of processes.
     """
     words = ["python", *command[1:]]
-    web = ("--port", "--workers") if "granian" in words else ()
+    web = ("--port", "--workers") if "config.web_server" in words else ()
     for option in ("--host", "--hostname", "--token-file", *web):
         if option in words:
             at = words.index(option)

@@ -105,7 +105,7 @@ def test_it_starts_prints_links_that_work_and_ends_cleanly_twice(tmp_path: Path)
         for url in demo.links().values():
             assert httpx.get(url, follow_redirects=True).status_code == 200
         commands = " ".join(processes(var).values())
-        for part in ("valkey-server", "celery", "modelserver serve", "granian", "scripts.demo"):
+        for part in ("valkey-server", "celery", "modelserver serve", "config.web_server", "scripts.demo"):
             assert part in commands
         demo.process.send_signal(signal.SIGINT)
         assert demo.process.wait(60) == 0
@@ -122,7 +122,7 @@ def test_it_starts_prints_links_that_work_and_ends_cleanly_twice(tmp_path: Path)
         wait_for(
             again, r"The worker ended with status -9\. It starts again in 1 s\. The end of .*worker\.log"
         )
-        web = next(pid for pid, command in processes(var).items() if "granian" in command)
+        web = next(pid for pid, command in processes(var).items() if "config.web_server" in command)
         os.kill(os.getpgid(web), signal.SIGKILL)
         wait_for(again, r"The worker runs again\.")
         wait_for(again, r"The web server ended with status -9")
