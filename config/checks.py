@@ -15,6 +15,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from modelserver.wire.redaction import redact_logins
@@ -182,18 +183,23 @@ def check_model_servers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) 
 def check_release(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> Iterator[CheckMessage]:
-    """Refuse a database of release 0.1, whose tables had other names."""
+    """Refuse a database from before release 0.2."""
     # Django passes databases to this check when it migrates, and none when it only starts.
-    for alias in filter(_is_from_version_0_1, databases or ()):
+    for alias in filter(_is_from_before_0_2, databases or ()):
         yield Error(
-            f"The database {settings.DATABASES[alias]['NAME']} was made by Touchstone 0.1, whose tables "
-            "this release does not read: start with an empty database; exported bundles and gold files of "
-            "0.1 can still be read.",
+            f"The database {settings.DATABASES[alias]['NAME']} was made by Touchstone 0.1, or by a state "
+            "before release 0.2, whose tables this release does not read: start with an empty database; "
+            "exported bundles and gold files of 0.1 can still be read.",
             id="site.E010",
         )
 
 
-def _is_from_version_0_1(alias: str) -> bool:
-    applied = MigrationRecorder(connections[alias]).applied_migrations()
-    apps = {app for app, _ in applied}
-    return "studyapp" in apps and "predictions" not in apps
+def _is_from_before_0_2(alias: str) -> bool:
+    """Return True if a first migration would make tables again."""
+    applied = MigrationRecorder(connections[alias]).applied_migrations().keys()
+    apps = {app for app, _name in applied}
+    return any(
+        key[0] in apps and key not in applied and not applied >= set(migration.replaces)
+        for key, migration in MigrationLoader(None).disk_migrations.items()
+        if migration.replaces
+    )

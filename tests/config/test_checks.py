@@ -5,6 +5,8 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import override_settings
 
@@ -143,11 +145,31 @@ def test_loopback_addresses_are_this_machine(url: str):
     assert not is_this_machine("http://192.0.2.1")
 
 
+REPLACED = [
+    name for _app, name in MigrationLoader(None).disk_migrations["annotation", "0001_release_0_2"].replaces
+]
+
+
+def set_migrations_of_annotation(*names: str) -> None:
+    """Have the database say that these were applied, in place of all others of the app."""
+    records = MigrationRecorder.Migration.objects
+    records.filter(app="annotation").delete()
+    records.bulk_create(MigrationRecorder.Migration(app="annotation", name=name) for name in names)
+
+
 @pytest.mark.django_db
-def test_a_database_of_release_0_1_is_refused_in_one_sentence():
-    MigrationRecorder.Migration.objects.filter(app="predictions").delete()
+@pytest.mark.parametrize("applied", [["0001_initial"], REPLACED[:-1]])
+def test_a_database_from_before_release_0_2_is_refused_in_one_sentence(applied: list[str]):
+    set_migrations_of_annotation(*applied)
 
     with pytest.raises(SystemCheckError, match=r"made by Touchstone 0\.1") as refused:
         call_command("migrate", verbosity=0, skip_checks=False)
 
     assert "start with an empty database" in str(refused.value)
+
+
+@pytest.mark.django_db
+def test_a_database_that_has_all_migrations_from_before_the_release_is_used_as_it_is():
+    set_migrations_of_annotation(*REPLACED)
+    call_command("migrate", verbosity=0, skip_checks=False)
+    assert ("annotation", "0001_release_0_2") in MigrationRecorder(connection).applied_migrations()

@@ -6,5 +6,5 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("studyapp", "0001_initial_squashed_0013_devices")]
+    dependencies = [("studyapp", "0001_release_0_2")]
     operations = [migrations.RunSQL("ALTER TABLE studyapp_trial ADD COLUMN of_next_version integer")]

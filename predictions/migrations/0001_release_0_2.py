@@ -33,18 +33,17 @@ def drop_search(apps, schema_editor):
 class Migration(migrations.Migration):
 
     replaces = [
-        ('predictions', '0001_initial'),
-        ('predictions', '0002_workspace'),
-        ('predictions', '0003_workspace_required'),
-        ('predictions', '0004_data_pages'),
-        ('predictions', '0005_question_search'),
-        ('predictions', '0006_language_models'),
+        ('predictions', '0001_initial_squashed_0006_language_models'),
+        ('predictions', '0007_question_labels'),
+        ('predictions', '0008_changed_items'),
+        ('predictions', '0009_question_weights'),
     ]
 
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial_squashed_0002_workspaces'),
+        ('accounts', '0001_release_0_2'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -61,9 +60,6 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='datasets', to='accounts.workspace')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'name'), name='dataset_name_once_per_workspace')],
-            },
         ),
         migrations.CreateModel(
             name='Event',
@@ -76,49 +72,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Question',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=200)),
-                ('text', models.TextField()),
-                ('answer', models.TextField()),
-                ('kind', models.CharField(blank=True, max_length=40)),
-                ('level', models.CharField(blank=True, max_length=40)),
-                ('context', models.JSONField()),
-                ('supporting_facts', models.JSONField(null=True)),
-                ('images', models.JSONField(default=list)),
-                ('steps', models.JSONField(null=True)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='predictions.dataset')),
-            ],
-            options={
-                'ordering': ['pk'],
-                'indexes': [models.Index(fields=['dataset', 'id'], name='questions_of_a_dataset')],
-                'constraints': [models.UniqueConstraint(fields=('dataset', 'external_id'), name='question_once_per_dataset'), models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='question_has_text')],
-            },
-        ),
-        migrations.CreateModel(
-            name='ReadingInstance',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64)),
-                ('content', models.JSONField()),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_instances', to='predictions.question')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('question', 'digest'), name='reading_instance_once_per_question')],
-            },
-        ),
-        migrations.CreateModel(
-            name='System',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100, unique=True)),
-            ],
-            options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='system_has_name')],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
@@ -138,10 +92,27 @@ class Migration(migrations.Migration):
                 ('saliency', models.JSONField(null=True)),
                 ('language_model', models.JSONField(null=True)),
                 ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='predictions.dataset')),
-                ('system', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='predictions.system')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Question',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('external_id', models.CharField(max_length=200)),
+                ('text', models.TextField()),
+                ('answer', models.TextField()),
+                ('kind', models.CharField(blank=True, max_length=40)),
+                ('level', models.CharField(blank=True, max_length=40)),
+                ('context', models.JSONField()),
+                ('supporting_facts', models.JSONField(null=True)),
+                ('images', models.JSONField(default=list)),
+                ('steps', models.JSONField(null=True)),
+                ('labels', models.JSONField(default=list)),
+                ('source_item_id', models.CharField(blank=True, max_length=200)),
+                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='predictions.dataset')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('dataset', 'system', 'revision'), name='run_once_per_dataset_system_revision')],
+                'ordering': ['pk'],
             },
         ),
         migrations.CreateModel(
@@ -153,9 +124,6 @@ class Migration(migrations.Migration):
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='failures', to='predictions.predictionrun')),
                 ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='predictions.question')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('run', 'question'), name='failure_once_per_run_and_question')],
-            },
         ),
         migrations.CreateModel(
             name='Prediction',
@@ -168,6 +136,7 @@ class Migration(migrations.Migration):
                 ('fact_probabilities', models.JSONField(null=True)),
                 ('threshold', models.FloatField(null=True)),
                 ('explanation_weights', models.JSONField(null=True)),
+                ('question_weights', models.JSONField(null=True)),
                 ('rationale', models.TextField(blank=True, null=True)),
                 ('answer_logprob', models.FloatField(null=True)),
                 ('usage', models.JSONField(null=True)),
@@ -177,9 +146,15 @@ class Migration(migrations.Migration):
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='predictions', to='predictions.predictionrun')),
                 ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='predictions', to='predictions.question')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('run', 'question'), name='prediction_once_per_run_and_question')],
-            },
+        ),
+        migrations.CreateModel(
+            name='ReadingInstance',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('digest', models.CharField(max_length=64)),
+                ('content', models.JSONField()),
+                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_instances', to='predictions.question')),
+            ],
         ),
         migrations.CreateModel(
             name='ReadingProbe',
@@ -190,11 +165,7 @@ class Migration(migrations.Migration):
                 ('saliency', models.JSONField(null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_probes', to='predictions.dataset')),
-                ('system', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_probes', to='predictions.system')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('dataset', 'system', 'revision', 'method'), name='reading_probe_once_per_method')],
-            },
         ),
         migrations.CreateModel(
             name='ReadingRecord',
@@ -205,9 +176,6 @@ class Migration(migrations.Migration):
                 ('instance', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='records', to='predictions.readinginstance')),
                 ('probe', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='records', to='predictions.readingprobe')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('probe', 'instance'), name='reading_record_once_per_probe'), models.CheckConstraint(condition=models.Q(('result__isnull', True), ('error', ''), _connector='OR'), name='reading_record_not_both')],
-            },
         ),
         migrations.CreateModel(
             name='ReducedAnswer',
@@ -219,9 +187,6 @@ class Migration(migrations.Migration):
                 ('target_logprob', models.FloatField(null=True)),
                 ('prediction', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reduced_answers', to='predictions.prediction')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('prediction', 'digest'), name='reduced_answer_once_per_context'), models.CheckConstraint(condition=models.Q(('answer__isnull', False), models.Q(('error', ''), _negated=True), _connector='OR'), name='reduced_answer_or_error')],
-            },
         ),
         migrations.CreateModel(
             name='Score',
@@ -243,9 +208,82 @@ class Migration(migrations.Migration):
                 ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='predictions.question')),
                 ('score', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='predictions.score')),
             ],
+        ),
+        migrations.CreateModel(
+            name='System',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100, unique=True)),
+            ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('score', 'question'), name='question_scored_once_per_run')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='system_has_name')],
             },
+        ),
+        migrations.AddField(
+            model_name='readingprobe',
+            name='system',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_probes', to='predictions.system'),
+        ),
+        migrations.AddField(
+            model_name='predictionrun',
+            name='system',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='predictions.system'),
+        ),
+        migrations.AddConstraint(
+            model_name='dataset',
+            constraint=models.UniqueConstraint(fields=('workspace', 'name'), name='dataset_name_once_per_workspace'),
+        ),
+        migrations.AddIndex(
+            model_name='question',
+            index=models.Index(fields=['dataset', 'id'], name='questions_of_a_dataset'),
+        ),
+        migrations.AddConstraint(
+            model_name='question',
+            constraint=models.UniqueConstraint(fields=('dataset', 'external_id'), name='question_once_per_dataset'),
+        ),
+        migrations.AddConstraint(
+            model_name='question',
+            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='question_has_text'),
+        ),
+        migrations.AddConstraint(
+            model_name='predictionfailure',
+            constraint=models.UniqueConstraint(fields=('run', 'question'), name='failure_once_per_run_and_question'),
+        ),
+        migrations.AddConstraint(
+            model_name='prediction',
+            constraint=models.UniqueConstraint(fields=('run', 'question'), name='prediction_once_per_run_and_question'),
+        ),
+        migrations.AddConstraint(
+            model_name='readinginstance',
+            constraint=models.UniqueConstraint(fields=('question', 'digest'), name='reading_instance_once_per_question'),
+        ),
+        migrations.AddConstraint(
+            model_name='readingrecord',
+            constraint=models.UniqueConstraint(fields=('probe', 'instance'), name='reading_record_once_per_probe'),
+        ),
+        migrations.AddConstraint(
+            model_name='readingrecord',
+            constraint=models.CheckConstraint(condition=models.Q(('result__isnull', True), ('error', ''), _connector='OR'), name='reading_record_not_both'),
+        ),
+        migrations.AddConstraint(
+            model_name='reducedanswer',
+            constraint=models.UniqueConstraint(fields=('prediction', 'digest'), name='reduced_answer_once_per_context'),
+        ),
+        migrations.AddConstraint(
+            model_name='reducedanswer',
+            constraint=models.CheckConstraint(condition=models.Q(('answer__isnull', False), models.Q(('error', ''), _negated=True), _connector='OR'), name='reduced_answer_or_error'),
+        ),
+        migrations.AddConstraint(
+            model_name='questionscore',
+            constraint=models.UniqueConstraint(fields=('score', 'question'), name='question_scored_once_per_run'),
+        ),
+        migrations.AddConstraint(
+            model_name='readingprobe',
+            constraint=models.UniqueConstraint(fields=('dataset', 'system', 'revision', 'method'), name='reading_probe_once_per_method'),
+        ),
+        migrations.AddConstraint(
+            model_name='predictionrun',
+            constraint=models.UniqueConstraint(fields=('dataset', 'system', 'revision'), name='run_once_per_dataset_system_revision'),
         ),
         migrations.RunPython(create_search, drop_search),
     ]

@@ -6,19 +6,29 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     replaces = [
-        ('jobs', '0001_initial'),
-        ('jobs', '0002_job_lease'),
-        ('jobs', '0003_jobs_of_a_kind'),
-        ('jobs', '0004_job_error_message'),
+        ('jobs', '0001_initial_squashed_0004_job_error_message'),
+        ('jobs', '0005_slice_lease'),
     ]
 
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial_squashed_0002_workspaces'),
+        ('accounts', '0001_release_0_2'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
+        migrations.CreateModel(
+            name='SliceLease',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('task', models.CharField(max_length=100)),
+                ('arguments', models.JSONField()),
+                ('lease', models.UUIDField()),
+                ('takeovers', models.PositiveSmallIntegerField(default=0)),
+                ('begun_at', models.DateTimeField(auto_now_add=True)),
+            ],
+        ),
         migrations.CreateModel(
             name='Job',
             fields=[

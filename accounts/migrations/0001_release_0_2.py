@@ -14,8 +14,7 @@ def make_first_workspace(apps, schema_editor):
 class Migration(migrations.Migration):
 
     replaces = [
-        ('accounts', '0001_initial'),
-        ('accounts', '0002_workspaces'),
+        ('accounts', '0001_initial_squashed_0002_workspaces'),
     ]
 
     initial = True

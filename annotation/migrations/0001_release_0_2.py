@@ -7,21 +7,21 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     replaces = [
-        ('annotation', '0001_initial'),
-        ('annotation', '0002_workspace'),
-        ('annotation', '0003_workspace_required'),
-        ('annotation', '0004_item_imports'),
-        ('annotation', '0005_list_indexes'),
-        ('annotation', '0006_language_models'),
-        ('annotation', '0007_item_order'),
-        ('annotation', '0008_project_labels'),
+        ('annotation', '0001_initial_squashed_0008_project_labels'),
+        ('annotation', '0009_suggestions'),
+        ('annotation', '0010_item_order_of_assignment'),
+        ('annotation', '0011_label_changes'),
+        ('annotation', '0012_ml_backend'),
+        ('annotation', '0013_batches'),
+        ('annotation', '0014_annotation_names'),
     ]
 
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial_squashed_0002_workspaces'),
-        ('jobs', '0001_initial_squashed_0004_job_error_message'),
+        ('accounts', '0001_release_0_2'),
+        ('jobs', '0001_release_0_2'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -41,20 +41,20 @@ class Migration(migrations.Migration):
                 ('title', models.CharField(max_length=200)),
                 ('kind', models.CharField(choices=[('boxes', 'boxes in images'), ('spans', 'spans in a passage')], max_length=10)),
                 ('labels', models.JSONField(blank=True, default=dict)),
+                ('label_changes', models.JSONField(blank=True, default=list)),
                 ('status', models.CharField(choices=[('open', 'Open'), ('closed', 'Closed')], default='open', max_length=10)),
                 ('annotators_per_item', models.PositiveSmallIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(20)])),
                 ('reservation_minutes', models.PositiveSmallIntegerField(default=120, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)])),
                 ('show_answer', models.BooleanField(default=True)),
                 ('show_predictions', models.BooleanField(default=False)),
+                ('ml_backend', models.URLField(blank=True, default='', max_length=500)),
                 ('qualification_score', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)])),
                 ('hidden_gold_every', models.PositiveSmallIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(2)])),
+                ('due_on', models.DateField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='projects', to='accounts.workspace')),
             ],
-            options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('annotators_per_item__gte', 1), ('annotators_per_item__lte', 20)), name='project_one_to_twenty_annotators'), models.CheckConstraint(condition=models.Q(('qualification_score__isnull', True), models.Q(('qualification_score__gte', 0), ('qualification_score__lte', 1)), _connector='OR'), name='project_qualification_is_a_share')],
-            },
         ),
         migrations.CreateModel(
             name='OutputRun',
@@ -68,12 +68,13 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(null=True)),
                 ('system', models.CharField(max_length=100)),
                 ('revision', models.CharField(max_length=100)),
+                ('fit', models.JSONField(default=dict)),
+                ('backend', models.URLField(blank=True, default='', max_length=500)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='output_runs', to='annotation.project')),
             ],
             options={
                 'ordering': ['pk'],
-                'constraints': [models.UniqueConstraint(fields=('project', 'system', 'revision'), name='output_run_once')],
             },
         ),
         migrations.CreateModel(
@@ -82,16 +83,14 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('role', models.CharField(choices=[('annotator', 'Annotator'), ('adjudicator', 'Adjudicator'), ('manager', 'Annotation manager')], default='annotator', max_length=12)),
                 ('active', models.BooleanField(default=True)),
+                ('blind', models.BooleanField(default=False)),
                 ('qualified', models.BooleanField(null=True)),
                 ('handed_out', models.PositiveIntegerField(default=0)),
-                ('scanned_to', models.PositiveIntegerField(default=0)),
+                ('scanned_to', models.BigIntegerField(default=-4611686018427387904)),
                 ('joined_at', models.DateTimeField(auto_now_add=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memberships', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memberships', to='annotation.project')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('project', 'user'), name='member_once_per_project')],
-            },
         ),
         migrations.CreateModel(
             name='ItemImport',
@@ -118,6 +117,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('external_id', models.CharField(max_length=200)),
                 ('position', models.PositiveIntegerField()),
+                ('rank', models.BigIntegerField(default=0)),
                 ('purpose', models.CharField(choices=[('ordinary', 'Ordinary'), ('qualification', 'Qualification'), ('hidden gold', 'Hidden gold')], default='ordinary', max_length=14)),
                 ('program', models.TextField(blank=True)),
                 ('text', models.TextField()),
@@ -130,12 +130,11 @@ class Migration(migrations.Migration):
                 ('annotators_wanted', models.PositiveSmallIntegerField()),
                 ('assigned', models.PositiveSmallIntegerField(default=0)),
                 ('submitted', models.PositiveSmallIntegerField(default=0)),
+                ('disagreement', models.FloatField(null=True)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='items', to='annotation.project')),
             ],
             options={
                 'ordering': ['position'],
-                'indexes': [models.Index(condition=models.Q(('assigned__lt', models.F('annotators_wanted')), ('purpose', 'ordinary')), fields=['project', 'position'], name='items_wanting_annotators'), models.Index(fields=['project', 'purpose', 'position'], name='items_by_purpose'), models.Index(fields=['project', 'purpose', 'submitted', 'annotators_wanted', 'assigned', 'id'], name='items_by_state'), models.Index(fields=['project', 'submitted', 'id'], name='items_by_submitted')],
-                'constraints': [models.UniqueConstraint(fields=('project', 'external_id'), name='item_once_per_project'), models.UniqueConstraint(fields=('project', 'position'), name='item_position_once'), models.CheckConstraint(condition=models.Q(models.Q(('purpose', 'ordinary'), _negated=True), ('assigned__lte', models.F('annotators_wanted')), _connector='OR'), name='item_never_overfull'), models.CheckConstraint(condition=models.Q(('submitted__lte', models.F('assigned'))), name='item_submitted_are_assigned')],
             },
         ),
         migrations.CreateModel(
@@ -148,9 +147,6 @@ class Migration(migrations.Migration):
                 ('path', models.CharField(blank=True, max_length=200)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='image_files', to='annotation.project')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='image_once_per_project'), models.CheckConstraint(condition=models.Q(('path', ''), models.Q(('height__gt', 0), ('width__gt', 0)), _connector='OR'), name='image_file_has_a_size')],
-            },
         ),
         migrations.CreateModel(
             name='Guideline',
@@ -165,7 +161,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['module', 'version'],
-                'constraints': [models.UniqueConstraint(fields=('project', 'module', 'version'), name='guideline_version_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Batch',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100)),
+                ('due_on', models.DateField(blank=True, null=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotation_batches', to=settings.AUTH_USER_MODEL)),
+                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='annotation.project')),
+            ],
+            options={
+                'verbose_name_plural': 'batches',
             },
         ),
         migrations.CreateModel(
@@ -180,6 +190,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
@@ -197,13 +208,10 @@ class Migration(migrations.Migration):
                 ('active_seconds', models.FloatField(default=0)),
                 ('predictions_shown', models.JSONField(default=list)),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to=settings.AUTH_USER_MODEL)),
+                ('batch', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to='annotation.batch')),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to='annotation.item')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to='annotation.project')),
             ],
-            options={
-                'indexes': [models.Index(condition=models.Q(('status', 'reserved')), fields=['project', 'reserved_until'], name='reserved_annotations'), models.Index(fields=['project', 'annotator', 'task', 'status'], name='annotations_of_a_person'), models.Index(fields=['project', 'task', 'status', 'submitted_at'], name='annotations_to_review'), models.Index(fields=['project', 'task', 'submitted_at'], name='annotations_by_day'), models.Index(fields=['project', 'task', 'annotator', 'status', 'submitted_at', 'saved_at', 'active_seconds'], name='work_of_people')],
-                'constraints': [models.UniqueConstraint(fields=('item', 'annotator', 'task'), name='annotation_once_per_person'), models.UniqueConstraint(condition=models.Q(('task', 'adjudication')), fields=('item',), name='one_adjudication_per_item'), models.CheckConstraint(condition=models.Q(models.Q(('status', 'reserved'), _negated=True), ('reserved_until__isnull', False), _connector='OR'), name='reserved_annotation_has_an_end'), models.CheckConstraint(condition=models.Q(('status__in', ['reserved', 'expired', 'released']), ('submitted_at__isnull', False), _connector='OR'), name='submitted_annotation_has_a_time')],
-            },
         ),
         migrations.CreateModel(
             name='SystemOutput',
@@ -213,13 +221,12 @@ class Migration(migrations.Migration):
                 ('revision', models.CharField(max_length=100)),
                 ('proposals', models.JSONField(default=list)),
                 ('modules', models.JSONField()),
+                ('marks', models.JSONField(default=dict)),
+                ('score', models.FloatField(null=True)),
                 ('answer', models.JSONField(null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='outputs', to='annotation.item')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('item', 'system', 'revision'), name='output_once_per_revision')],
-            },
         ),
         migrations.CreateModel(
             name='Webhook',
@@ -253,7 +260,6 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'deliveries',
                 'abstract': False,
-                'indexes': [models.Index(condition=models.Q(('next_at__isnull', False)), fields=['next_at'], name='deliveries_due')],
             },
         ),
         migrations.CreateModel(
@@ -323,5 +329,117 @@ class Migration(migrations.Migration):
                 'ordering': ['item_id'],
                 'constraints': [models.UniqueConstraint(fields=('run', 'item'), name='output_failure_once')],
             },
+        ),
+        migrations.AddConstraint(
+            model_name='project',
+            constraint=models.CheckConstraint(condition=models.Q(('annotators_per_item__gte', 1), ('annotators_per_item__lte', 20)), name='project_one_to_twenty_annotators'),
+        ),
+        migrations.AddConstraint(
+            model_name='project',
+            constraint=models.CheckConstraint(condition=models.Q(('qualification_score__isnull', True), models.Q(('qualification_score__gte', 0), ('qualification_score__lte', 1)), _connector='OR'), name='project_qualification_is_a_share'),
+        ),
+        migrations.AddConstraint(
+            model_name='outputrun',
+            constraint=models.UniqueConstraint(fields=('project', 'system', 'revision'), name='output_run_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='membership',
+            constraint=models.UniqueConstraint(fields=('project', 'user'), name='member_once_per_project'),
+        ),
+        migrations.AddIndex(
+            model_name='item',
+            index=models.Index(condition=models.Q(('assigned__lt', models.F('annotators_wanted')), ('purpose', 'ordinary')), fields=['project', 'rank', 'position'], name='items_wanting_annotators'),
+        ),
+        migrations.AddIndex(
+            model_name='item',
+            index=models.Index(fields=['project', 'purpose', 'position'], name='items_by_purpose'),
+        ),
+        migrations.AddIndex(
+            model_name='item',
+            index=models.Index(fields=['project', 'purpose', 'submitted', 'annotators_wanted', 'assigned', 'id'], name='items_by_state'),
+        ),
+        migrations.AddIndex(
+            model_name='item',
+            index=models.Index(fields=['project', 'submitted', 'id'], name='items_by_submitted'),
+        ),
+        migrations.AddIndex(
+            model_name='item',
+            index=models.Index(models.F('project'), models.OrderBy(models.F('disagreement'), descending=True), models.F('position'), condition=models.Q(('disagreement__gt', 0)), name='disputed_items'),
+        ),
+        migrations.AddConstraint(
+            model_name='item',
+            constraint=models.UniqueConstraint(fields=('project', 'external_id'), name='item_once_per_project'),
+        ),
+        migrations.AddConstraint(
+            model_name='item',
+            constraint=models.UniqueConstraint(fields=('project', 'position'), name='item_position_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='item',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('purpose', 'ordinary'), _negated=True), ('assigned__lte', models.F('annotators_wanted')), _connector='OR'), name='item_never_overfull'),
+        ),
+        migrations.AddConstraint(
+            model_name='item',
+            constraint=models.CheckConstraint(condition=models.Q(('submitted__lte', models.F('assigned'))), name='item_submitted_are_assigned'),
+        ),
+        migrations.AddConstraint(
+            model_name='imagefile',
+            constraint=models.UniqueConstraint(fields=('project', 'name'), name='image_once_per_project'),
+        ),
+        migrations.AddConstraint(
+            model_name='imagefile',
+            constraint=models.CheckConstraint(condition=models.Q(('path', ''), models.Q(('height__gt', 0), ('width__gt', 0)), _connector='OR'), name='image_file_has_a_size'),
+        ),
+        migrations.AddConstraint(
+            model_name='guideline',
+            constraint=models.UniqueConstraint(fields=('project', 'module', 'version'), name='guideline_version_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='batch',
+            constraint=models.UniqueConstraint(fields=('project', 'annotator', 'name'), name='batch_name_once_per_person'),
+        ),
+        migrations.AddIndex(
+            model_name='annotation',
+            index=models.Index(condition=models.Q(('status', 'reserved')), fields=['project', 'reserved_until'], name='reserved_annotations'),
+        ),
+        migrations.AddIndex(
+            model_name='annotation',
+            index=models.Index(fields=['project', 'annotator', 'task', 'status'], name='annotations_of_a_person'),
+        ),
+        migrations.AddIndex(
+            model_name='annotation',
+            index=models.Index(fields=['project', 'task', 'status', 'submitted_at'], name='annotations_to_review'),
+        ),
+        migrations.AddIndex(
+            model_name='annotation',
+            index=models.Index(fields=['project', 'task', 'submitted_at'], name='annotations_by_day'),
+        ),
+        migrations.AddIndex(
+            model_name='annotation',
+            index=models.Index(fields=['project', 'task', 'annotator', 'status', 'submitted_at', 'saved_at', 'active_seconds'], name='annotations_by_annotator'),
+        ),
+        migrations.AddConstraint(
+            model_name='annotation',
+            constraint=models.UniqueConstraint(fields=('item', 'annotator', 'task'), name='annotation_once_per_person'),
+        ),
+        migrations.AddConstraint(
+            model_name='annotation',
+            constraint=models.UniqueConstraint(condition=models.Q(('task', 'adjudication')), fields=('item',), name='one_adjudication_per_item'),
+        ),
+        migrations.AddConstraint(
+            model_name='annotation',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'reserved'), _negated=True), ('reserved_until__isnull', False), ('batch__isnull', False), _connector='OR'), name='reserved_annotation_has_an_end'),
+        ),
+        migrations.AddConstraint(
+            model_name='annotation',
+            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['reserved', 'expired', 'released']), ('submitted_at__isnull', False), _connector='OR'), name='submitted_annotation_has_a_time'),
+        ),
+        migrations.AddConstraint(
+            model_name='systemoutput',
+            constraint=models.UniqueConstraint(fields=('item', 'system', 'revision'), name='output_once_per_revision'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(condition=models.Q(('next_at__isnull', False)), fields=['next_at'], name='deliveries_due'),
         ),
     ]
