@@ -13,7 +13,7 @@ class SlicedRun(models.Model):
     """A revision of a system that answers many items, slice by slice.
 
     Items without a stored result are the pending work: any worker may compute them, and computing them twice
-    does no harm. `jobs.sliced_runs` changes the status.
+    does no harm. `jobs.actions.sliced_runs` changes the status.
 
     Attributes:
         error: Why the run failed or paused.
@@ -22,7 +22,7 @@ class SlicedRun(models.Model):
     """
 
     class Status(models.TextChoices):
-        """The states of a run; `jobs.sliced_runs.TRANSITIONS` connects them."""
+        """States of a run; `jobs.actions.sliced_runs.TRANSITIONS` connects them."""
 
         PENDING = "pending", _("Pending")
         RUNNING = "running", pgettext_lazy("status", "Running")

@@ -9,8 +9,7 @@ APPS = ("accounts", "annotation", "config", "jobs", "predictions", "studyapp")
 WRITES = {"save", "delete", "bulk_create", "bulk_update", "get_or_create", "update_or_create", "force_insert"}
 PREPARED = {"insert", "PreparedUpdate"}  # of `foundation.database.prepared_queries`
 MANAGERS = {"objects", "_base_manager", "_default_manager"}
-# The life cycle of runs, which the actions of two apps share, and the base that keeps frozen rows frozen.
-SHARED = {"jobs/sliced_runs.py", "studyapp/models/studies.py"}
+SHARED = {"studyapp/models/studies.py"}  # the base that keeps frozen rows frozen
 
 
 def writes(path: str, tree: ast.AST) -> Iterator[str]:

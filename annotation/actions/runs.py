@@ -24,8 +24,8 @@ from annotation.suggestions import Fit, build_marks, build_questions
 from foundation.images.image_files import read_image
 from foundation.imports.import_fields import format_first_error
 from foundation.messages import say
+from jobs.actions.sliced_runs import RunKind
 from jobs.model_servers.gateway import execute_items, predict_items
-from jobs.sliced_runs import RunKind
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem, QAPrediction
 
 Outcome = Execution | SystemRecord | ItemError

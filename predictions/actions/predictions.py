@@ -12,8 +12,8 @@ from accounts.models import User
 from foundation.batches import cut_batches
 from foundation.errors import BadFile, Conflict
 from foundation.imports.findings import Findings
+from jobs.actions.sliced_runs import RunKind
 from jobs.model_servers.gateway import predict_items
-from jobs.sliced_runs import RunKind
 from modelserver.wire.schema import (
     SCHEMA_VERSION,
     ItemError,

@@ -15,7 +15,7 @@ from foundation.messages import Message, extract_message, say, translate_message
 from foundation.state_machine import ForbiddenTransition, find_next_status
 from foundation.translated_messages import translate_error, translate_text
 from foundation.validation_messages import FORMS
-from jobs.sliced_runs import TRANSITIONS as RUN
+from jobs.actions.sliced_runs import TRANSITIONS as RUN
 from studyapp.rules.states import PARTICIPANT, STUDY
 from studyapp.studio.drafts import find_problems, open_draft
 from studyapp.studio.forms import build_form

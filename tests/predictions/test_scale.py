@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 
-from jobs import sliced_runs
+from jobs.actions import sliced_runs
 from predictions.actions.predictions import RUNS, finish_run
 from predictions.models import PredictionRun, ReducedAnswer
 from predictions.queries.predictions import count_progress, estimate_missing_sizes, list_missing_questions

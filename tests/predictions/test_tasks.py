@@ -9,7 +9,8 @@ from kombu import Connection
 from pytest_django.fixtures import Settings
 
 from config.celery import app
-from jobs import queue, sliced_runs
+from jobs import queue
+from jobs.actions import sliced_runs
 from jobs.model_servers.gateway import find_served_system
 from jobs.models import SliceLease
 from modelserver.serving.fake_server import FakeModelServer

@@ -16,7 +16,7 @@ from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project
 from annotation.queries.runs import count_progress
 from annotation.tasks import enqueue_missing, sweep_output_runs
 from foundation.errors import RunFailed
-from jobs import sliced_runs
+from jobs.actions import sliced_runs
 from jobs.model_servers import gateway as model_gateway
 from jobs.model_servers.gateway import find_served_system
 from jobs.queue import LOST_LIMIT
