@@ -52,6 +52,7 @@ class WorkspaceForm(forms.Form):
     slug = forms.SlugField(
         label=gettext_lazy("Short name"),
         max_length=100,
+        widget=forms.TextInput(attrs={"data-follows": "name"}),
         help_text=gettext_lazy(
             "Part of addresses, and the name in commands. Letters, digits, hyphens and underscores."
         ),

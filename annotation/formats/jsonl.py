@@ -14,7 +14,7 @@ from annotation.formats.texts import tokenize
 from annotation.formats.writing import write_file
 from foundation.errors import BadFile
 from foundation.imports.json_elements import reject_repeated_keys
-from foundation.imports.text_files import refuse_utf_16
+from foundation.imports.text_files import refuse_utf_16, say_not_utf_8
 from foundation.messages import say, value_error
 
 
@@ -43,7 +43,7 @@ def read_lines(
     """Yield number and content of each line of a file that is not blank.
 
     Raises:
-        BadFile: The file cannot be read, or has no such line.
+        BadFile: The file cannot be read, has no such line, or one that is not UTF-8.
     """
     read, some = 0, False
     try:
@@ -53,6 +53,7 @@ def read_lines(
                 if number == 1:
                     refuse_utf_16(path, line)
                     line = line.removeprefix(b"\xef\xbb\xbf")
+                line.decode()
                 if line.strip():
                     some = True
                     yield number, line
@@ -60,6 +61,8 @@ def read_lines(
                     on_progress(read)
     except OSError as error:
         raise BadFile(path, say(error.strerror or str(error))) from error
+    except UnicodeDecodeError as error:
+        raise BadFile(path, say_not_utf_8(error), line=number) from error
     if not some:
         raise BadFile(path, empty, line=1)
 

@@ -1,7 +1,9 @@
 """Find items, programs and images in an uploaded file or zip file."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import copy
 
 from annotation.formats.images import ImageFolder
 from annotation.formats.registry import READ_FOLDERS
@@ -23,8 +25,9 @@ def prepare_source(
 ) -> Source:
     """Return the source of the items of an upload.
 
-    A zip file holds one file of items and the images; the programs stand in a ``.tsv`` file. faithful-nmn
-    has its boxes in a ``.csv`` file, and its sentences in files ending in ``.json`` or ``.jsonl``. Formats of
+    Images that come alone, one or a zip file of them, are an item each in the format ``plain``. Any other zip
+    file holds one file of items and the images; the programs stand in a ``.tsv`` file. faithful-nmn has its
+    boxes in a ``.csv`` file, and its sentences in files ending in ``.json`` or ``.jsonl``. Formats of
     `registry.READ_FOLDERS` may have any number of files.
 
     Args:
@@ -37,6 +40,9 @@ def prepare_source(
     Raises:
         BadFile: The zip file is not safe to unpack, or lacks a file.
     """
+    if name == "plain" and upload.suffix.lower() in PICTURES:
+        folder.mkdir()
+        return _list_images([Path(copy(upload, folder))], folder, findings)
     if not is_zip(upload):
         return Source(path=upload, findings=findings)
     if name in READ_FOLDERS:
@@ -45,6 +51,8 @@ def prepare_source(
     if name == "plain" and (saved := find_dataset_folder(files)) is not None:
         return Source(path=saved, images=find_image_folder(files, folder), findings=findings)
     items = {"faithful-nmn": {".csv"}, "plain": {*LISTS, *SUFFIXES, ".csv"}}.get(name, LISTS)
+    if name == "plain" and files and {file.suffix.lower() for file in files} <= PICTURES:
+        return _list_images(files, folder, findings)
     examples = LISTS if name == "faithful-nmn" else set()
     for file in files:
         if file.suffix.lower() not in PICTURES | {TABLE} | items | examples:
@@ -56,6 +64,14 @@ def prepare_source(
         examples=[file for file in files if file.suffix.lower() in examples],
         findings=findings,
     )
+
+
+def _list_images(files: Sequence[Path], folder: Path, findings: Findings) -> Source:
+    """Write the list of items for images that come without one."""
+    names = sorted(str(file.relative_to(folder)) for file in files)
+    path = folder / "images.jsonl"
+    path.write_text("".join(json.dumps({"id": name, "image": name}) + "\n" for name in names), "utf-8")
+    return Source(path=path, images=ImageFolder(folder), findings=findings)
 
 
 def _unpack_folder(

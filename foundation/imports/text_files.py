@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TextIO
 
 from foundation.errors import BadFile
-from foundation.messages import say
+from foundation.messages import Message, say
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -37,6 +37,15 @@ def refuse_utf_16(path: Path, start: bytes) -> None:
         raise BadFile(path, say("is UTF-16 text; save it as UTF-8"), line=1)
 
 
+def say_not_utf_8(error: UnicodeDecodeError) -> Message:
+    """Return the sentence about a line that does not decode."""
+    return say(
+        "not UTF-8 text: byte %(byte)s at position %(position)s; save the file as UTF-8",
+        byte=f"{error.object[error.start]:#04x}",
+        position=error.start,
+    )
+
+
 def _build_encoding_error(path: Path) -> BadFile:
     # A second pass, because the decoder counts from the start of a block.
     with path.open("rb") as file:
@@ -47,14 +56,5 @@ def _build_encoding_error(path: Path) -> BadFile:
             try:
                 line.decode()
             except UnicodeDecodeError as error:
-                byte = f"{error.object[error.start]:#04x}"
-                return BadFile(
-                    path,
-                    say(
-                        "not UTF-8 text: byte %(byte)s at position %(position)s; save the file as UTF-8",
-                        byte=byte,
-                        position=error.start,
-                    ),
-                    line=number,
-                )
+                return BadFile(path, say_not_utf_8(error), line=number)
     return BadFile(path, say("not UTF-8 text"), line=number)

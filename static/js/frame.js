@@ -1,5 +1,5 @@
 // The frame: menus that close, "/" for the search, messages that can be put away, values of charts,
-// confirmations of acts, secrets that are shown once.
+// confirmations of acts, secrets that are shown once, short names.
 (() => {
   "use strict";
   const frame = document.querySelector(".frame");
@@ -27,6 +27,19 @@
   // second secret; with the address of the list, the list comes instead.
   const once = document.querySelector("[data-once]");
   if (once) history.replaceState(null, "", once.dataset.once);
+
+  // A short name follows the title until somebody writes one.
+  for (const field of document.querySelectorAll("input[data-follows]")) {
+    const title = field.form.elements.namedItem(field.dataset.follows);
+    const follow = () => {
+      const letters = title.value.normalize("NFKD").replace(/\p{M}/gu, "").replaceAll("ß", "ss").toLowerCase();
+      const words = letters.split(/[^a-z0-9]+/).filter(Boolean);
+      field.value = words.join("-").slice(0, field.maxLength).replace(/-$/, "");
+    };
+    if (field.value) continue; // the form came back with errors
+    title.addEventListener("input", follow);
+    field.addEventListener("input", () => title.removeEventListener("input", follow), { once: true });
+  }
 
   // On a narrow screen the row of tabs scrolls; the current one should be in view.
   for (const tab of document.querySelectorAll(".tabs [aria-current]")) {

@@ -378,6 +378,16 @@ export function createActs(store, announce, askReason) {
     /** True while the corners of a polygon are being set, which no other step keeps. */
     isDrafting: () => false,
 
+    /** Take back the last corner of that polygon. */
+    takeBackCorner: () => {},
+
+    /** Take back the last corner or, where none is being set, the last change. @returns {boolean} if there was one */
+    undo() {
+      if (!acts.isDrafting()) return store.undo();
+      acts.takeBackCorner();
+      return true;
+    },
+
     /** Return true if the step may be left, and otherwise say why not. */
     canLeave() {
       if (!acts.isDrafting()) return true;

@@ -429,6 +429,7 @@ function start() {
             disabled: (label.depth ?? 0) >= computeMostDepth(layer, index),
             id: `${id}-in-${index}`,
             "aria-label": gettext("Put label %(number)s inside the one above", named),
+            title: gettext("Put label %(number)s inside the one above", named),
           },
         ),
         createButton("←", () => change(() => (label.depth = (label.depth ?? 0) - 1)), {
@@ -436,6 +437,7 @@ function start() {
           disabled: !label.depth,
           id: `${id}-out-${index}`,
           "aria-label": gettext("Take label %(number)s out again", named),
+          title: gettext("Take label %(number)s out again", named),
         }),
         buildInput(`${id}-hint-${index}`, label, "hint", {
           maxlength: "500",

@@ -98,7 +98,7 @@ function start() {
       ]],
       [gettext("Changes"), [
         ["undo", "Ctrl+z", gettext("undo"), () => {
-          announceOutcome(store.undo(), gettext("Undone."), gettext("Nothing to undo."));
+          announceOutcome(acts.undo(), gettext("Undone."), gettext("Nothing to undo."));
         }],
         ["redo", "Ctrl+Shift+z", gettext("redo"), () => {
           announceOutcome(store.redo(), gettext("Redone."), gettext("Nothing to redo."));

@@ -41,6 +41,7 @@ class StartForm(WorkspaceForm):
             "For addresses and commands. You cannot change it later. Lower case letters, digits, - and _."
         ),
         max_length=100,
+        widget=forms.TextInput(attrs={"data-follows": "title"}),
         error_messages={"invalid": _("Use only lower case letters, digits, - and _.")},
     )
     dataset = forms.ChoiceField(label=_("Dataset"), required=False)

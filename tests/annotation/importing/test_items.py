@@ -176,6 +176,30 @@ def test_a_zip_needs_one_file_of_items(project: Project, user: User) -> None:
     assert "holds 2 files that end in .json or .jsonl, not one: a.json, b.jsonl" in job.error
 
 
+def make_image_project() -> Project:
+    task = read_label_task("layers: [{type: polygons, name: shape, labels: [field, lake]}]")
+    return make_project(slug="shapes", labels=task)
+
+
+def test_images_without_a_list_are_an_item_each(user: User) -> None:
+    project = make_image_project()
+    job = upload(project, user, zipped({"b/2.png": picture(), "1.png": picture()}), format="plain")
+    assert (job.error, list(project.items.values_list("external_id", flat=True))) == (
+        "",
+        ["1.png", "b/2.png"],
+    )
+    upload(project, user, picture(), "3.png", format="plain")
+    assert project.items.get(external_id="3.png").images == ["3.png"]
+    assert not ImageFile.objects.filter(path="").exists()
+
+
+def test_a_file_that_is_not_text_is_one_sentence(user: User) -> None:
+    project = make_image_project()
+    preview = upload(project, user, picture(), "items.jsonl", format="plain", dry_run=True)
+    reason = "not UTF-8 text: byte 0x89 at position 0; save the file as UTF-8"
+    assert listed(preview) == [f"items.jsonl:1: {reason}"]
+
+
 def german(job: Job) -> str:
     """Return the German page of a job, whose texts stay English in the database."""
     project = Project.objects.get(pk=job.options["project"])

@@ -49,6 +49,25 @@ def test_a_polygon_that_is_not_closed_is_not_lost(editor: Editor, page: Page) ->
     assert len(editor.objects(pk, OUTLINES)) == 1
 
 
+def test_undo_takes_back_corners_before_it_takes_back_changes(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, TASK, "boxes")
+    editor.open(page, pk)
+    for corner in ((0.2, 0.2), (0.5, 0.2), (0.5, 0.6), (0.2, 0.2)):
+        click(page, *corner)
+    saved(page)
+    for corner in ((0.6, 0.6), (0.8, 0.6)):
+        click(page, *corner)
+    undo = page.get_by_role("button", name="Undo")
+    undo.click()
+    page.keyboard.press("Control+z")
+    expect(page.get_by_role("button", name="Close polygon")).to_be_hidden()
+    assert len(editor.objects(pk, OUTLINES)) == 1
+    undo.click()
+    saved(page)
+    assert editor.objects(pk, OUTLINES) == []
+    expect(undo).to_be_disabled()
+
+
 def test_a_polygon_is_drawn_by_clicks_and_changed_at_its_corners(editor: Editor, page: Page) -> None:
     [pk] = make(editor, TASK, "boxes")
     editor.open(page, pk)

@@ -48,7 +48,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
         ? createElement("span", { class: "tool-name", "aria-hidden": "true" }, shown === true ? name : shown)
         : null,
     );
-  const undo = buildTool("undo", gettext("Undo"), store.undo, "undo");
+  const undo = buildTool("undo", gettext("Undo"), acts.undo, "undo");
   const redo = buildTool("redo", gettext("Redo"), store.redo, "redo");
   const draw = boxes ? buildTool("box", gettext("New box"), view.drawInMiddle, "draw", true) : null;
   const close = createButton(gettext("Close polygon"), () => view.closeDraft(), {
@@ -157,10 +157,10 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
 
   function render() {
     const { undo: back, redo: forth } = store.steps;
-    undo.disabled = !back.length || Boolean(store.locked);
+    undo.disabled = !(back.length || acts.isDrafting()) || Boolean(store.locked);
     redo.disabled = !forth.length || Boolean(store.locked);
     if (draw) renderDraw(draw);
-    close.hidden = !view.drafting;
+    close.hidden = !acts.isDrafting();
     wrong.disabled = Boolean(store.locked);
     wrong.setAttribute("aria-pressed", String(Boolean(store.document.problem)));
     shown.setAttribute("aria-pressed", String(store.predictionsShown));

@@ -162,6 +162,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   /** The polygon that is being drawn. */
   const findOpenDraft = () => pictures.find(({ draft }) => draft.open)?.draft ?? null;
   acts.isDrafting = () => Boolean(findOpenDraft());
+  acts.takeBackCorner = () => findOpenDraft()?.takeBackCorner();
 
   /** @param {number | null} next */
   function setCorner(next) {
@@ -416,10 +417,6 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         ]),
       });
     },
-    /** True while the corners of a new polygon are set. */
-    get drafting() {
-      return acts.isDrafting();
-    },
     closeDraft: () => findOpenDraft()?.close(),
     /** Called when another corner of the selected polygon is taken. */
     onCorner: () => {},
@@ -443,7 +440,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     /** Take back a corner: of the polygon that is drawn, or the one that is taken. @returns {boolean} */
     removeCorner() {
       const chosen = acts.getSelectedObject();
-      if (findOpenDraft()) return findOpenDraft()?.takeBackCorner(), true;
+      if (acts.isDrafting()) return acts.takeBackCorner(), true;
       if (corner === null || !chosen?.own || !chosen.mark.polygon) return false;
       if (chosen.mark.polygon.length < 4) return announce(gettext("A polygon has three corners or more.")), true;
       acts.move(chosen.id, createPolygon(chosen.mark.polygon.toSpliced(corner, 1)));
