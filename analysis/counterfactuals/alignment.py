@@ -172,7 +172,14 @@ def judge(
 
 
 def alignments(verdicts: Iterable[Verdict]) -> list[Alignment]:
-    """Compute the alignment of every group, in order of first appearance."""
+    """Compute the alignment of every group.
+
+    Args:
+        verdicts: Verdicts of any groups, from `judge`.
+
+    Returns:
+        One per group, in order of first appearance.
+    """
     groups: dict[Group, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.group].append(verdict)
@@ -184,8 +191,13 @@ def alignment_score(
 ) -> Alignment:
     """Compute the alignment of records of one group.
 
+    Args:
+        records: Records, or mappings with their fields; those without saliency are left out.
+        rng: Source of the random partitions.
+        draws: Number of random partitions for each instance's control; 0 for no control.
+
     Raises:
-        ValueError: The records have no group or several.
+        ValueError: The records have no group or several, or `judge` refuses them.
 
     Examples:
         >>> record = {"id": "1", "original_correct": True, "counterfactual_correct": True}
@@ -209,8 +221,14 @@ def build_group(record: Record) -> Group:
 def read_records(path: Path) -> list[Record]:
     """Read records from JSON lines.
 
+    Args:
+        path: File of JSON lines with the fields of `Record`.
+
+    Returns:
+        Records in the file's order.
+
     Raises:
-        InputError: Names file, line and field.
+        InputError: The file is missing or malformed; names file, line and field.
     """
     lines: dict[tuple[Group, str], int] = {}
     return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="record")

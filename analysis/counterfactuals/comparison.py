@@ -67,11 +67,16 @@ def swaps(
 ) -> list[Counterfactual]:
     """List every swap of the question's comparing words that is listed.
 
-    None unless the question has exactly one comparing word.
+    Args:
+        question: Text of the question.
+        answer: Gold answer.
+        entities: The compared ones, in any spelling and with or without a note in brackets, such as the
+            titles of the supporting facts. With two of them in the question the gold answer becomes the other
+            one, as the question writes it.
+        distribution: "in" for words of the training data, "out" for words that they lack.
 
-    entities: the compared ones, in any spelling and with or without a note in
-    brackets, such as the titles of the supporting facts. With two of them in the
-    question the gold answer becomes the other one, as the question writes it.
+    Returns:
+        Swaps in the order of the list; none unless the question has exactly one comparing word.
 
     Examples:
         >>> swap = swaps("Who is older, Ann Lee or Bob Ray?", "Ann Lee", ["Bob Ray", "Ann Lee"])[0]

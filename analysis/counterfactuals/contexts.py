@@ -9,11 +9,17 @@ Extent = Literal["facts", "paragraphs"]
 def reduce_question(question: Mapping[str, Any], extent: Extent) -> dict[str, Any]:
     """Reduce a question's context and renumber its supporting facts.
 
-    question: has `context` [[title, [sentence, …]], …] and `supporting_facts`
-    [[title, index], …]. A fact that the context does not hold, as some of
-    HotpotQA's, is dropped. Sentences stay as they are.
+    A fact that the context does not hold, as some of HotpotQA's, is dropped. Sentences stay as they are.
 
-    Raises ValueError if no fact is left.
+    Args:
+        question: Has `context` [[title, [sentence, …]], …] and `supporting_facts` [[title, index], …].
+        extent: "facts" keeps the supporting sentences, "paragraphs" the articles that hold one.
+
+    Returns:
+        The question with its other fields, `context` and `supporting_facts` replaced.
+
+    Raises:
+        ValueError: No fact is left.
 
     Examples:
         >>> question = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}

@@ -54,10 +54,18 @@ def insertions(
 ) -> list[Insertion]:
     """Draft one insertion per template, behind the context's last sentence.
 
-    There are none if no template fits the question. Questions that fit ask who did
-    something, or for the name of someone who did; those whose words hold the old
-    answer are left out, since the new sentences must not name it. Everything in
-    front of the insertion stays as it is.
+    Questions that fit ask who did something, or for the name of someone who did; those whose words hold the
+    old answer are left out, since the new sentences must not name it. Everything in front of the insertion
+    stays as it is.
+
+    Args:
+        context: Text of the context.
+        question: Text of the question.
+        answer: Gold answer, which the insertions do not name.
+        names: Invented first and last names; the first that neither text holds is taken.
+
+    Returns:
+        One per template, in their order; none if no template or no name fits.
 
     Examples:
         >>> insertions("Ann Lee sang.", "Who sang?", "Ann Lee")[1].context[14:]

@@ -22,11 +22,25 @@ class Edit:
     new: str
 
     def apply(self, text: str) -> str:
-        """Change the text. Raises ValueError unless it holds `old` at `start`."""
+        """Change the text.
+
+        Args:
+            text: Text before the edit.
+
+        Raises:
+            ValueError: The text does not hold `old` at `start`.
+        """
         return _replace_text(text, self.start, self.old, self.new)
 
     def undo(self, text: str) -> str:
-        """Restore the text. Raises ValueError unless it holds `new` at `start`."""
+        """Restore the text.
+
+        Args:
+            text: Text after the edit.
+
+        Raises:
+            ValueError: The text does not hold `new` at `start`.
+        """
         return _replace_text(text, self.start, self.new, self.old)
 
 

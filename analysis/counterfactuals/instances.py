@@ -100,6 +100,16 @@ class Instance(_Plain):
         """Yield start, end and number of the original's tokens in the text.
 
         The text is the partition's. Titles are not part of a context's text.
+
+        Args:
+            weights: Article (None: the question), sentence (None: a title), first and last code point, and
+                number of each token.
+
+        Yields:
+            Code points in the text, end exclusive, and number.
+
+        Raises:
+            KeyError: The original lacks an article or a sentence.
         """
         offsets = find_sentence_starts(self.original.context) if self.where == "context" else {}
         for article, index, start, end, number in weights:
@@ -140,8 +150,14 @@ def find_sentence_starts(context: Context) -> dict[tuple[int, int], int]:
 def read_instances(path: Path) -> list[Instance]:
     """Read instances from JSON lines.
 
+    Args:
+        path: File of JSON lines with the fields of `Instance`.
+
+    Returns:
+        Instances in the file's order.
+
     Raises:
-        InputError: Names file, line and field.
+        InputError: The file is missing or malformed; names file, line and field.
     """
     lines: dict[str, int] = {}
     return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="instance")
@@ -157,5 +173,9 @@ def _read_line(path: Path, number: int, line: bytes, lines: dict[str, int]) -> I
 
 
 def instances_text(instances: Iterable[Instance]) -> str:
-    """Write instances as JSON lines, the same bytes for the same instances."""
+    """Write instances as JSON lines, the same bytes for the same instances.
+
+    Args:
+        instances: Instances to write, in order.
+    """
     return format_json_lines(one.model_dump() for one in instances)

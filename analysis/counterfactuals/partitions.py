@@ -57,7 +57,11 @@ _FUNCTION = _set_of(
 
 @dataclass(frozen=True)
 class Partition:
-    """Spans of a text's words; no word is in both lists."""
+    """Spans of a text's words; no word is in both lists.
+
+    Raises:
+        ValueError: A negative span overlaps a positive one.
+    """
 
     positive: tuple[Span, ...]
     negative: tuple[Span, ...]
@@ -70,7 +74,14 @@ class Partition:
     def scores(self, weights: Iterable[tuple[int, int, float]]) -> tuple[list[float], list[float]]:
         """Return the saliency of the positive and of the negative tokens.
 
-        weights: start, end and saliency of each token; a token belongs to a span that it overlaps.
+        A token belongs to a span that it overlaps.
+
+        Args:
+            weights: Start, end and saliency of each token, in code points, end exclusive.
+
+        Returns:
+            Two lists in the order of the tokens, in the unit of the saliency; tokens in neither part are left
+            out.
         """
         positive: list[float] = []
         negative: list[float] = []
@@ -93,6 +104,14 @@ def comparison_partition(question: str, entities: Sequence[str] = ()) -> Partiti
     The rest leaves out entities, values and verbs. Entities are those given and,
     behind the first word, every word with a capital; values are words with a
     digit; verbs are a list of common ones and words in -ed.
+
+    Args:
+        question: Text of the question.
+        entities: The compared ones, in any spelling and with or without a note in brackets, such as the
+            titles of the supporting facts.
+
+    Returns:
+        Words of the question, in code points.
 
     Examples:
         >>> question = "Which film was released first, Avalon or Brass?"
@@ -119,6 +138,14 @@ def coreference_partition(context: str, question: str, cluster: Sequence[Span]) 
     """Partition a context: words of the cluster against the others.
 
     The others leave out words of the question.
+
+    Args:
+        context: Text of the context.
+        question: Text of the question.
+        cluster: Spans of the relevant cluster, in code points of the context, end exclusive.
+
+    Returns:
+        Words of the context, in code points.
     """
     asked = {question[slice(*span)].lower() for span in find_words(question)}
     tokens = find_words(context)
@@ -135,11 +162,16 @@ def coreference_partition(context: str, question: str, cluster: Sequence[Span]) 
 def cluster_of(context: str, answer: str) -> list[Span]:
     """Find mentions of a named answer in the context, for people to correct.
 
-    They are in order. A word of the answer is a mention if it has a capital. A
-    pronoun is one if it stands for the answer: for the latest name before it in
-    its sentence, or else for the subject of the sentence before, names behind
-    prepositions only if there is no other. Only pronouns of the most frequent
-    gender and number are taken. Empty if the answer has no word with a capital.
+    A word of the answer is a mention if it has a capital. A pronoun is one if it stands for the answer: for
+    the latest name before it in its sentence, or else for the subject of the sentence before, names behind
+    prepositions only if there is no other. Only pronouns of the most frequent gender and number are taken.
+
+    Args:
+        context: Text of the context.
+        answer: Gold answer.
+
+    Returns:
+        Spans in order, in code points, end exclusive. Empty if the answer has no word with a capital.
 
     Examples:
         >>> context = "Barack Obama was the 44th president of the US. He was born in Hawaii."
@@ -231,6 +263,10 @@ def random_partition(partition: Partition, rng: np.random.Generator) -> Partitio
     """Shuffle the words into parts of the same sizes.
 
     This is what a partition without meaning would give.
+
+    Args:
+        partition: Partition whose words are shuffled.
+        rng: Source of random numbers.
     """
     spans = sorted((*partition.positive, *partition.negative))
     chosen = set(rng.choice(len(spans), len(partition.positive), replace=False).tolist())

@@ -67,9 +67,16 @@ class Resolutions:
     by_text: dict[str, list[Cluster]] = field(default_factory=dict)
 
     def find(self, id: str, text: str) -> list[Cluster] | None:
-        """Return the clusters of a text, None if the resolver did not read it.
+        """Return the clusters of a text.
 
         Clusters of another text would lie beyond its end: those do not count.
+
+        Args:
+            id: ID of the text.
+            text: The text itself, if its ID is unknown.
+
+        Returns:
+            Spans of each cluster in code points, end exclusive; None if the resolver did not read the text.
         """
         clusters = self.by_id.get(id, self.by_text.get(text))
         if clusters is None or any(end > len(text) for one in clusters for _, end in one):
@@ -80,8 +87,11 @@ class Resolutions:
 def read_resolutions(path: Path) -> Resolutions:
     """Read the output of a resolver.
 
+    Args:
+        path: JSON lines, or one JSON list, of fastcoref, maverick or spaCy.
+
     Raises:
-        InputError: Names file, line or entry, and field.
+        InputError: The file is missing or malformed; names file, line or entry, and field.
     """
     resolutions = Resolutions()
     for resolved in _read_entries(path):
@@ -107,10 +117,18 @@ def _read_entries(path: Path) -> Iterator[_Resolved]:
 
 
 def relevant_cluster(text: str, answer: str, clusters: Iterable[Cluster]) -> list[Span]:
-    """Return the spans of the cluster that holds the answer, in order.
+    """Return the spans of the cluster that holds the answer.
 
-    A mention that is the answer comes before one that has all its words or only
-    some of them; among equals the largest cluster counts. Empty without any.
+    A mention that is the answer comes before one that has all its words or only some of them; among equals
+    the largest cluster counts.
+
+    Args:
+        text: The resolved text.
+        answer: Gold answer.
+        clusters: Spans of each cluster in code points of the text, end exclusive.
+
+    Returns:
+        Its spans in order; empty if no cluster holds a word of the answer.
 
     Examples:
         >>> text = "Barack Obama was president. He was born in Hawaii."

@@ -95,21 +95,27 @@ class BoxScores:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """Their ids, as the rows of all counts."""
+        """IDs of the examples, in the order of the rows of all counts."""
         return self.cells.examples
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """`overall` and the module types, as the second axis of all counts."""
+        """`overall` and the module types, the second axis of all counts."""
         return self.cells.modules
 
     def table(self, averaging: Averaging, *, upper: bool = False) -> dict[str, Score]:
         """Tabulate the scores of `overall` and of every module type.
 
-        per_example: per example and type, counts of its nodes and images are added, and precision, recall
-        and F1 averaged over the examples that have the type (Table 1). cumulative: all counts are added
-        (Table 4). per_occurrence: averaged over nodes and images (Table 5). negative_iou: as per_example,
-        with a predicted box counted as bad only if its best overlap is below 1e-8 (Table 6).
+        Args:
+            averaging: "per_example": per example and type, counts of its nodes and images are added, and
+                precision, recall and F1 averaged over the examples that have the type (Table 1).
+                "cumulative": all counts are added (Table 4). "per_occurrence": averaged over nodes and images
+                (Table 5). "negative_iou": as "per_example", with a predicted box counted as bad only if its
+                best overlap is below 1e-8 (Table 6).
+            upper: Score the upper bound that the proposals allow instead.
+
+        Returns:
+            Scores in [0, 1] by module type, those that occur.
         """
         totals = self._parts(averaging, upper=upper).sum(axis=0)
         values = _score_totals(averaging, totals)
@@ -120,7 +126,14 @@ class BoxScores:
         }
 
     def tallies(self, averaging: Averaging) -> dict[str, Tally]:
-        """Sum F1 of module types over examples, for intervals and paired tests."""
+        """Sum F1 of module types over examples, for intervals and paired tests.
+
+        Args:
+            averaging: "per_example", "cumulative", "per_occurrence" or "negative_iou"; see `BoxScores.table`.
+
+        Returns:
+            Tally by module type, its rows in the order of `examples`.
+        """
         added = self._parts(averaging)
         return {name: build_f1_tally(averaging, added[:, column]) for column, name in enumerate(self.modules)}
 
@@ -130,19 +143,38 @@ class BoxScores:
         """Compute F1 in every averaging and module type, with BCa intervals.
 
         The bootstrap draws examples.
+
+        Args:
+            rng: Source of random numbers.
+            resamples: Number of bootstrap replicates; 0 gives no intervals.
+            level: Of the confidence intervals.
+
+        Returns:
+            F1 in [0, 1] by averaging and module type.
+
+        Raises:
+            ValueError: `resamples` is negative.
         """
         tallies = {(way, name): one for way in AVERAGINGS for name, one in self.tallies(way).items()}
         return quantities(tallies, rng=rng, resamples=resamples, level=level)
 
     def example_scores(self, averaging: Averaging = "per_example") -> Array:
-        """Return precision, recall and F1: examples × modules × 3, NaN without."""
+        """Return precision, recall and F1 of every example and module type.
+
+        Args:
+            averaging: "negative_iou" counts a box as bad as in `BoxScores.table`; all others give the same.
+
+        Returns:
+            Shape (examples, modules, 3), in [0, 1]; NaN for a type that the example lacks.
+        """
         scores = prf(self.system.counts, APART_BAD if averaging == "negative_iou" else BAD)
         return np.where(self._mark_present()[..., None], scores, np.nan)
 
     def nodes(self, example: int) -> list[NodeScore]:
         """List the scored nodes of an example in program order.
 
-        example: its index in `examples`.
+        Args:
+            example: Its index in `examples`.
         """
         node_rows = np.flatnonzero(self.cells.node_example == example)
         names = [self.modules[self.cells.node_module[node_row]] for node_row in node_rows]
@@ -158,6 +190,9 @@ class BoxScores:
 
         That is the node of the lowest F1, and of several the last in the program: an earlier one works on
         what a later one gives it.
+
+        Args:
+            most: Number of examples to list; None for all.
         """
         f1 = np.nan_to_num(self.example_scores()[:, 0, 2], nan=1.0)
         worst = []

@@ -58,7 +58,13 @@ class OutputExample:
 
 
 class MatchError(AnalysisError):
-    """Gold and outputs do not fit together. `id` and `field` say where."""
+    """Gold and outputs do not fit together.
+
+    Attributes:
+        problem: The end of the message, after the colon.
+        id: ID of the example.
+        field: Its field, if one is wrong.
+    """
 
     def __init__(self, problem: str, id: str, field: str = "") -> None:
         self.problem, self.id, self.field = problem, id, field

@@ -118,30 +118,47 @@ Made = TypeVar("Made", GoldExample, OutputExample, GoldSpans, SpanOutput)
 
 
 def read_box_gold(path: Path) -> list[GoldExample]:
-    """Read gold boxes, in the file's order.
+    """Read gold boxes.
+
+    Args:
+        path: File of JSON lines, in the form that `analysis.faithfulness.files` describes.
+
+    Returns:
+        Examples in the file's order.
 
     Raises:
-        InputError: Names file, line and field.
+        InputError: The file is missing or malformed; names file, line and field.
     """
     return _read(path, _Example[_GoldNode], _parse_box_gold)
 
 
 def read_box_outputs(path: Path) -> dict[str, OutputExample]:
-    """Read a system's boxes, by ID.
+    """Read a system's boxes.
+
+    Args:
+        path: File of JSON lines, in the form that `analysis.faithfulness.files` describes.
+
+    Returns:
+        Outputs by ID, in the file's order.
 
     Raises:
-        InputError: Names file, line and field.
+        InputError: The file is missing or malformed; names file, line and field.
     """
     return {one.id: one for one in _read(path, _Output, _parse_box_output)}
 
 
 def read_span_gold(path: Path) -> list[GoldSpans]:
-    """Read gold spans, in the file's order.
+    """Read gold spans.
 
-    The file has JSON lines or is the released DROP annotations (`.json`).
+    Args:
+        path: File of JSON lines, in the form that `analysis.faithfulness.files` describes, or the released
+            DROP annotations (`.json`).
+
+    Returns:
+        Questions in the file's order.
 
     Raises:
-        InputError: Names file, line (or question) and field.
+        InputError: The file is missing or malformed; names file, line (or question) and field.
     """
     if path.suffix == ".json":
         return _read_released_drop(path)
@@ -161,10 +178,17 @@ class SpanOutputs:
 
 
 def read_span_outputs(path: Path) -> dict[str, SpanOutput]:
-    """Read a system's attentions, by ID, as `load_span_outputs` does.
+    """Read a system's attentions, as `load_span_outputs` does.
+
+    Args:
+        path: File of JSON lines, in the form that `analysis.faithfulness.files` describes, or the outputs of
+            nmn-drop.
+
+    Returns:
+        Outputs by ID, without those of nmn-drop with another program than their type asks for.
 
     Raises:
-        InputError: Names file, line and field.
+        InputError: The file is missing or malformed; names file, line and field.
     """
     return load_span_outputs(path).by_id
 

@@ -71,7 +71,11 @@ class SpanOutput:
     goes_on: bool = False
 
     def cut_to(self, gold: GoldSpans) -> "SpanOutput":
-        """Leave out the modules after those of the gold, if it goes on."""
+        """Leave out the modules after those of the gold, if it goes on.
+
+        Args:
+            gold: Gold of the same question.
+        """
         paired = sum(resolve_module(name)[1] for name, _ in gold.modules)
         return replace(self, modules=self.modules[:paired]) if self.goes_on else self
 
@@ -114,7 +118,11 @@ class SpanScores:
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
-        """Mean losses as sums over questions, with their divisors."""
+        """Mean losses as sums over questions, with their divisors.
+
+        By name: `overall`, the two micro-averages, every module and Table 2's groups; rows in the order of
+        `examples`.
+        """
         every = self._sums(dict.fromkeys(self.module))
         per_question = np.stack([every[:, 0], np.ones(len(self.examples))], axis=1)
         arguments = self._sums(GROUPS["find-arg"])
@@ -131,17 +139,37 @@ class SpanScores:
         return tallies
 
     def table(self) -> dict[str, SpanScore]:
-        """Tabulate mean losses: overall, micro, every module, Table 2's groups."""
+        """Tabulate mean losses: overall, micro, every module, Table 2's groups.
+
+        Returns:
+            Scores in nats by name, those with an instance.
+        """
         return {name: SpanScore(tally.value, tally.n) for name, tally in self.tallies.items() if tally.n}
 
     def intervals(
         self, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
     ) -> dict[str, Quantity]:
-        """Compute mean losses with BCa intervals of a bootstrap over questions."""
+        """Compute mean losses with BCa intervals of a bootstrap over questions.
+
+        Args:
+            rng: Source of random numbers.
+            resamples: Number of bootstrap replicates; 0 gives no intervals.
+            level: Of the confidence intervals.
+
+        Returns:
+            Mean losses in nats, keyed as `tallies`.
+
+        Raises:
+            ValueError: `resamples` is negative.
+        """
         return quantities(self.tallies, rng=rng, resamples=resamples, level=level)
 
     def list_worst(self, most: int | None = None) -> list[WorstQuestion]:
-        """List questions from the highest loss down, each with its worst node."""
+        """List questions from the highest loss down, each with its worst node.
+
+        Args:
+            most: Number of questions to list; None for all.
+        """
         totals = self.tallies[OVERALL].sums[:, 0]
         worst = []
         for question in np.argsort(-totals, kind="stable")[:most]:

@@ -104,7 +104,8 @@ class Agreement:
     def count_parting_modules(self) -> dict[str | None, int]:
         """Count the modules at which people first part, most frequent first.
 
-        None: they never part.
+        Returns:
+            Pairs of people and items by module; None stands for those who never part.
         """
         names = [pair.module for pair in self.partings]
         return dict(

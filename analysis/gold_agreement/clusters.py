@@ -30,13 +30,17 @@ class Cluster(Generic[Object]):
 def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) -> list[Cluster[Box]]:
     """Group the boxes of several people at a node.
 
-    The two that overlap most, of different people and in one image, are joined
-    first; two groups are joined if they share no person and their members overlap
-    by more than `above` on average. Every box is in one cluster, alone if need be.
-    The order is by image, then from top to bottom and left to right. It does not
-    depend on the order of the people.
+    The two that overlap most, of different people and in one image, are joined first; two groups are joined
+    if they share no person and their members overlap by more than `above` on average. Every box is in one
+    cluster, alone if need be. Clusters do not depend on the order of the people.
 
-    objects: annotator to their boxes, (image, (left, top, right, bottom)).
+    Args:
+        objects: Annotator to their boxes, (image, (left, top, right, bottom)), with an outline as a third
+            part if there is one.
+        above: Overlap (intersection over union) that the members must exceed on average, from 0 to 1.
+
+    Returns:
+        Clusters by image, then from top to bottom and left to right; medians in the unit of the boxes.
 
     Examples:
         >>> box = (0, (0.1, 0.1, 0.5, 0.5))
@@ -71,9 +75,16 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
 def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) -> list[Cluster[Span]]:
     """Group the spans of several people at a node, as `box_clusters` does.
 
-    Overlap is that of tokens. A cluster's median is the span that most chose; of
-    several the one that overlaps the others most, then the earliest and shortest.
-    The order is that of the text.
+    A cluster's median is the span that most chose; of several the one that overlaps the others most, then the
+    earliest and shortest.
+
+    Args:
+        objects: Annotator to their spans, (start, end) in tokens, end exclusive.
+        above: Overlap (intersection over union of tokens) that the members must exceed on average, from 0 to
+            1.
+
+    Returns:
+        Clusters in the order of the text.
     """
     people, indices, rows = _list_objects(objects)
     boxes = np.array([(start, 0, end, 1) for start, end in rows], dtype=float).reshape(-1, 4)

@@ -81,6 +81,12 @@ def nodes_of(program: Program) -> tuple[Node, ...]:
     """List the distinct subtrees of a program in the order of work.
 
     These are what people annotate once.
+
+    Args:
+        program: Program of an item.
+
+    Returns:
+        Nodes, children before parents.
     """
     return tuple(
         Node(
@@ -96,8 +102,14 @@ def nodes_of(program: Program) -> tuple[Node, ...]:
 def split_tokens(tokens: Sequence[Span], spans: Iterable[Span]) -> Sequence[Span]:
     """Split the tokens within which a span begins or ends into characters.
 
-    All are code points; so spans of characters can be compared as spans of
-    units, and those of whole tokens stay what they were.
+    Spans of characters can then be compared as spans of units, and those of whole tokens stay what they were.
+
+    Args:
+        tokens: Code points of the tokens, (start, end) in order, end exclusive.
+        spans: Code points of the spans, end exclusive.
+
+    Returns:
+        Units in the form of the tokens.
 
     Examples:
         >>> split_tokens([(0, 3), (4, 6)], [(0, 2), (4, 6)])
@@ -118,7 +130,15 @@ def split_tokens(tokens: Sequence[Span], spans: Iterable[Span]) -> Sequence[Span
 
 
 def units_between(span: Span, units: Sequence[Span]) -> Span:
-    """Return the units that code points touch, end exclusive."""
+    """Return the units that code points touch, end exclusive.
+
+    Args:
+        span: Code points, end exclusive.
+        units: Code points of the units, in order, as `split_tokens` gives them.
+
+    Returns:
+        Index of the first unit, and that after the last one.
+    """
     start, end = span
     first = bisect_right(units, start, key=lambda unit: unit[1])
     return first, bisect_left(units, end, key=lambda unit: unit[0])

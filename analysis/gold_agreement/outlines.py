@@ -20,7 +20,14 @@ ELLIPSE_CORNERS = 64  # of the polygon that stands for an ellipse: its area is 0
 
 
 def ellipse_outline(box: tuple[float, float, float, float]) -> Outline:
-    """Return a polygon for the ellipse within a box."""
+    """Return a polygon for the ellipse within a box.
+
+    Args:
+        box: Left, top, right and bottom.
+
+    Returns:
+        `ELLIPSE_CORNERS` corners (x, y), in the unit of the box.
+    """
     left, top, right, bottom = box
     turn = np.linspace(0, 2 * np.pi, ELLIPSE_CORNERS, endpoint=False)
     across = (left + right) / 2 + np.cos(turn) * (right - left) / 2

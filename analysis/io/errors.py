@@ -20,7 +20,11 @@ class AnalysisError(ValueError):
 class InputError(AnalysisError):
     """A file is missing or malformed.
 
-    `where` says which line or row, `field` which column or key; either may be empty.
+    Attributes:
+        path: The file, or a folder.
+        problem: The end of the message, after the colon.
+        where: Line or row, if known.
+        field: Column or key, if known.
     """
 
     def __init__(self, path: Path | str, problem: str, *, where: str = "", field: str = "") -> None:

@@ -124,6 +124,9 @@ class Release:
 def read_release(path: Path) -> Release:
     """Read and check the whole file.
 
+    Args:
+        path: File of JSON lines, a participant each.
+
     Raises:
         InputError: The file cannot be read, a line is malformed, a participant
             appears twice, or two participants saw different questions. The

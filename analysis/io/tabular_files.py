@@ -34,11 +34,24 @@ class Table:
     place: Callable[[int], str]  # words: allow - a field that the package publishes
 
     def fault(self, row: int, field: str, problem: str) -> InputError:
-        """Build the error for a value of the row (0-based)."""
+        """Build the error for a value of the table.
+
+        Args:
+            row: Row of the frame, from 0.
+            field: Name of the column.
+            problem: The end of the message, after the colon.
+        """
         return InputError(self.path, problem, where=self.place(row), field=field)
 
     def check_unique(self, columns: list[str]) -> None:
-        """Raise InputError for a second row with the same values in columns."""
+        """Check that no two rows have the same values in columns.
+
+        Args:
+            columns: Names of the columns; the error names the last.
+
+        Raises:
+            InputError: A row has the values of an earlier one.
+        """
         for row in np.flatnonzero(self.frame.duplicated(columns)):
             values = ", ".join(repr(self.frame[column].iloc[row]) for column in columns)
             raise self.fault(int(row), columns[-1], f"second row for {values}")
@@ -61,9 +74,13 @@ def read_table(path: Path, columns: Sequence[Column]) -> Table:
 
     Columns that the file lacks are wholly missing.
 
+    Args:
+        path: File that ends in .csv, .parquet or .jsonl.
+        columns: Columns to read, with their types.
+
     Raises:
-        InputError: Something does not fit; names file, line (row in Parquet) and
-            column.
+        InputError: The file is missing or malformed, a required column is missing, or a value does not fit
+            its column; names file, line (row in Parquet) and column.
     """
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".jsonl": _read_jsonl}
     if path.suffix not in readers:

@@ -23,6 +23,12 @@ Record = TypeVar("Record")
 def read_json(path: Path) -> Any:
     """Read a JSON file.
 
+    Args:
+        path: File in UTF-8.
+
+    Returns:
+        The value as dictionaries, lists, text and numbers.
+
     Raises:
         InputError: The file is missing, unreadable, or not JSON (with line and column).
     """
@@ -78,6 +84,9 @@ def read_lines(path: Path, read: Callable[[int, bytes], Record], *, what: str) -
         path: File of one record a line.
         read: Turns a line into a record; takes its number (from 1) and its bytes.
         what: Name of the records, for the error about an empty file.
+
+    Returns:
+        Records in the file's order.
 
     Raises:
         InputError: The file is missing, unreadable or empty.

@@ -63,7 +63,7 @@ class Trials:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Trials, participants, items."""
+        """Numbers of trials, participants and items."""
         return len(self.outcome), self.participants, self.items
 
 
@@ -124,7 +124,15 @@ class Model(Fit):
     details: dict[str, float] = field(default_factory=dict)
 
     def contrast(self, first: str, second: str) -> Contrast:
-        """Return the contrast of two conditions. Raises ValueError without one."""
+        """Return the contrast of two conditions.
+
+        Args:
+            first: The condition to compare with.
+            second: The condition whose difference from the first is estimated.
+
+        Raises:
+            ValueError: The model has no contrast of the two.
+        """
         for contrast in self.contrasts:
             if (contrast.first, contrast.second) == (first, second):
                 return contrast
@@ -140,11 +148,17 @@ def read_trials(
 ) -> Trials:
     """Select the trials of these conditions that have the outcome.
 
-    frame: one row per trial with `participant_id`, `item_id`, `condition`, the outcome's column and, if it is
-    known, `position`; a bundle's retained trials, for one. conditions: in order, the reference first. scale:
-    the outcome is multiplied by it, such as 0.001 for milliseconds.
+    A participant may have trials in several conditions.
 
-    Raises ValueError for a missing column. A participant may have trials in several conditions.
+    Args:
+        frame: One row per trial with `participant_id`, `item_id`, `condition`, the outcome's column and, if
+            it is known, `position`; a bundle's retained trials, for one.
+        outcome: Name of the outcome's column; a trial without a value there is dropped and counted.
+        conditions: Names in order, the reference first.
+        scale: The outcome is multiplied by it, such as 0.001 for milliseconds.
+
+    Raises:
+        ValueError: A column is missing, or a condition is named twice.
     """
     for column in ("participant_id", "item_id", "condition", outcome):
         if column not in frame.columns:

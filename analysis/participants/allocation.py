@@ -50,7 +50,12 @@ class Allocation:
         ]
 
     def has_same_participants(self, first: str, second: str) -> bool:
-        """Test whether the same participants saw both conditions."""
+        """Test whether the same participants saw both conditions.
+
+        Args:
+            first: Name of a condition.
+            second: Name of another condition.
+        """
         return any(first in own and second in own for own in self.groups.values())
 
     def membership(self) -> pd.DataFrame:
@@ -68,10 +73,14 @@ class Allocation:
 def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Allocation:
     """Allocate the participants who count to their conditions.
 
-    If the version names no groups, conditions that one participant saw together
-    are one group. people: participant_id, condition (missing if a participant saw
-    several) and, if known, group. trials: their submitted ones, with
-    participant_id and condition.
+    If the version names no groups, conditions that one participant saw together are one group.
+
+    Args:
+        version: Frozen definition with the conditions.
+        people: One row per participant who counts: `participant_id`, `condition` (missing if a participant
+            saw several) and, if known, `group`.
+        trials: Their submitted ones, with `participant_id` and `condition`; of a preference task
+            `left_condition` and `right_condition`.
 
     Raises:
         AnalysisError: A participant has conditions of two groups, or of none.

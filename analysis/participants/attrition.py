@@ -107,13 +107,19 @@ def participant_flow(
 ) -> ParticipantFlow:
     """Count the flow of each condition, or of each group of conditions.
 
-    A group has the conditions that the same participants saw. groups: name of a
-    group, as in the flow, to its conditions; each condition by itself if left out.
-    trials: submitted ones of those who count. names: the rules that hit each
-    (`Exclusions.names`). people: the rules about participants that hit each
-    (`Exclusions.people`).
+    A group has the conditions that the same participants saw.
 
-    Raises ValueError if names has another length than trials.
+    Args:
+        conditions: Conditions of the version.
+        flow: Recorded counts of the mode, by group; None if they are not recorded.
+        trials: Submitted ones of those who count.
+        names: The rules that hit each trial (`Exclusions.names`).
+        rules: Names of all rules, in order.
+        groups: Name of a group, as in the flow, to its conditions; each condition by itself if left out.
+        people: By participant the rules about participants that hit them (`Exclusions.people`).
+
+    Raises:
+        ValueError: `names` has another length than `trials`.
     """
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
@@ -151,8 +157,14 @@ def completion_test(
 ) -> AttritionTest:
     """Test whether conditions differ in the share of people who completed [1].
 
-    ongoing: leave out participants who are still active; else they count as lost.
-    rng: for sampling if the tables are too many to enumerate.
+    Args:
+        flow: Flow of each condition, from `participant_flow`.
+        rng: Source of random tables, if they are too many to enumerate.
+        ongoing: Leave out participants who are still active; else they count as lost.
+
+    Returns:
+        The test; without p, with the reason, if the flow is not recorded, fewer than two conditions have
+        participants, or all or none of them completed.
 
     References:
         1. Freeman and Halton (1951). Note on an exact treatment of contingency.
@@ -177,6 +189,14 @@ def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> Attriti
     """Test whether dropouts differ between conditions in items submitted.
 
     Permutation of the people between conditions, Kruskal-Wallis statistic.
+
+    Args:
+        flow: Flow of each condition, from `participant_flow`.
+        rng: Source of random permutations.
+
+    Returns:
+        The test; without p, with the reason, if fewer than two conditions lost anybody or all submitted the
+        same number of items.
     """
     question = "Not completed, and compared by the items submitted before"
     groups, counts = {}, {}
@@ -190,9 +210,19 @@ def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> Attriti
 def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> AttritionTest:
     """Test whether conditions differ in the share of excluded trials.
 
-    shares: condition to one share per participant. Permutation of participants,
-    Kruskal-Wallis statistic: trials of one person are not independent, so trials
+    Permutation of participants, Kruskal-Wallis statistic: trials of one person are not independent, so trials
     are not what is permuted.
+
+    Args:
+        shares: Condition to one share per participant, from 0 to 1, shape (participants,).
+        rng: Source of random permutations.
+
+    Returns:
+        The test; without p, with the reason, if fewer than two conditions have participants or all shares are
+        the same.
+
+    Raises:
+        ValueError: A share is not from 0 to 1.
     """
     groups = {name: np.asarray(values, dtype=float) for name, values in shares.items()}
     for name, values in groups.items():

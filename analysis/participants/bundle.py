@@ -180,7 +180,14 @@ class Bundle:
     hashes: dict[str, str]
 
     def version(self, number: int) -> Version:
-        """Return the frozen definition with the number."""
+        """Return the frozen definition with the number.
+
+        Args:
+            number: Number of a version of the study.
+
+        Raises:
+            StopIteration: The study has no version of this number.
+        """
         return next(version for version in self.study.versions if version.version == number)
 
 
@@ -193,8 +200,11 @@ def require_folder(path: Path) -> None:
 def load_bundle(path: Path) -> Bundle:
     """Read and check a bundle's folder.
 
+    Args:
+        path: Folder of the bundle.
+
     Raises:
-        InputError: Names file, line and column of the first problem.
+        InputError: A file is missing or malformed; names file, line and column of the first problem.
     """
     require_folder(path)
     study = _read(path / "study_version.json", Study)
@@ -241,8 +251,12 @@ def load_bundle(path: Path) -> Bundle:
 def load_scores(path: Path) -> Scores:
     """Read a scores file, from a bundle or made elsewhere.
 
+    Args:
+        path: JSON file in the form of a bundle's scores.json.
+
     Raises:
-        InputError: Names file and field of the first problem.
+        InputError: The file is missing or malformed, or a score is out of range; names file and field of the
+            first problem.
     """
     scores = _read(path, Scores)
     for system, entry in scores.systems.items():

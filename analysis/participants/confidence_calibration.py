@@ -77,8 +77,6 @@ def calibration(
 ) -> list[Calibration]:
     """Estimate calibration per condition, then over all participants.
 
-    Empty if no trial has certainty and a judged rating.
-
     Args:
         grids: One per condition, over common items.
         levels: Steps 1..levels of the scale.
@@ -87,9 +85,13 @@ def calibration(
         rng: Source of random numbers.
         resamples: Of the bootstrap; 0 gives no confidence intervals.
 
+    Returns:
+        One per grid in their order, then one with the empty condition over all participants. Empty if no
+        trial has certainty and a judged rating.
+
     Raises:
-        ValueError: `levels` is below 2, or `probabilities` are not one per level
-            within [0, 1].
+        ValueError: `levels` is below 2, `probabilities` are not one per level within [0, 1], or two grids
+            share some participants and not all.
 
     Examples:
         >>> calibration([], 5, rng=np.random.default_rng(1), resamples=0)

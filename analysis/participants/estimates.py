@@ -91,27 +91,63 @@ class Estimates:
     _influences: dict[tuple[str, str], Array] = field(default_factory=dict, repr=False)
 
     def has_same_participants(self, first: str, second: str) -> bool:
-        """Test whether the same participants saw both conditions."""
+        """Test whether the same participants saw both conditions.
+
+        Args:
+            first: Name of a condition.
+            second: Name of another condition.
+
+        Returns:
+            False too if the estimates have no groups.
+
+        Raises:
+            ValueError: A condition was not estimated.
+        """
         if not self.groups:
             return False
         indices = [self.conditions.index(name) for name in (first, second)]
         return self.groups[indices[0]] == self.groups[indices[1]]
 
     def get(self, measure: str, condition: str) -> Estimate:
-        """Return the estimate of the measure (key) in the condition."""
+        """Return the estimate of the measure in the condition.
+
+        Args:
+            measure: Key of the measure.
+            condition: Name of the condition.
+
+        Raises:
+            KeyError: The measure was not estimated in the condition.
+        """
         return self.table[measure, condition]
 
     def has_value(self, measure: str) -> bool:
-        """True if any condition has a value."""
+        """True if any condition has a value.
+
+        Args:
+            measure: Key of the measure.
+
+        Returns:
+            False too if the measure was not estimated.
+        """
         estimates = (self.table.get((measure, condition)) for condition in self.conditions)
         return any(estimate is not None and estimate.value is not None for estimate in estimates)
 
     def item_influence(self, measure: Measure, condition: str) -> Array:
-        """Return what items do to each participant's value, participants × items.
+        """Return how the items change each participant's value.
 
-        (items − 1) times what the value, or its logarithm if geometric, changes by when the item is left out;
-        0 for an item that was not shown, NaN where nothing would be left. A participant whose only trial of a
-        conditional measure is on the item would leave with it: the value then changes to the others' mean.
+        It is (items − 1) times what the value, or its logarithm if geometric, changes by when the item is
+        left out. A participant whose only trial of a conditional measure is on the item would leave with it:
+        the value then changes to the others' mean.
+
+        Args:
+            measure: One of the estimated measures.
+            condition: Name of the condition.
+
+        Returns:
+            Shape (participants, items); 0 for an item that was not shown, NaN where nothing would be left.
+
+        Raises:
+            ValueError: The condition was not estimated.
         """
         key = (measure.key, condition)
         if key not in self._influences:
@@ -139,9 +175,20 @@ def estimate(
 ) -> Estimates:
     """Estimate every measure in every condition.
 
-    grids: one per condition, over common items. resamples: bootstrap replicates, 0 for no intervals.
-    advance: told how many replicates were finished, for a progress bar. method: of the intervals, see
-    `analysis.stats.bootstrap.bootstrap_interval`.
+    Args:
+        grids: One per condition, over common items.
+        measures: Measures to estimate; one that no condition can give has only reasons.
+        rng: Source of random numbers.
+        resamples: Of the bootstrap; 0 gives no confidence intervals.
+        advance: Is called with the number of replicates finished since the last call, for a progress bar.
+        method: Of the confidence intervals; see `analysis.stats.bootstrap.bootstrap_interval`.
+
+    Returns:
+        An estimate for each measure and condition, in the unit of the measure; one without a value has a
+        reason.
+
+    Raises:
+        ValueError: Two grids share some participants and not all.
     """
     reasons = {(m.key, g.condition): explain_missing(m, g) for m in measures for g in grids}
     laid_out = [Summed(grid) for grid in grids]

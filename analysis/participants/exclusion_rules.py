@@ -352,7 +352,12 @@ class Exclusions:
         return 100 * self.excluded / self.total if self.total else None
 
     def as_counts(self) -> dict[str, Any]:
-        """Return the `counts` object of rules.json."""
+        """Return the `counts` object of rules.json.
+
+        Counts of trials (`total_trials`, `excluded`, `by_rule`, `by_condition`, `overlap` with names joined
+        by semicolons), and `percent` of all, from 0 to 100. `clocks` and `hits_by_clock` are there if a rule
+        reads a time, `participants` if a rule is about participants.
+        """
         more: dict[str, Any] = {}
         if self.clocks:
             more["clocks"] = self.clocks
@@ -380,8 +385,14 @@ class Exclusions:
 def parse_rules(rules: Iterable[Any]) -> list[Rule]:
     """Parse rules from their JSON form.
 
+    Args:
+        rules: As in rules.json: mappings with `name`, `kind` and the fields of the kind; parsed rules stay.
+
+    Returns:
+        The rules in the same order.
+
     Raises:
-        AnalysisError: Names the rule and the field.
+        AnalysisError: A rule is malformed (the message names rule and field), or two have one name.
     """
     try:
         parsed = _RULES.validate_python(list(rules))
@@ -401,12 +412,19 @@ def apply_rules(
 ) -> Exclusions:
     """Apply the rules to trials, then those about participants.
 
-    rules: as in rules.json, or already parsed.
-    trials: submitted trials only; each with `condition`, `item_id`, the clock columns in milliseconds and
-        the answers by question key, and `participant_id` if a rule is about participants. A missing time
-        or answer (None, NaN or no key) never excludes.
-    people: by participant_id what rules about participants read (`PERSON_COLUMNS`). `items_submitted` and
-        `trials_excluded` are counted from `trials` unless they are given.
+    Args:
+        rules: As in rules.json, or already parsed.
+        trials: Submitted trials only; each with `condition`, `item_id`, the clock columns in milliseconds and
+            the answers by question key, and `participant_id` if a rule is about participants. A missing time
+            or answer (None, NaN or no key) never excludes.
+        people: By participant_id what rules about participants read (`PERSON_COLUMNS`). `items_submitted` and
+            `trials_excluded` are counted from `trials` unless they are given.
+
+    Returns:
+        The names of the rules that hit each trial, in the order of `trials`, and counts.
+
+    Raises:
+        AnalysisError: A rule is malformed, or two have one name.
 
     Examples:
         >>> rule = {"name": "too-fast", "kind": "min_time", "clock": "server", "milliseconds": 15000}

@@ -65,6 +65,9 @@ def item_measures(grids: Sequence[Grid], own: Mapping[str, str] | None = None) -
     Args:
         grids: One per condition.
         own: Answers of 1 and 0 that only this study has, with their meaning: their shares come first.
+
+    Returns:
+        By grid, then by measure, then by item, in the order of the grids' items.
     """
     rows = []
     for grid in grids:

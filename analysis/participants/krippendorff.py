@@ -78,10 +78,19 @@ def agreements(
 ) -> list[Agreement]:
     """Measure agreement for every question and condition.
 
-    metrics: role or key of the question, as in `Grid.answers`, to its metric. Alpha is within a condition:
-    other conditions saw other answers.
+    Alpha is within a condition: other conditions saw other answers.
 
-    Raises ValueError for a question that the grids lack.
+    Args:
+        grids: One per condition.
+        metrics: Role or key of the question, as in `Grid.answers`, to its metric.
+        rng: Source of random numbers; each question and condition draws from its own stream.
+        resamples: Of the bootstrap over items; 0 gives no confidence intervals.
+
+    Returns:
+        Every question in the order of `metrics`, each in the order of the grids.
+
+    Raises:
+        ValueError: A grid lacks a question, or `krippendorff_alpha` refuses its answers.
     """
     results = []
     for question, metric in metrics.items():
@@ -142,7 +151,11 @@ def krippendorff_alpha(
 def pair_agreement(ratings: Array) -> Array:
     """Compute the share of pairs of raters with the same rating, per item.
 
-    NaN for fewer than two ratings. ratings: raters × items, NaN without a rating.
+    Args:
+        ratings: Raters × items, NaN without a rating.
+
+    Returns:
+        Shape (items,), from 0 to 1; NaN for fewer than two ratings.
     """
     levels = np.unique(ratings[~np.isnan(ratings)])
     counts = (ratings[:, :, None] == levels).sum(axis=0).astype(float)

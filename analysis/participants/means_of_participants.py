@@ -81,16 +81,29 @@ class ParticipantMeans:
     replicates: dict[tuple[str, str], Array]
 
     def get(self, statistic: str, condition: str = EVERYBODY) -> ParticipantMean:
-        """Return the mean of the statistic in the condition."""
+        """Return the mean of the statistic in the condition.
+
+        Args:
+            statistic: Name of the statistic.
+            condition: Name of the condition; `EVERYBODY` for all participants.
+
+        Raises:
+            KeyError: There is no such statistic or condition.
+        """
         return self.table[statistic, condition]
 
 
 def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamples: int) -> ParticipantMeans:
     """Estimate means of statistics per condition and over all participants.
 
-    parts: one per condition, all over the same items. resamples: replicates, 0 for no intervals.
+    Args:
+        parts: One per condition, all over the same items.
+        rng: Source of random numbers.
+        resamples: Of the bootstrap; 0 gives no confidence intervals.
 
-    Raises ValueError for no parts, unequal items, a condition name given twice or taken by `EVERYBODY`.
+    Raises:
+        ValueError: There are no parts, their items differ, `resamples` is negative, or a condition name is
+            given twice or taken by `EVERYBODY`.
     """
     _check(parts, resamples)
     plain = [part.values(np.ones((part.items, 1)), EVERY_ROW) for part in parts]

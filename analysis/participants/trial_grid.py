@@ -55,12 +55,22 @@ class Grid:
 
     @property
     def log_seconds(self) -> Array:
-        """Natural logarithm of the times, NaN where unknown or not above 0."""
+        """Natural logarithm of the times, NaN where unknown or not above 0.
+
+        Participants × items.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.seconds > 0, np.log(self.seconds), np.nan)
 
     def answers_to(self, role: str) -> Array:
-        """Return answers to the question with the role or key, NaN if not asked."""
+        """Return the answers to a question.
+
+        Args:
+            role: Role of the question, or its key if it has no role.
+
+        Returns:
+            Participants × items, NaN without an answer and throughout if the question was not asked.
+        """
         return self.answers.get(role, np.full(self.present.shape, np.nan))
 
 
@@ -78,11 +88,22 @@ def build_grids(
 ) -> list[Grid]:
     """Build one grid per condition, over one common list of items.
 
-    trials: retained trials. participants: everybody who counts, with or without a retained trial, a row for
-    each of their conditions, in the order of the grids.
-    clock: column with the time in milliseconds. item_columns, post_columns: name of an answer to its column.
-    items: those of the trials if left out; needed if there is no trial.
-    unasked: names of the answers that a condition does not ask for.
+    Args:
+        trials: Retained trials, at most one per participant, condition and item.
+        participants: Everybody who counts, with or without a retained trial: a row with `participant_id` and
+            `condition` for each of their conditions, in the order of the grids.
+        post_survey: One row per participant who answered it; None without a post survey. It counts for
+            conditions whose participants saw no other one.
+        conditions: Names of the conditions, in the order of the grids.
+        clock: Column with the time in milliseconds; None leaves the times unknown.
+        item_columns: Name of an answer in the item questionnaire to its column.
+        post_columns: The same for the post survey.
+        items: IDs in the order of the columns; those of the trials, sorted, if left out. Needed if there is
+            no trial.
+        unasked: Condition to the names of the answers that it does not ask for.
+
+    Returns:
+        Grids in the order of `conditions`, with times in seconds.
     """
     import pandas as pd
 

@@ -103,8 +103,12 @@ class PlanFile(_Declared):
 def load_plan(path: Path) -> Plan:
     """Read a plan from its file.
 
+    Args:
+        path: JSON file of the plan.
+
     Raises:
-        InputError: A field is unknown or has a wrong value; the message names file and field.
+        InputError: The file is missing or not JSON, or a field is unknown or has a wrong value; the message
+            names file and field.
     """
     try:
         return build_plan(PlanFile.model_validate(read_json(path)))

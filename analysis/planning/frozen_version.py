@@ -81,7 +81,7 @@ class FrozenVersion:
 
     @property
     def measures(self) -> list[Measure]:
-        """Return the measures that the questionnaires allow, own questions last."""
+        """Measures that the questionnaires allow, own questions last."""
         return list_measures(self.version)
 
 

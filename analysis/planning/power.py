@@ -57,7 +57,19 @@ class Pilot:
     def means(
         self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
     ) -> Array:
-        """Draw pilot participants and items, both with replacement."""
+        """Draw pilot participants and items, both with replacement.
+
+        Args:
+            rng: Source of random numbers.
+            effects: Shift of each condition, shape (conditions,), in the unit of the measure.
+            participants: Number per condition.
+            items: Number that each participant sees.
+            simulations: Number of simulated studies.
+
+        Returns:
+            Participants' means over items, shape (simulations, conditions, participants), in the unit of the
+            measure.
+        """
         size = (simulations, len(effects), participants)
         who = rng.integers(0, len(self.people), size)
         is_known = ~np.isnan(self.residuals)
@@ -86,7 +98,22 @@ class PilotValues:
     def means(
         self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
     ) -> Array:
-        """Draw pilot participants with replacement."""
+        """Draw pilot participants with replacement.
+
+        Args:
+            rng: Source of random numbers.
+            effects: Shift of each condition, shape (conditions,), in the unit of the measure.
+            participants: Number per condition.
+            items: Number of items of the pilot.
+            simulations: Number of simulated studies.
+
+        Returns:
+            Participants' means over items, shape (simulations, conditions, participants), in the unit of the
+            measure.
+
+        Raises:
+            ValueError: `items` is another number than that of the pilot.
+        """
         if items != self.items:
             raise ValueError(f"this measure can only be planned with the {self.items} items of the pilot")
         who = rng.integers(0, len(self.people), (simulations, len(effects), participants))
@@ -108,6 +135,10 @@ class Assumed:
             effects there.
         change: The measure is the change from one block of items to another of the same size. Participants
             keep their level, and effects are those of the second block.
+
+    Raises:
+        ValueError: A standard deviation is negative or not finite, not exactly one of `residual_sd` and
+            `mean` is given, or `mean` is not from 0 to 1.
     """
 
     participant_sd: float
@@ -130,7 +161,19 @@ class Assumed:
     def means(
         self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
     ) -> Array:
-        """Draw participants, items and trials from the assumed distributions."""
+        """Draw participants, items and trials from the assumed distributions.
+
+        Args:
+            rng: Source of random numbers.
+            effects: Shift of each condition, shape (conditions,), in the unit of the measure.
+            participants: Number per condition.
+            items: Number that each participant sees.
+            simulations: Number of simulated studies.
+
+        Returns:
+            Participants' means over items, shape (simulations, conditions, participants), in the unit of the
+            measure.
+        """
         draws = 1 if self.same_items else len(effects)
         shift = self._items(rng, (simulations, draws, 1, items))
         people = rng.normal(0, self.participant_sd, (simulations, len(effects), participants))
@@ -252,6 +295,9 @@ def fit_normal_population(source: Pilot) -> Assumed:
     """Return normal participants with the pilot's spreads.
 
     Use them if the pilot is small: drawing from ten participants repeats their outliers. Compare both.
+
+    Args:
+        source: Population that `pilot` built.
     """
     residuals = source.residuals[~np.isnan(source.residuals)]
     return Assumed(
@@ -388,8 +434,14 @@ def smallest_design(
 ) -> SmallestDesign:
     """Find the smallest sample size with the target power.
 
-    The search doubles the size and then halves the gap. `criterion` says if all or any of the contrasts with
-    an effect must be detected. Other arguments as in `simulate_power`.
+    The search doubles the size and then halves the gap.
+
+    Args:
+        population: Source of simulated participants.
+        target: Power to reach, in (0, 1).
+        criterion: "all" or "any" of the contrasts with an effect must be detected.
+        most: Largest sample size to try, at least 2.
+        **design: Other arguments as in `simulate_power`.
 
     Raises:
         ValueError: The target is not in (0, 1), `most` is below 2, no effect is planted, or as in

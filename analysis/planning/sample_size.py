@@ -93,7 +93,11 @@ def plan_size(
 
 
 def design_sentence(design: Design) -> str:
-    """Describe the result of the simulation in one sentence."""
+    """Describe the result of the simulation in one sentence.
+
+    Args:
+        design: Result of `plan_size`.
+    """
     shifts = ", ".join(f"{effect:g}" for effect in design.effects)
     smallest = design.smallest
     if smallest.participants is None:
@@ -170,7 +174,14 @@ def assume_population(
 
 
 def pair_with_first(effects: Sequence[float]) -> list[Contrast]:
-    """Pair each condition with the first."""
+    """Pair each condition with the first.
+
+    Args:
+        effects: Shift of each condition.
+
+    Returns:
+        Pairs of positions in `effects`, the first condition first.
+    """
     return [(0, other) for other in range(1, len(effects))]
 
 

@@ -165,9 +165,14 @@ _DIRECTIONS = {  # module to its arguments, each with the words of a question th
 def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "") -> Program:
     """Build the program that a question type implies.
 
-    arguments: the words of `relocate`, `filter` and `find`, in pre-order, all of them or none.
-    question: its text; the types that compare need it to tell greater from less, earlier from later.
-    Raises AnalysisError for an unknown type, a wrong number of arguments, or a question without direction.
+    Args:
+        qtype: Name of a question type, a key of `QUESTION_TYPES`.
+        arguments: Words of `relocate`, `filter` and `find`, in pre-order, all of them or none.
+        question: Its text; the types that compare need it to tell greater from less, earlier from later.
+
+    Raises:
+        AnalysisError: The type is unknown, the number of arguments is wrong, or the question has no
+            direction.
     """
     question_type = _find_question_type(qtype, len(arguments))
     if arguments and len(arguments) != question_type.words:
@@ -185,8 +190,15 @@ def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "")
 def lists_of(qtype: str, arguments: int = 0) -> Lists:
     """Return the lists of a question type in the released file, with nodes.
 
-    They are in the file's order. arguments: how many the program was made with;
-    see `yeardiff_find2_qtype`.
+    Args:
+        qtype: Name of a question type, a key of `QUESTION_TYPES`.
+        arguments: Number of arguments that the program was made with; see `yeardiff_find2_qtype`.
+
+    Returns:
+        Name of each list and its nodes, in the file's order.
+
+    Raises:
+        AnalysisError: The type is unknown.
     """
     return _find_question_type(qtype, arguments).lists
 

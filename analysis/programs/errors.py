@@ -10,8 +10,13 @@ from ..io.errors import AnalysisError
 class ProgramError(AnalysisError):
     """A program cannot be read, or its modules do not fit together.
 
-    `message` is one sentence. `text` is what was read, `line` and `column` (both from 1) are where it went
-    wrong; the error prints that line with a caret under the column.
+    The error prints the line that is wrong with a caret under the column.
+
+    Attributes:
+        message: One sentence.
+        column: Column in which it went wrong, from 1.
+        text: The text that was read.
+        line: Line in which it went wrong, from 1.
     """
 
     def __init__(self, message: str, column: int, text: str, line: int = 1) -> None:
@@ -20,7 +25,13 @@ class ProgramError(AnalysisError):
 
     @classmethod
     def from_offset(cls, message: str, text: str, offset: int) -> "ProgramError":
-        """Build the error at a code point of a text, perhaps of several lines."""
+        """Build the error at a code point of a text, perhaps of several lines.
+
+        Args:
+            message: One sentence.
+            text: The text that was read, perhaps of several lines.
+            offset: Code point at which it went wrong, from 0.
+        """
         start = text.rfind("\n", 0, offset) + 1
         return cls(message, offset - start + 1, text, text.count("\n", 0, offset) + 1)
 

@@ -30,9 +30,14 @@ def parse_lines(
 ) -> Program:
     """Read a program from lines.
 
-    tokens: of the sentence; arguments are then positions in them (from 0) and become words.
-    root: the type that the whole program must give; None for any.
-    Raises ProgramError, which names line and column.
+    Args:
+        text: A module a line, with a dot for each level.
+        kind: "boxes" or "spans", which decides on the modules.
+        tokens: Tokens of the sentence; arguments are then positions in them (from 0) and become words.
+        root: Type that the whole program must give, such as "truth" for a statement; None for any.
+
+    Raises:
+        ProgramError: The text is no program; names line and column.
     """
     return build(kind, _parse_parts(text, tokens), text, root=root)
 
@@ -41,6 +46,9 @@ def print_lines(program: Program) -> str:
     """Print a program as lines, names with underscores.
 
     `parse_lines` without tokens reads it back.
+
+    Args:
+        program: Program to print.
 
     Examples:
         >>> from analysis.programs import parse

@@ -40,7 +40,11 @@ class Node:
 
 
 def describe(node: Node) -> str:
-    """Name a node as a person would: find “dogs”, in left image."""
+    """Name a node as a person would: find “dogs”, in left image.
+
+    Args:
+        node: A node of a program.
+    """
     words = node.module.replace("-", " ")
     return f"{words} “{node.argument}”" if node.argument else words
 
@@ -101,25 +105,40 @@ class Program:
         yield index
 
     def module(self, index: int) -> Module:
-        """Return the table's row for a node."""
+        """Return the table's row for a node.
+
+        Args:
+            index: Index of the node.
+        """
         return MODULES[self.kind][self.nodes[index].module]
 
     def end(self, index: int) -> int:
         """Return the index after the last node of a subtree.
 
         Its nodes are `index` to `end`, exclusive.
+
+        Args:
+            index: Index of the node at the top of the subtree.
         """
         depth = self.nodes[index].depth
         after = range(index + 1, len(self.nodes))
         return next((later for later in after if self.nodes[later].depth <= depth), len(self.nodes))
 
     def height(self, index: int) -> int:
-        """Count the modules on the longest way down to a leaf (a leaf: 1)."""
+        """Count the modules on the longest way down to a leaf (a leaf: 1).
+
+        Args:
+            index: Index of the node at the top of the subtree.
+        """
         below = self.nodes[index : self.end(index)]
         return 1 + max(node.depth for node in below) - self.nodes[index].depth
 
     def subtree(self, index: int) -> "Program":
-        """Return the program rooted at a node; its nodes count from 0 again."""
+        """Return the program rooted at a node; its nodes count from 0 again.
+
+        Args:
+            index: Index of the node at the top of the subtree.
+        """
         depth = self.nodes[index].depth
         below = self.nodes[index : self.end(index)]
         moved = (
@@ -135,7 +154,11 @@ class Program:
         return Program(self.kind, tuple(moved))
 
     def text(self, index: int = 0) -> str:
-        """Print a subtree on one line; `parse` reads it back."""
+        """Print a subtree on one line; `parse` reads it back.
+
+        Args:
+            index: Index of the node at the top of the subtree.
+        """
         written: list[str] = []
         top = before = self.nodes[index].depth
         for node in self.nodes[index : self.end(index)]:

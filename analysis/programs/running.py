@@ -23,13 +23,19 @@ def run(
 ) -> Execution:
     """Execute a program; see `Execution` for what comes out.
 
-    outputs: representative node to the objects at it, `FoundBox` or `FoundSpan` or plain tuples that begin
-    like them; an empty sequence says that there is nothing, a missing node that nobody has looked. At a node
-    that can be computed (`in-left-image`, `intersect`, `discard`, `find-max-num`, `num-compare`, …) objects
-    that are given hold; else it is computed. `find` and the others without objects are unknown.
-    values: representative node to a value that somebody gave, used if the objects do not give one.
-    as_drawn: count boxes that lie in an image which a module below (such as `in-left-image`) kept out.
-    Raises ValueError for a node that is no representative.
+    At a node that can be computed (`in-left-image`, `intersect`, `discard`, `find-max-num`, `num-compare`, …)
+    objects that are given hold; else it is computed. `find` and the others without objects are unknown.
+
+    Args:
+        program: Program to execute.
+        outputs: Representative node to the objects at it, `FoundBox` or `FoundSpan` or plain tuples that
+            begin like them; an empty sequence says that there is nothing, a missing node that nobody has
+            looked.
+        values: Representative node to a value that somebody gave, used if the objects do not give one.
+        as_drawn: Count boxes that lie in an image which a module below (such as `in-left-image`) kept out.
+
+    Raises:
+        ValueError: A node is no representative.
     """
     given = values or {}
     check_representatives(program, outputs, "outputs")
@@ -42,19 +48,39 @@ def run(
 def execute(
     program: Program, outputs: Mapping[int, Sequence[Any]], values: Mapping[int, Value] | None = None
 ) -> tuple[Value | None, ...]:
-    """Return the value of every node, None if unknown; see `run`."""
+    """Return the value of every node; see `run`.
+
+    Args:
+        program: Program to execute.
+        outputs: Representative node to the objects at it, `FoundBox` or `FoundSpan` or plain tuples that
+            begin like them; an empty sequence says that there is nothing, a missing node that nobody has
+            looked.
+        values: Representative node to a value that somebody gave, used if the objects do not give one.
+
+    Returns:
+        One value per node in pre-order, None if unknown.
+
+    Raises:
+        ValueError: A node is no representative.
+    """
     return run(program, outputs, values).values
 
 
 def is_answer_consistent(program: Program, execution: Execution, answer: Value | None) -> bool | None:
-    """Test whether a program's result is the answer; None if not comparable.
+    """Test whether a program's result is the answer.
 
-    A truth value is compared with a bool or the words true, false, yes and no;
-    numbers by value, read from words or digits if the answer is a text; dates as
-    dates; spans by their quotes, normalised as for HotpotQA. One of them, or all in
-    order, must be the answer, or one must hold all words of the other in a row
-    (“Brady”, “Tom Brady”): this is to find contradictions, not where a name was
-    cut. None if either is unknown.
+    A truth value is compared with a bool or the words true, false, yes and no; numbers by value, read from
+    words or digits if the answer is a text; dates as dates; spans by their quotes, normalised as for
+    HotpotQA. One of them, or all in order, must be the answer, or one must hold all words of the other in a
+    row (“Brady”, “Tom Brady”): this is to find contradictions, not where a name was cut.
+
+    Args:
+        program: Program that was executed.
+        execution: Its results, from `run`.
+        answer: The answer to compare with; None if unknown.
+
+    Returns:
+        None if either is unknown or they cannot be compared.
     """
     if answer is None:
         return None

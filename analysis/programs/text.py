@@ -20,8 +20,13 @@ _SPACE = re.compile(r"\s*")
 def parse(text: str, *, kind: Kind, root: Type | None = None) -> Program:
     """Read a program from nested text.
 
-    root: the type that the whole program must give, such as "truth" for a statement; None for any.
-    Raises ProgramError, which names the column and says what was expected.
+    Args:
+        text: Such as `equal(count(find[dogs]), 2)`.
+        kind: "boxes" or "spans", which decides on the modules.
+        root: Type that the whole program must give, such as "truth" for a statement; None for any.
+
+    Raises:
+        ProgramError: The text is no program; names the column and says what was expected.
     """
     return build(kind, _parse_parts(text), text, root=root)
 
@@ -30,6 +35,10 @@ def format_indented(program: Program, width: int = WIDTH) -> str:
     """Print a program over several lines.
 
     An input that does not fit into the width is indented below its parent.
+
+    Args:
+        program: Program to print.
+        width: Most characters of a line, unless a single module needs more.
     """
     return "\n".join(_lay_out(program, 0, "", "", width))
 

@@ -32,7 +32,11 @@ _YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")
 def number_of(text: str) -> int | float | None:
     """Read the first number of a text, in digits or in English words.
 
-    None if there is none.
+    Args:
+        text: A quote or an answer.
+
+    Returns:
+        An integer or a float; None without a number.
 
     Examples:
         >>> number_of("a 49-yard pass"), number_of("twenty-one points")
@@ -71,10 +75,16 @@ def _read_spelled_number(text: str) -> tuple[int, int] | None:
 
 
 def date_of(text: str) -> str | None:
-    """Read the first date of a text, as year, year-month or year-month-day.
+    """Read the first date of a text.
 
-    None without a year. In the form of ISO 8601, in which the year before 0001 is
-    0000 and 305 BCE is -0304. Of a date BCE only the year is read.
+    Of a date BCE only the year is read.
+
+    Args:
+        text: A quote or an answer.
+
+    Returns:
+        Year, year-month or year-month-day in the form of ISO 8601, in which the year before 0001 is 0000 and
+        305 BCE is -0304; None without a year.
     """
     before = _BEFORE.search(text)
     if before is not None:

@@ -169,7 +169,11 @@ class Page:
         return flatten_blocks(block for section in self.sections for block in section.blocks)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """Name and content of every file beside the page."""
+        """Yield the files beside the page.
+
+        Yields:
+            Path below the folder of the page, and content.
+        """
         for block in self.blocks:
             match block:
                 case Table() | Data():
@@ -237,6 +241,10 @@ def write_page(page: Page, out: Path) -> list[Path]:
 
     Everything is rendered before the first file is written. Files of an earlier report in the folder that
     this one no longer has are removed; other files are not touched.
+
+    Args:
+        page: Report to write.
+        out: Folder of the report.
 
     Returns:
         The paths, report first.

@@ -135,6 +135,12 @@ def reduce_context(
             that the context lacks count and remove nothing.
         k: Number of facts to remove.
 
+    Returns:
+        The context in the same form.
+
+    Raises:
+        ValueError: `k` is negative, or a fact is malformed.
+
     Examples:
         >>> reduce_context([["A", ["one", "two"]], ["B", ["three"]]], [("A", 1), ("B", 0)], k=1)
         [['A', ['one']], ['B', ['three']]]
@@ -156,10 +162,13 @@ def farm(
 ) -> Farm:
     """Compute fact-removal scores for each k [1, section 4.2 and appendix F].
 
-    answers: raw answer by question id, on the full context; yes and no count like any other answer.
-    without_relevant, without_irrelevant: for each k the raw answers on the reduced contexts, same ids.
+    Args:
+        answers: Raw answer by question id, on the full context; yes and no count like any other answer.
+        without_relevant: For each k the raw answers by question id, without up to k facts predicted relevant.
+        without_irrelevant: The same without facts predicted irrelevant, for the same k.
 
-    Raises ValueError when the two sides have different k, or an answer is missing or too many.
+    Raises:
+        ValueError: The two sides have different k, or an answer is missing or too many.
     """
     if without_relevant.keys() != without_irrelevant.keys():
         raise ValueError(
@@ -181,10 +190,12 @@ def farm(
 def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
     """Compute the answer-location score [1, section 4.3].
 
-    records: one (type, first fact, last fact, relevant facts) per question. type is span, yes, no or label;
-        the two facts hold the answer's first and last token, None for a token of a title.
+    Args:
+        records: One (type, first fact, last fact, relevant facts) per question. The type is one of
+            `ANSWER_TYPES`; the two facts hold the answer's first and last token, None for a token of a title.
 
-    Raises ValueError for another type or a malformed fact.
+    Raises:
+        ValueError: A type is unknown, or a fact is malformed.
     """
     spans = inside = outside = 0
     for answer_type, first, last, relevant in records:
@@ -208,8 +219,13 @@ def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
 def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[Any]]]) -> ErrorPropagation:
     """Relate exact matches to the predicted facts [1, appendix E].
 
-    records: one (exact match, predicted facts, gold facts) per question. Gold facts may not be empty: such a
-        prediction would hold all and none of them at once.
+    Args:
+        records: One (exact match, predicted facts, gold facts) per question; a fact is a (title, sentence
+            index).
+
+    Raises:
+        ValueError: A question has no gold facts (such a prediction would hold all and none of them at once),
+            or a fact is malformed.
     """
     all_facts, no_facts, questions = [], [], 0
     for matched, predicted, gold in records:

@@ -43,6 +43,9 @@ def normalise_answer(text: str) -> str:
     Lower case, without ASCII punctuation, without the words a, an, the, white
     space joined.
 
+    Args:
+        text: Answer as it is written.
+
     Examples:
         >>> normalise_answer("The  Eiffel Tower!")
         'eiffel tower'
@@ -59,7 +62,12 @@ def _split_tokens(text: str) -> list[str]:
 
 
 def exact_match(gold: str, predicted: str) -> bool:
-    """Test whether two answers are equal after `normalise_answer`."""
+    """Test whether two answers are equal after `normalise_answer`.
+
+    Args:
+        gold: Gold answer.
+        predicted: Answer of the system.
+    """
     return _split_tokens(gold) == _split_tokens(predicted)
 
 
@@ -69,6 +77,10 @@ def answer_f1(gold: str, predicted: str) -> F1:
     When one side is yes, no or noanswer and the other differs, all three are 0.
     With no common token they are 0 too, so two answers that are empty after
     normalisation match exactly and still have F1 0.
+
+    Args:
+        gold: Gold answer.
+        predicted: Answer of the system.
     """
     return _tokens_f1(_split_tokens(gold), _split_tokens(predicted))
 
@@ -90,8 +102,11 @@ def _tokens_f1(gold: list[str], predicted: list[str]) -> F1:
 def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
     """Compute F1, precision and recall of the set of predicted facts.
 
-    Each fact is a (title, sentence index). Nothing predicted gives precision 0,
-    and no gold facts recall 0: two empty sets match with F1 0.
+    Nothing predicted gives precision 0, and no gold facts recall 0: two empty sets match with F1 0.
+
+    Args:
+        gold: Gold facts, each a (title, sentence index).
+        predicted: Facts of the system in the same form; those of another shape match nothing.
     """
     return _sets_f1(_normalise_facts(gold), _normalise_facts(predicted))
 
@@ -106,9 +121,16 @@ def _sets_f1(gold: set[Any], predicted: set[Any]) -> F1:
 def score_question(
     gold_answer: str, gold_facts: Collection[Any], answer: str | None, facts: Collection[Any] | None
 ) -> dict[str, float]:
-    """Compute all twelve scores of one question, keyed as `KEYS`.
+    """Compute all twelve scores of one question.
 
-    `answer` or `facts` is None if the system gave none: its four scores and the joint ones are then 0.
+    Args:
+        gold_answer: Gold answer.
+        gold_facts: Gold facts, each a (title, sentence index).
+        answer: Answer of the system; None if it gave none: its four scores and the joint ones are then 0.
+        facts: Facts of the system; None if it gave none: their four scores and the joint ones are then 0.
+
+    Returns:
+        The scores in [0, 1], keyed as `KEYS`.
     """
     return dict(zip(KEYS, _compute_scores(gold_answer, gold_facts, answer, facts), strict=True))
 
@@ -134,14 +156,19 @@ def _compute_scores(
 
 
 def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> dict[str, float]:
-    """Average each score over all gold questions, keyed as `KEYS`, in [0, 1].
+    """Average each score over all gold questions.
 
-    gold: the official list, entries with `_id`, `answer` and `supporting_facts`.
-    predictions: the official object, `{"answer": {id: text}, "sp": {id: [[title, index], …]}}`; other parts
-        are ignored. A question without an answer or a fact list counts 0 for that part and for the joint one.
+    Args:
+        gold: The official list, entries with `_id`, `answer` and `supporting_facts`.
+        predictions: The official object, `{"answer": {id: text}, "sp": {id: [[title, index], …]}}`; other
+            parts are ignored. A question without an answer or a fact list counts 0 for that part and for the
+            joint one. Facts of another shape than [title, index] match nothing; `malformed_facts` lists them.
 
-    Raises ValueError, naming the entry and the field, for no gold questions or a malformed entry. Facts of
-    another shape than [title, index] match nothing; `malformed_facts` lists them.
+    Returns:
+        The means in [0, 1], keyed as `KEYS`.
+
+    Raises:
+        ValueError: There are no gold questions, or an entry is malformed; the message names entry and field.
 
     Examples:
         >>> gold = [{"_id": "q1", "answer": "Ed Wood", "supporting_facts": [["Ed Wood", 0]]}]
@@ -160,7 +187,19 @@ def score_each(
 ) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield ID and scores of every gold question, in order.
 
-    Their means are those of `score`, which documents the arguments.
+    Their means are those of `score`.
+
+    Args:
+        gold: The official list, entries with `_id`, `answer` and `supporting_facts`.
+        predictions: The official object, `{"answer": {id: text}, "sp": {id: [[title, index], …]}}`; other
+            parts are ignored. A question without an answer or a fact list counts 0 for that part and for the
+            joint one. Facts of another shape than [title, index] match nothing; `malformed_facts` lists them.
+
+    Yields:
+        ID, and the scores in [0, 1], keyed as `KEYS`.
+
+    Raises:
+        ValueError: There are no gold questions, or an entry is malformed; the message names entry and field.
     """
     for question_id, values in _score_questions(gold, predictions):
         yield question_id, dict(zip(KEYS, values, strict=True))

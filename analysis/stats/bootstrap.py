@@ -43,7 +43,7 @@ class Interval:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lower and upper end."""
+        """Lower and upper end, in the unit of the statistic."""
         return self.low, self.high
 
 
@@ -83,6 +83,9 @@ def resample(
         groups: As `analysis.participants.trial_grid.group_grids` gives
             them: a participant who saw several conditions is drawn for all.
 
+    Yields:
+        Weights of one chunk; `replicates` in all.
+
     Raises:
         ValueError: `items` is below 1.
     """
@@ -112,8 +115,13 @@ def split_into_blocks(participants: int, replicates: int) -> Iterator[slice]:
 def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, float] | None:
     """Compute the percentile interval of bootstrap replicates.
 
-    None when more than one replicate in twenty is undefined (NaN): the rest would
-    be a biased selection.
+    Args:
+        replicates: Shape (B,), NaN where undefined.
+        level: Wanted coverage.
+
+    Returns:
+        Lower and upper end, in the unit of the replicates; None when more than one replicate in twenty is
+        undefined, because the rest would be a biased selection, or there is none.
     """
     defined = replicates[~np.isnan(replicates)]
     if len(replicates) == 0 or len(defined) < 0.95 * len(replicates):
@@ -224,8 +232,13 @@ def bootstrap_interval(
 def leave_one_out_means(values: Array) -> Array:
     """Compute the mean of the defined values without each value in turn.
 
-    Leaving out an undefined value changes nothing. The result has n values, NaN
-    where no value would be left.
+    Leaving out an undefined value changes nothing.
+
+    Args:
+        values: Shape (n,), NaN where undefined.
+
+    Returns:
+        Shape (n,), NaN where no value would be left.
     """
     defined = ~np.isnan(values)
     rest = np.count_nonzero(defined) - defined

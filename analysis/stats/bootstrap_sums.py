@@ -60,7 +60,7 @@ class Quantity:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Both ends of the interval, None without one."""
+        """Lower and upper end of the interval; None without one."""
         return self.interval.bounds if self.interval else None
 
 
@@ -70,7 +70,15 @@ def compute_mean(sums: Array) -> Array:
 
 
 def mean_tally(values: ArrayLike, reason: str = "no unit has a value") -> Tally:
-    """Build the sums of a mean of one value per unit, NaN without one."""
+    """Build the sums of a mean of one value per unit, NaN without one.
+
+    Args:
+        values: Shape (units,), NaN for a unit without a value.
+        reason: Why the mean is undefined if no unit has a value.
+
+    Returns:
+        Sums of shape (units, 2): the value and 1, both 0 for a unit without a value.
+    """
     values = np.asarray(values, dtype=float)
     defined = ~np.isnan(values)
     sums = np.stack([np.where(defined, values, 0.0), defined], axis=1)
@@ -91,6 +99,9 @@ def quantities(
         rng: Needed with `resamples`.
         resamples: Number of bootstrap replicates; 0 gives no intervals.
         level: Of the confidence intervals.
+
+    Returns:
+        The quantity of each key, in the order of `tallies`.
 
     Raises:
         ValueError: The numbers of units differ, or `resamples` lacks an `rng`.

@@ -69,12 +69,24 @@ class CrossedTest:
         return float(self.means[1] - self.means[0])
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the t interval of `estimate`, which agrees with p."""
+        """Return the t interval of `estimate`, which agrees with p.
+
+        Args:
+            level: Of the confidence interval.
+
+        Returns:
+            Lower and upper end, in the unit of the means.
+        """
         half = float(scipy.stats.t.ppf((1 + level) / 2, self.freedom[1])) * sqrt(self.variance)
         return self.estimate - half, self.estimate + half
 
     def p_beyond(self, bound: float, *, above: bool) -> float:
-        """Return the one-sided p of the hypothesis that it is not beyond it."""
+        """Return the one-sided p of a difference beyond a bound.
+
+        Args:
+            bound: A difference, in the unit of the means.
+            above: True asks if the difference lies above the bound, False if it lies below.
+        """
         t = (self.estimate - bound) / sqrt(self.variance) * (1 if above else -1)
         return keep_positive(float(scipy.stats.t.sf(t, self.freedom[1])))
 

@@ -44,7 +44,7 @@ def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fin
         condition and if the values vary in neither condition.
 
     Raises:
-        ValueError: An argument has another shape or is infinite.
+        ValueError: An argument has another shape or is infinite, or `level` does not lie between 0 and 1.
 
     References:
         1. Hedges (1981). Distribution theory for Glass's estimator of effect size.
@@ -94,7 +94,7 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
         because the variance estimate is then 0.
 
     Raises:
-        ValueError: An argument has another shape or is infinite.
+        ValueError: An argument has another shape or is infinite, or `level` does not lie between 0 and 1.
 
     References:
         1. Feng and Cliff (2004). Monte Carlo evaluation of ordinal d.
@@ -132,6 +132,17 @@ def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: fl
     It is (1 + Cliff's delta) / 2; see `cliffs_delta`. Vargha and Delaney (2000)
     call it A.
 
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same for the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding from 0 to 1; refused, and without an interval, as `cliffs_delta`.
+
+    Raises:
+        ValueError: An argument has another shape or is infinite, or `level` does not lie between 0 and 1.
+
     Examples:
         >>> probability_of_superiority([1, 2, 3, 4], [3, 4, 5, 6]).estimate
         0.875
@@ -152,11 +163,12 @@ def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: floa
         level: Of the confidence interval.
 
     Returns:
-        A finding; refused for fewer than two participants in a condition and if
-        the values vary in neither condition.
+        A finding without p; refused for fewer than two participants in a condition and if the values vary in
+        neither condition.
 
     Raises:
-        ValueError: A value is not positive, or an argument has another shape.
+        ValueError: A value is infinite or not positive, an argument has another shape, or `level` does not
+            lie between 0 and 1.
 
     Examples:
         >>> round(ratio_of_geometric_means([10, 20, 40], [20, 40, 80]).estimate, 6)
@@ -189,7 +201,19 @@ def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> A
 def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
     """Estimate the difference of means with Welch's interval and p.
 
-    Items count as fixed. Arguments, refusals and errors are those of `hedges_g`.
+    Items count as fixed.
+
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same for the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding in the unit of the values; refused for fewer than two participants in a condition and if the
+        values vary in neither condition.
+
+    Raises:
+        ValueError: An argument has another shape or is infinite, or `level` does not lie between 0 and 1.
 
     Examples:
         >>> round(welch_difference([1, 2, 3], [2, 3, 4]).p, 4)

@@ -156,8 +156,7 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
         with both values and if the values vary in neither condition.
 
     Raises:
-        ValueError: The shapes differ, a value is infinite, or `level` is not between
-            0 and 1.
+        ValueError: The shapes differ, a value is infinite, or `level` does not lie between 0 and 1.
 
     References:
         1. Bonett (2008). Confidence intervals for standardized linear contrasts of
@@ -189,9 +188,19 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
 def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
     """Estimate the share of participants with a higher second value.
 
-    Ties count half.
+    Ties count half. Wilson's interval of the share; with ties it errs to the wide side, as half a success
+    varies less.
 
-    Wilson's interval of the share; with ties it errs to the wide side, as half a success varies less.
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same participants' values in the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding from 0 to 1; refused for fewer than two participants with both values.
+
+    Raises:
+        ValueError: The shapes differ, a value is infinite, or `level` does not lie between 0 and 1.
 
     Examples:
         >>> superiority_within([1, 2, 3, 4], [2, 3, 4, 4]).estimate
@@ -216,6 +225,17 @@ def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     """Estimate the share of participants who go up minus that who go down.
 
     This is Cliff's (1993) d_w: 2 × superiority − 1.
+
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same participants' values in the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding from -1 to 1; refused for fewer than two participants with both values.
+
+    Raises:
+        ValueError: The shapes differ, a value is infinite, or `level` does not lie between 0 and 1.
     """
     share = superiority_within(first, second, level=level)
     return share.convert_to("Cliff's delta within participants", lambda value: 2 * value - 1)
@@ -224,8 +244,20 @@ def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
 def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
     """Estimate the geometric mean of ratios, second to first.
 
-    The t interval is that of their logs. Refused as `paired_difference`; raises
-    ValueError for values that are not positive.
+    The confidence interval is Student's on the log scale.
+
+    Args:
+        first: One positive value per participant, such as a geometric mean time; NaN where undefined.
+        second: The same participants' values in the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding without p; refused for fewer than two participants with both values and if every one changes
+        by the same ratio.
+
+    Raises:
+        ValueError: A value is infinite or not positive, the shapes differ, or `level` does not lie between 0
+            and 1.
 
     Examples:
         >>> round(ratio_within([10, 20, 40], [20, 38, 84]).estimate, 3)
@@ -242,6 +274,18 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     """Estimate the mean change with Student's interval and p.
 
     Items count as fixed.
+
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same participants' values in the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding in the unit of the values; refused for fewer than two participants with both values and if
+        every one changes by the same amount.
+
+    Raises:
+        ValueError: The shapes differ, a value is infinite, or `level` does not lie between 0 and 1.
 
     Examples:
         >>> round(paired_difference([1, 2, 3], [2, 3, 5]).p, 4)

@@ -32,9 +32,13 @@ class RankRelation(NamedTuple):
 def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
     """Relate two rankings of n systems.
 
-    human, model: one finite value per system, shape (n,), n >= 2.
+    Args:
+        human: One finite value per system, shape (n,), n at least 2.
+        model: The same systems' values on the other side.
 
-    Raises ValueError for another shape, fewer than two systems or a value that is not finite.
+    Raises:
+        ValueError: The shapes differ or are others, there are fewer than two systems, or a value is not
+            finite.
 
     Examples:
         >>> rank_relation([0.1, 0.2, 0.4], [3, 2, 1])
@@ -61,7 +65,11 @@ class SignShares(NamedTuple):
     reversed: float
 
     def of(self, sign: str) -> float | None:
-        """Return the share of a sign; None for the blank one."""
+        """Return the share of a sign; None for the blank one.
+
+        Args:
+            sign: As in `RankRelation`: "+", "-" or "".
+        """
         return {"+": self.same, "-": self.reversed}.get(sign)
 
 
@@ -93,7 +101,13 @@ def desirability(
 ) -> Literal["desirable", "undesirable", ""]:
     """Say whether choosing a system by the score improves the human measure.
 
-    "" if the sign is blank or either side has no desired direction.
+    Args:
+        sign: As in `RankRelation`: "+", "-" or "".
+        human_wanted: The better direction of the human measure; None if it has none.
+        model_wanted: The same of the model score.
+
+    Returns:
+        "" if the sign is blank or either side has no wanted direction.
 
     Examples:
         >>> desirability("+", human_wanted="lower", model_wanted="higher")

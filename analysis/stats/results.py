@@ -60,13 +60,30 @@ class Finding:
     reason: str = ""
 
     def convert_to(self, quantity: str, change: Callable[[float], float]) -> "Finding":
-        """Return the same finding on an increasing scale of another quantity."""
+        """Return the same finding on an increasing scale of another quantity.
+
+        Args:
+            quantity: Name of the new estimate.
+            change: Increasing function from the old scale to the new one.
+
+        Returns:
+            The finding with `estimate` and `interval` on the new scale; p and the rest stay.
+        """
         estimate = None if self.estimate is None else change(self.estimate)
         interval = (change(self.interval[0]), change(self.interval[1])) if self.interval else None
         return replace(self, quantity=quantity, estimate=estimate, interval=interval)
 
     def to_ratio(self, method: str, normal: str) -> "Finding":
-        """Return the finding about logarithms as one about a ratio, without p."""
+        """Return the finding about logarithms as one about a ratio, without p.
+
+        Args:
+            method: Name of the method.
+            normal: Noun in the plural, such as "values", for the assumption that the logarithms of the
+                participants' are nearly normal.
+
+        Returns:
+            The finding with the exponentials of `estimate` and `interval`.
+        """
         ratio = replace(self.convert_to("ratio of geometric means", exp), method=method, p=None)
         normality = f"The logarithms of the participants' {normal} are nearly normal."
         return replace(ratio, assumptions=self.assumptions and (INDEPENDENT, normality, SAME_ITEMS))

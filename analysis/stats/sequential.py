@@ -97,11 +97,16 @@ class Decision:
 
 
 def spent_alpha(spending: Spending, fraction: float, alpha: float) -> float:
-    """Compute the alpha spent up to an information fraction in (0, 1] [1, §2].
+    """Compute the alpha spent up to an information fraction [1, §2].
 
-    O'Brien-Fleming type 4 − 4Φ(z/√t) with z the upper alpha/4 point: half of alpha
-    is spent by 2 − 2Φ(·/√t) on either side, as ldbounds and gsDesign do; the
-    example of [1] is one-sided. Pocock type alpha·ln(1 + (e − 1)t).
+    O'Brien-Fleming type 4 − 4Φ(z/√t) with z the upper alpha/4 point: half of alpha is spent by 2 − 2Φ(·/√t)
+    on either side, as ldbounds and gsDesign do; the example of [1] is one-sided. Pocock type alpha·ln(1 + (e
+    − 1)t).
+
+    Args:
+        spending: Type of the alpha spending function.
+        fraction: Information fraction, in (0, 1].
+        alpha: Two-sided.
 
     References:
         1. Lan and DeMets (1983). Biometrika 70.

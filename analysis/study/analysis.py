@@ -85,12 +85,12 @@ class Study:
 
     @property
     def conditions(self) -> list[Condition]:
-        """Return the conditions of the version."""
+        """Conditions of the version, in their order."""
         return self.version.conditions
 
     @property
     def titles(self) -> dict[str, str]:
-        """Return the titles of the conditions by name."""
+        """Titles of the conditions by name."""
         return self.version.titles
 
     @property
@@ -108,12 +108,17 @@ def analyse(
 ) -> Study:
     """Analyse one mode and one version of the study.
 
-    scores, question_scores: model scores, and what each question adds to them, to use instead of the bundle's
-    own; its own questions belong to its own scores. advance: told of finished replicates; there are
-    2 × `resamples` of them.
+    Args:
+        bundle: Bundle of the study.
+        options: Mode and version to analyse, and how.
+        scores: Model scores to use instead of the bundle's own.
+        question_scores: Part of each question in the scores, to use instead of the bundle's own, which
+            belongs to its own scores.
+        advance: Is called with the number of replicates finished since the last call, for a progress bar;
+            there are 2 × `resamples` of them.
 
-    Raises AnalysisError if nothing was submitted in the mode and version, or if the questions do not
-    give the scores.
+    Raises:
+        AnalysisError: Nothing was submitted in the mode and version, or the questions do not give the scores.
     """
     mode = options.mode or choose_mode(bundle)
     version = bundle.version(choose_version(bundle, mode, options.version))

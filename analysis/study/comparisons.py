@@ -99,7 +99,11 @@ class Comparison:
     paired: bool = False
 
     def about(self, target: Target) -> Finding:
-        """Return the difference for the target."""
+        """Return the difference for the target.
+
+        Args:
+            target: "these_items" or "items_like_these".
+        """
         return self.these_items if target == "these_items" else self.items_like_these
 
 
@@ -117,7 +121,14 @@ class Omnibus:
     reason: str = ""
 
     def p(self, target: Target) -> float | None:
-        """Return p for the target, not corrected."""
+        """Return p for the target, not corrected.
+
+        Args:
+            target: "these_items" or "items_like_these".
+
+        Returns:
+            None if there is no test.
+        """
         return self.tests[target].p if target in self.tests else None
 
 
@@ -253,9 +264,17 @@ def compare(
 
 
 def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[str]) -> list[Omnibus]:
-    """Test for each measure (key) if the conditions are all alike.
+    """Test for each measure if the conditions are all alike.
 
     Both targets have quasi-F tests (`analysis.stats.crossed`). Holm's correction is over the measures.
+
+    Args:
+        estimates: All measures in all conditions.
+        measures: Keys of the measures.
+        conditions: Names of at least two conditions.
+
+    Returns:
+        One test per measure, in their order; a refused one has a reason.
 
     Raises:
         ValueError: A measure or a condition is unknown.
@@ -395,8 +414,16 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust p values by Holm's method over a family of m tests.
 
     Running maximum of min(1, (m − i + 1) p_(i)). Keeps the chance of any false rejection at the level,
-    whatever the dependence (Holm 1979). A test that was refused (None) stays None and still counts in m: it
-    was declared.
+    whatever the dependence (Holm 1979).
+
+    Args:
+        p_values: One per test; None for a test that was refused, which still counts in m: it was declared.
+
+    Returns:
+        Adjusted values in the same order; None stays None.
+
+    Raises:
+        ValueError: A value does not lie in (0, 1].
 
     Examples:
         >>> holm([0.01, 0.04, None])

@@ -24,12 +24,29 @@ WITHOUT_ADVICE = ("final_accuracy",)  # what is compared with the control condit
 
 
 def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[Contrast]:
-    """List all pairs of conditions for each measure (keys) as a family."""
+    """List all pairs of conditions for each measure as a family.
+
+    Args:
+        measures: Keys of the measures.
+        conditions: Names of the conditions.
+
+    Returns:
+        Measure, first and second condition, in the order given.
+    """
     return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
 
 
 def pair_with_baseline(measures: Sequence[str], baseline: str, conditions: Sequence[str]) -> list[Contrast]:
-    """List each other condition against the baseline as a family."""
+    """List each other condition against the baseline as a family.
+
+    Args:
+        measures: Keys of the measures.
+        baseline: Name of the condition to compare with.
+        conditions: Names of the conditions. The baseline may be one of them.
+
+    Returns:
+        Measure, baseline and other condition, in the order given.
+    """
     return [(measure, baseline, name) for measure in measures for name in conditions if name != baseline]
 
 
@@ -37,6 +54,12 @@ def pair_with_unexplained(conditions: Iterable[Condition]) -> list[tuple[str, st
     """Pair each condition with an explanation with the one that shows none.
 
     That is the condition without explanation of the same system, else the first one.
+
+    Args:
+        conditions: Conditions of the version; those without advice and the ground truth are left out.
+
+    Returns:
+        Names of the condition without explanation and of the one with it, in the order given.
     """
     shown = [condition for condition in conditions if condition.advice and not condition.ground_truth]
     plain = [condition for condition in shown if not condition.explained]

@@ -81,7 +81,14 @@ class Relation:
         return self.shares.of(self.rank.sign) if self.shares and self.rank else None
 
     def is_recurring(self, least: float) -> bool:
-        """Return whether the sign recurs in at least this share."""
+        """Return whether the sign recurs in at least this share.
+
+        Args:
+            least: Share of replicates, from 0 to 1.
+
+        Returns:
+            False without replicates.
+        """
         return self.sign_share is not None and self.sign_share >= least
 
 
@@ -95,7 +102,15 @@ class Relations:
     pairs: dict[tuple[str, str], Relation]
 
     def get(self, measure: str, score: str) -> Relation:
-        """The relation of the measure and the score (keys)."""
+        """Return the relation of the measure and the score.
+
+        Args:
+            measure: Key of the measure.
+            score: Key of the score.
+
+        Raises:
+            KeyError: They were not related.
+        """
         return self.pairs[measure, score]
 
 
@@ -139,7 +154,11 @@ def relate(
 ) -> Relations:
     """Relate every measure with every score.
 
-    systems: names for people; measures and scores have one value for each. rng: see `correlate`.
+    Args:
+        systems: Names of the systems, for readers.
+        measures: Human measures, one value per system, NaN where unknown.
+        scores: Model scores, one value per system, NaN where unknown.
+        rng: Source of random numbers; see `correlate`.
     """
     drawn: dict[tuple[str, bytes], _Drawn] = {}  # of scores, which all measures share
     pairs = {}

@@ -80,6 +80,10 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     with a baseline, in the main measures; the ground truth is not a system and left out. Studies of other
     tasks than verification and preference compare explanations with none, and advice with none.
 
+    Args:
+        study: Analysed study.
+        plan: Declared plan; None compares what the study suggests.
+
     Raises:
         AnalysisError: The plan names a measure or condition that the study lacks.
     """

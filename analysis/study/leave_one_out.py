@@ -57,9 +57,16 @@ def leave_one_out(
 ) -> list[Robustness]:
     """Relate every measure with every score, leaving each system out.
 
-    systems: names; measures and scores have one value for each, NaN where unknown.
+    Args:
+        systems: Names of the systems, for readers.
+        measures: Human measures, one value per system, NaN where unknown.
+        scores: Model scores, one value per system, NaN where unknown.
 
-    Raises ValueError if a quantity has another number of values than there are systems.
+    Returns:
+        Every score for the first measure, then for the next.
+
+    Raises:
+        ValueError: A quantity has another number of values than there are systems.
     """
     for quantity in (*measures, *scores):
         if len(quantity.values) != len(systems):

@@ -146,10 +146,15 @@ def multiverse(
 ) -> Multiverse:
     """Compute every universe of every human measure with every model score.
 
-    grids: one per system, over all submitted trials, in the order of the scores' values. hits: see
-    `rule_hits`. measures: those of the post survey are left out: no choice here touches them.
+    Args:
+        grids: One per system, over all submitted trials, in the order of the scores' values.
+        hits: The rules that exclude each trial; see `rule_hits`.
+        rules: Names of all rules, in the order of the bits.
+        measures: Human measures; those of the post survey are left out: no choice here touches them.
+        scores: Model scores, one value per system, NaN where unknown.
 
-    Raises ValueError for fewer than two systems, or arrays that do not pair.
+    Raises:
+        ValueError: There are fewer than two systems, or arrays do not pair.
     """
     _check(grids, hits, rules, scores)
     subsets, complete = list_rule_subsets(len(rules))

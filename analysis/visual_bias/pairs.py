@@ -66,7 +66,7 @@ class VisualBias:
 
     @property
     def frequencies(self) -> tuple[Frequency, ...]:
-        """Count pairs by the number of their examples, from 1 to the largest.
+        """Counts of pairs by the number of their examples, smallest first.
 
         The published table starts at 2 and, by its loop, leaves out the largest.
         """
@@ -75,22 +75,41 @@ class VisualBias:
 
     @property
     def balanced_ids(self) -> tuple[str, ...]:
-        """Examples whose pair has both labels, in the order given."""
+        """IDs of the examples whose pair has both labels, in the order given."""
         return self._ids("balanced")
 
     @property
     def unbalanced_ids(self) -> tuple[str, ...]:
-        """Return examples whose pair occurs several times with one label."""
+        """IDs of the examples whose pair occurs several times with one label.
+
+        They are in the order given.
+        """
         return self._ids("unbalanced")
 
     def pairs_of(self, part: Part) -> Truth:
-        """Return true for the pairs of the part."""
+        """Mark the pairs of a part.
+
+        Args:
+            part: "all", "balanced" (pairs with both labels) or "unbalanced" (pairs that occur several times
+                with one label).
+
+        Returns:
+            Shape (pairs,), true for the pairs of the part.
+        """
         if part == "all":
             return np.ones(len(self.sizes), dtype=bool)
         return ~self._same if part == "balanced" else self._same & (self.sizes > 1)
 
     def examples_of(self, part: Part) -> Truth:
-        """Return true for the examples of the part."""
+        """Mark the examples of a part.
+
+        Args:
+            part: "all", "balanced" (pairs with both labels) or "unbalanced" (pairs that occur several times
+                with one label).
+
+        Returns:
+            Shape (examples,), true for the examples of the part.
+        """
         return self.pairs_of(part)[self.pair]
 
     @property
@@ -104,9 +123,13 @@ class VisualBias:
 def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
     """Group examples of the NLVR2 form by image pair.
 
-    rows: objects with identifier, left_url, right_url and label (true or false, or these words in any case);
-    other fields are not looked at. Raises AnalysisError, naming row (from 1) and field, for a malformed row
-    or an identifier that comes twice, and if there is no row.
+    Args:
+        rows: Mappings with `identifier`, `left_url`, `right_url` and `label` (true or false, or these words
+            in any case); other fields are not looked at.
+
+    Raises:
+        AnalysisError: There is no row, a row is malformed, or an identifier comes twice; the message names
+            row (from 1) and field.
 
     Examples:
         >>> urls = {"left_url": "a.jpg", "right_url": "b.jpg"}

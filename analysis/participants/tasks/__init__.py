@@ -17,7 +17,14 @@ __all__ = ["TASKS", "Task", "find_measure"]
 
 
 def find_measure(name: str) -> Measure | None:
-    """Find a measure by key or label, ignoring case; None without one."""
+    """Find a measure of any task by its key or label.
+
+    Args:
+        name: Key or label, in any case; also the key of a win rate.
+
+    Returns:
+        None if no measure has the name.
+    """
     wanted = name.strip().lower()
     every = (measure for task in TASKS.values() for measure in task.measures)
     measure = next((m for m in every if wanted in (m.key, m.label.lower())), None)
