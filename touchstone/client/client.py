@@ -18,6 +18,9 @@ from .workspaces import Workspaces
 class Client:
     """A client of a Touchstone site; use it as a context manager, or close it.
 
+    Methods that ask the site raise an `ApiError` if it answers with an error, and `Unreachable` if it does
+    not answer.
+
     Args:
         url: The address of the site, as in ``https://study.example.org``.
         token: An API token, which you create on the site's page «API tokens».

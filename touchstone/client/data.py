@@ -25,12 +25,20 @@ from .rows import (
 
 
 class Datasets(Subject):
-    """The datasets of your workspaces."""
+    """The datasets of your workspaces.
+
+    Methods take the ID of a dataset as `dataset`.
+    """
 
     _root = "datasets"
 
     def list(self, *, workspace: str | None = None, name: str | None = None) -> Iterator[DatasetRow]:
-        """Yield datasets."""
+        """Yield datasets.
+
+        Args:
+            workspace: The short name of a workspace; None for all of yours.
+            name: The name of the datasets; None for all.
+        """
         return self._pages(workspace=workspace, name=name)
 
     def get(self, dataset: str) -> DatasetRow:
@@ -48,7 +56,13 @@ class Datasets(Subject):
     def questions(
         self, dataset: str, *, external_id: str | None = None, search: str | None = None
     ) -> Iterator[QuestionRow]:
-        """Yield the questions of a dataset; ``search`` finds words in them."""
+        """Yield the questions of a dataset.
+
+        Args:
+            dataset: The ID of the dataset.
+            external_id: The ID of a question in the dataset's file; None for all.
+            search: Words to find in text or answer; None for all.
+        """
         return self._pages(dataset, "questions", external_id=external_id, search=search)
 
 
@@ -71,23 +85,34 @@ class Imports(Subject):
 
         Args:
             path: The file.
-            workspace: The workspace that gets the dataset.
+            workspace: The short name of the workspace that gets the dataset.
             name: The name of the dataset; questions are added to an existing one.
             format: The form of the file, which may be packed with zip or gzip.
             licence: The terms of use, if they are known.
-            dry_run: Read all of the file, and store nothing: the result previews the import, and `apply`
-                does it.
+            dry_run: Read all of the file, and store nothing: the result previews the import, and `apply` does
+                it.
         """
         query = {"kind": "dataset", "workspace": workspace, "name": name, "format": format}
         return self._import(path, {**query, "licence": licence or None, "dry_run": dry_run})
 
     def predictions(self, path: str | Path, *, dataset: str, system: str, dry_run: bool = False) -> JobRow:
-        """Upload a file of a system's predictions for a dataset."""
+        """Upload a file of a system's predictions for a dataset.
+
+        Args:
+            path: The file, which may be packed with zip or gzip.
+            dataset: The ID of the dataset.
+            system: The name of the system.
+            dry_run: Read all of the file, and store nothing: the result previews the import, and `apply` does
+                it.
+        """
         query = {"kind": "predictions", "dataset": dataset, "system": system}
         return self._import(path, {**query, "dry_run": dry_run})
 
     def apply(self, job: str) -> JobRow:
         """Apply a preview, from its upload; applying again returns the same job.
+
+        Args:
+            job: The ID of the job that made the preview.
 
         Raises:
             Conflict: The preview refused something, is not finished, or its upload is gone.
@@ -104,7 +129,11 @@ class Systems(Subject):
     _root = "systems"
 
     def list(self, *, workspace: str | None = None) -> Iterator[SystemRow]:
-        """Yield systems."""
+        """Yield systems.
+
+        Args:
+            workspace: The short name of a workspace; None for all of yours.
+        """
         return self._pages(workspace=workspace)
 
     def served(self) -> ServedRows:
@@ -113,7 +142,10 @@ class Systems(Subject):
 
 
 class Runs(Subject):
-    """The runs of systems over datasets."""
+    """The runs of systems over datasets.
+
+    Methods take the ID of a run as `run`.
+    """
 
     _root = "runs"
 
@@ -125,7 +157,14 @@ class Runs(Subject):
         system: str | None = None,
         status: RunStatus | None = None,
     ) -> Iterator[RunRow]:
-        """Yield runs."""
+        """Yield runs.
+
+        Args:
+            workspace: The short name of a workspace; None for all of yours.
+            dataset: The ID of a dataset; None for all.
+            system: The name of a system; None for all.
+            status: The status of the runs; None for all.
+        """
         return self._pages(workspace=workspace, dataset=dataset, system=system, status=status)
 
     def get(self, run: str) -> RunRow:
@@ -136,8 +175,8 @@ class Runs(Subject):
         """Let a system of the model server work on a dataset, or go on.
 
         Args:
-            dataset: The dataset.
-            system: The system.
+            dataset: The ID of the dataset.
+            system: The name of the system.
             kind: ``predict`` for readers, ``execute`` for modular systems.
         """
         return self._create(body={"dataset": dataset, "system": system, "kind": kind})
@@ -150,7 +189,13 @@ class Runs(Subject):
         timeout: float | None = None,
         every: float = 1.0,
     ) -> RunRow:
-        """Wait until a run is done, and return it; see ``jobs.wait``.
+        """Wait until a run is done, and return it.
+
+        Args:
+            run: The ID of the run.
+            progress: Is called with each state, which has ``predictions``, ``failures`` and ``questions``.
+            timeout: Seconds to wait at most; None waits for ever.
+            every: Seconds between two requests.
 
         Raises:
             RunFailed: The run failed or was cancelled.
@@ -168,7 +213,12 @@ class Runs(Subject):
         return self._post(run, "score")
 
     def weigh(self, run: str, *, method: SaliencyMethod = "integrated-gradients") -> JobRow:
-        """Compute the saliency of words for a run's predictions, in a job."""
+        """Compute the saliency of words for a run's predictions, in a job.
+
+        Args:
+            run: The ID of the run.
+            method: The method that weighs the words.
+        """
         return self._post(run, "saliency", body={"method": method})
 
     def delete(self, run: str) -> None:
@@ -188,7 +238,12 @@ class Runs(Subject):
         return self._get(run, "errors")["results"]
 
     def predictions(self, run: str, *, question: str | None = None) -> Iterator[PredictionRow]:
-        """Yield the predictions of a run."""
+        """Yield the predictions of a run.
+
+        Args:
+            run: The ID of the run.
+            question: The ID of a question in the dataset's file; None for all.
+        """
         return self._pages(run, "predictions", question=question)
 
     def scores(self, run: str) -> ScoreRow:

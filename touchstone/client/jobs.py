@@ -11,12 +11,20 @@ from .rows import JobRow, JobStatus
 
 
 class Jobs(Subject):
-    """The jobs that you started and may see."""
+    """The jobs that you started and may see.
+
+    Methods take the ID of a job as `job`.
+    """
 
     _root = "jobs"
 
     def list(self, *, kind: str | None = None, status: JobStatus | None = None) -> Iterator[JobRow]:
-        """Yield your jobs."""
+        """Yield your jobs.
+
+        Args:
+            kind: The kind of the jobs, such as ``import_dataset``; None for all.
+            status: The status of the jobs; None for all.
+        """
         return self._pages(kind=kind, status=status)
 
     def get(self, job: str) -> JobRow:
@@ -55,5 +63,10 @@ class Jobs(Subject):
         return self._post(job, "cancel")
 
     def download(self, job: str, path: str | Path) -> Path:
-        """Write the file that a job made, and return its path."""
+        """Write the file that a job made, and return its path.
+
+        Args:
+            job: The ID of the job.
+            path: The file to write.
+        """
         return self._download(job, "file", to=path)

@@ -62,7 +62,10 @@ class ProjectSettings:
 
 
 class Projects(Subject):
-    """The annotation projects that you see."""
+    """The annotation projects that you see.
+
+    Methods take the short name of a project as `project`.
+    """
 
     _root = "projects"
 
@@ -73,7 +76,12 @@ class Projects(Subject):
     def list(
         self, *, workspace: str | None = None, status: ProjectStatus | None = None
     ) -> Iterator[ProjectRow]:
-        """Yield projects."""
+        """Yield projects.
+
+        Args:
+            workspace: The short name of a workspace; None for all of yours.
+            status: The status of the projects; None for all.
+        """
         return self._pages(workspace=workspace, status=status)
 
     def create(self, slug: str, *, workspace: str, title: str, kind: Kind, **settings: Any) -> ProjectDetail:
@@ -81,7 +89,7 @@ class Projects(Subject):
 
         Args:
             slug: Its short name.
-            workspace: The workspace that it belongs to.
+            workspace: The short name of the workspace that gets the project.
             title: Its title.
             kind: The objects to mark: boxes in images, or spans in passages.
             settings: Settings that differ from the usual, as in `change_settings`, and ``labels`` for a plain
@@ -134,7 +142,7 @@ class Projects(Subject):
 
         Args:
             project: The short name of the project.
-            user: The name of the person.
+            user: The user name of the person.
             role: Their role.
             blind: True hides model outputs from them; None leaves that as it is.
         """
@@ -142,11 +150,22 @@ class Projects(Subject):
         return self._post(project, "members", body=body)
 
     def end_member(self, project: str, user: str) -> ProjectMemberRow:
-        """End the share of a person; their annotations stay."""
+        """End the share of a person; their annotations stay.
+
+        Args:
+            project: The short name of the project.
+            user: The user name of the person.
+        """
         return self._send("DELETE", project, "members", user)
 
     def qualify(self, project: str, user: str, *, qualified: bool = True) -> ProjectMemberRow:
-        """Decide if a person qualified; it lifts a failed qualification."""
+        """Decide if a person qualified.
+
+        Args:
+            project: The short name of the project.
+            user: The user name of the person.
+            qualified: The decision, whatever the score is; True lifts a failed qualification.
+        """
         return self._post(project, "members", user, "qualify", body={"qualified": qualified})
 
     def labels(self, project: str) -> Sequence[Mapping[str, Any]]:
@@ -155,6 +174,10 @@ class Projects(Subject):
 
     def change_labels(self, project: str, layers: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """Change the label configuration, and return its layers.
+
+        Args:
+            project: The short name of the project.
+            layers: All layers, as `labels` returns them.
 
         Raises:
             Conflict: The project has items, to which the new layers do not fit.
@@ -168,29 +191,63 @@ class Projects(Subject):
     def invite(
         self, project: str, *, role: ProjectRole = "annotator", days: int = 7, email: str = ""
     ) -> NewInvitationRow:
-        """Create an invitation. Its address is in this row alone."""
+        """Create an invitation. Its address is in this row alone.
+
+        Args:
+            project: The short name of the project.
+            role: The role that the link gives.
+            days: The days for which it is valid, 1 to 90.
+            email: The address that it is sent to, if any.
+        """
         return self._create(project, "invitations", body={"role": role, "days": days, "email": email})
 
     def revoke(self, project: str, invitation: str) -> None:
-        """Revoke an invitation."""
+        """Revoke an invitation.
+
+        Args:
+            project: The short name of the project.
+            invitation: The ID of the invitation.
+        """
         self._delete(project, "invitations", invitation)
 
     def guidelines(self, project: str, *, module: str | None = None) -> Iterator[GuidelineRow]:
-        """Yield every version of the instructions to annotators."""
+        """Yield every version of the instructions to annotators.
+
+        Args:
+            project: The short name of the project.
+            module: The name of a module, "" for the whole project; None for all.
+        """
         return self._pages(project, "guidelines", module=module)
 
     def write_guideline(self, project: str, text: str, *, module: str = "") -> GuidelineRow:
-        """Write the next version for a module, "" for the whole project."""
+        """Write the next version of the instructions to annotators.
+
+        Args:
+            project: The short name of the project.
+            text: The instructions.
+            module: The name of the module, "" for the whole project.
+        """
         return self._post(project, "guidelines", body={"module": module, "text": text})
 
     def items(
         self, project: str, *, status: ItemStatus | None = None, external_id: str | None = None
     ) -> Iterator[ItemRow]:
-        """Yield items."""
+        """Yield items.
+
+        Args:
+            project: The short name of the project.
+            status: The status of the items; None for all.
+            external_id: The external ID of an item; None for all.
+        """
         return self._pages(project, "items", status=status, external_id=external_id)
 
     def item(self, project: str, item: str) -> ItemRow:
-        """Return an item, named by its ID."""
+        """Return an item.
+
+        Args:
+            project: The short name of the project.
+            item: The ID of the item.
+        """
         return self._get(project, "items", item)
 
     def add_items(
@@ -250,19 +307,33 @@ class Projects(Subject):
         return int(self._post(project, "items", "order", body=body)["items"])
 
     def images(self, project: str, *, name: str | None = None) -> Iterator[ImageRow]:
-        """Yield the images of a project."""
+        """Yield the images of a project.
+
+        Args:
+            project: The short name of the project.
+            name: The name by which items refer to an image; None for all.
+        """
         return self._pages(project, "images", name=name)
 
     def add_image(self, project: str, path: str | Path, *, name: str | None = None) -> ImageRow:
-        """Upload an image under the name by which items refer to it.
+        """Upload an image.
 
-        The name is that of the file, unless another is given.
+        Args:
+            project: The short name of the project.
+            path: The file.
+            name: The name by which items refer to it; None for that of the file.
         """
         query = {"name": name if name is not None else Path(path).name}
         return self._upload(path, query, project, "images")
 
     def download_image(self, project: str, image: str, path: str | Path) -> Path:
-        """Write an image, named by its ID, to a file."""
+        """Write an image to a file, and return its path.
+
+        Args:
+            project: The short name of the project.
+            image: The ID of the image.
+            path: The file to write.
+        """
         return self._download(project, "images", image, to=path)
 
     def next(self, project: str) -> NextItem:
@@ -277,11 +348,24 @@ class Projects(Subject):
         annotator: str | None = None,
         status: AnnotationStatus | None = None,
     ) -> Iterator[AnnotationRow]:
-        """Yield annotations with their documents."""
+        """Yield annotations with their documents.
+
+        Args:
+            project: The short name of the project.
+            item: The external ID of an item; None for all.
+            annotator: The user name of an annotator; None for all.
+            status: The status of the annotations; None for all.
+        """
         return self._pages(project, "annotations", item=item, annotator=annotator, status=status)
 
     def assign(self, project: str, item: str, *, annotator: str) -> AnnotationRow:
-        """Assign an item, named by its external ID, to a person."""
+        """Assign an item to a person.
+
+        Args:
+            project: The short name of the project.
+            item: The external ID of the item.
+            annotator: The user name of the person.
+        """
         return self._post(project, "annotations", body={"item": item, "annotator": annotator})
 
     def batches(self, project: str) -> Iterator[BatchRow]:
@@ -303,7 +387,7 @@ class Projects(Subject):
         Args:
             project: The short name of the project.
             name: The name of the batch.
-            annotator: The name of the person.
+            annotator: The user name of the person.
             number: Of the next free items; there may be fewer.
             items: External IDs of chosen items instead.
             due_on: The due date, such as "2030-01-31".
@@ -315,19 +399,40 @@ class Projects(Subject):
         return self._create(project, "batches", body=body)
 
     def change_due_date(self, project: str, batch: str, due_on: str | None) -> BatchRow:
-        """Give a batch, named by its ID, another due date, or none."""
+        """Give a batch another due date, or none.
+
+        Args:
+            project: The short name of the project.
+            batch: The ID of the batch.
+            due_on: The due date, such as "2030-01-31"; None for none.
+        """
         return self._send("PATCH", project, "batches", batch, body={"due_on": due_on})
 
     def release_batch(self, project: str, batch: str) -> None:
-        """Release the unfinished items of a batch; annotations are kept."""
+        """Release the unfinished items of a batch; annotations are kept.
+
+        Args:
+            project: The short name of the project.
+            batch: The ID of the batch.
+        """
         self._delete(project, "batches", batch)
 
     def pace(self, project: str, *, days: int = 30) -> Sequence[PaceRow]:
-        """Return the submissions of each person on each of the last days."""
+        """Return the submissions of each person on each of the last days.
+
+        Args:
+            project: The short name of the project.
+            days: The number of days, back from today.
+        """
         return self._get(project, "pace", days=days)["results"]
 
     def adjudicate(self, project: str, item: str) -> EditorState:
-        """Start or resume the adjudication of an item, named by its ID."""
+        """Start or resume the adjudication of an item.
+
+        Args:
+            project: The short name of the project.
+            item: The ID of the item.
+        """
         return self._post(project, "items", item, "adjudicate")
 
     def agreement(self, project: str) -> Agreement:
@@ -335,11 +440,24 @@ class Projects(Subject):
         return self._get(project, "agreement")
 
     def gold(self, project: str, *, item: str | None = None, versions: bool = False) -> Iterator[GoldRow]:
-        """Yield current gold, or every version of it."""
+        """Yield current gold, or every version of it.
+
+        Args:
+            project: The short name of the project.
+            item: The external ID of an item; None for all.
+            versions: True yields every version, False the current ones.
+        """
         return self._pages(project, "gold", item=item, versions=versions)
 
     def set_gold(self, project: str, item: str, document: Mapping[str, Any]) -> GoldRow:
-        """Give an item, named by its ID, a new version of its gold."""
+        """Give an item a new version of its gold.
+
+        Args:
+            project: The short name of the project.
+            item: The ID of the item.
+            document: The gold in the form of an annotation's document: ``layers`` by node, each with its
+                state and objects.
+        """
         return self._create(project, "items", item, "gold", body={"document": document})
 
     def export(
@@ -374,7 +492,14 @@ class Projects(Subject):
     def outputs(
         self, project: str, *, item: str | None = None, system: str | None = None, revision: str | None = None
     ) -> Iterator[OutputRow]:
-        """Yield model outputs."""
+        """Yield model outputs.
+
+        Args:
+            project: The short name of the project.
+            item: The external ID of an item; None for all.
+            system: The name of a system; None for all.
+            revision: A revision of the system; None for all.
+        """
         return self._pages(project, "outputs", item=item, system=system, revision=revision)
 
     def add_outputs(self, project: str, outputs: Rows, *, system: str, revision: str) -> int:
@@ -421,7 +546,17 @@ class Projects(Subject):
         trials: int = 100_000,
         seed: int = 0,
     ) -> Comparison:
-        """Compare two systems, each a name and revision, by a permutation test."""
+        """Compare two systems by a permutation test.
+
+        Args:
+            project: The short name of the project.
+            first: Name and revision of a system.
+            second: Name and revision of the other system.
+            averaging: The way in which scores are averaged; spans have only one.
+            module: The name of the module type to compare; ``overall`` for all.
+            trials: The number of random swaps, at most 100,000.
+            seed: The seed of the swaps.
+        """
         names = ("first_system", "first_revision", "second_system", "second_revision")
         query: dict[str, Any] = dict(zip(names, (*first, *second), strict=True))
         query |= {"averaging": averaging, "module": module, "trials": trials, "seed": seed}
@@ -432,11 +567,21 @@ class Projects(Subject):
         return self._pages(project, "runs")
 
     def start_run(self, project: str, *, system: str) -> OutputRun:
-        """Start or resume a served modular network over the programs."""
+        """Start or resume a served modular network over the programs.
+
+        Args:
+            project: The short name of the project.
+            system: The name of the system.
+        """
         return self._create(project, "runs", body={"system": system})
 
     def cancel_run(self, project: str, run: str) -> OutputRun:
-        """Cancel a run; its outputs so far stay."""
+        """Cancel a run; its outputs so far stay.
+
+        Args:
+            project: The short name of the project.
+            run: The ID of the run.
+        """
         return self._post(project, "runs", run, "cancel")
 
     def webhooks(self, project: str) -> Iterator[WebhookRow]:
@@ -444,15 +589,31 @@ class Projects(Subject):
         return self._pages(project, "webhooks")
 
     def add_webhook(self, project: str, url: str, *, kinds: Sequence[str] = ()) -> NewWebhookRow:
-        """Add a webhook. Its signing secret is in this row alone."""
+        """Add a webhook. Its signing secret is in this row alone.
+
+        Args:
+            project: The short name of the project.
+            url: The public address that gets the events.
+            kinds: The kinds of events; all without any.
+        """
         return self._create(project, "webhooks", body={"url": url, "kinds": [*kinds]})
 
     def deliveries(self, project: str, webhook: str) -> Iterator[DeliveryRow]:
-        """Yield the deliveries of a webhook, oldest first."""
+        """Yield the deliveries of a webhook, oldest first.
+
+        Args:
+            project: The short name of the project.
+            webhook: The ID of the webhook.
+        """
         return self._pages(project, "webhooks", webhook, "deliveries")
 
     def end_webhook(self, project: str, webhook: str) -> None:
-        """Send nothing more to a webhook."""
+        """Send nothing more to a webhook.
+
+        Args:
+            project: The short name of the project.
+            webhook: The ID of the webhook.
+        """
         self._delete(project, "webhooks", webhook)
 
     def _add_lines(self, project: str, part: str, rows: Rows, query: Query) -> Any:

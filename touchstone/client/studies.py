@@ -59,7 +59,10 @@ class Draft:
 
 
 class Studies(Subject):
-    """The studies that you see."""
+    """The studies that you see.
+
+    Methods take the short name of a study as `study`.
+    """
 
     _root = "studies"
 
@@ -74,7 +77,13 @@ class Studies(Subject):
         status: StudyStatus | None = None,
         archived: bool | None = None,
     ) -> Iterator[StudyRow]:
-        """Yield studies."""
+        """Yield studies.
+
+        Args:
+            workspace: The short name of a workspace; None for all of yours.
+            status: The status of the studies; None for all.
+            archived: True for archived studies, False for the others; None for all.
+        """
         return self._pages(workspace=workspace, status=status, archived=archived)
 
     def get(self, study: str) -> StudyRow:
@@ -87,7 +96,10 @@ class Studies(Subject):
         Args:
             definition: The study definition as a mapping, as YAML text, or as the path of a YAML file. Its
                 ``study`` is the short name.
-            workspace: The workspace that gets the study.
+            workspace: The short name of the workspace that gets the study.
+
+        Raises:
+            ValueError: The definition is not YAML, or not a mapping.
         """
         return self._create(body={"workspace": workspace, "definition": read_definition(definition)})
 
@@ -105,6 +117,7 @@ class Studies(Subject):
 
         Raises:
             Conflict: Somebody changed the draft since.
+            ValueError: The definition is not YAML, or not a mapping.
         """
         path, body = build_address("studies", study, "draft"), {"definition": read_definition(definition)}
         return _parse_draft(self._connection.send("PUT", path, body, etag=etag))
@@ -151,12 +164,27 @@ class Studies(Subject):
         single_use: bool = False,
         quota: int | None = None,
     ) -> NewLinkRow:
-        """Create an entry link. Its address is in this row alone."""
+        """Create an entry link. Its address is in this row alone.
+
+        Args:
+            study: The short name of the study.
+            label: The name of the link, if any.
+            mode: The mode of the participants who come by it.
+            single_use: True admits one participant; leave the quota out then.
+            quota: The number of participants that it admits at most; None for no limit.
+        """
         body = {"label": label, "mode": mode, "single_use": single_use, "quota": quota}
         return self._create(study, "links", body=body)
 
     def rehearse(self, study: str, *, n: int = 4, behaviour: str = "honest") -> JobRow:
-        """Have bots rehearse the draft, and return the job."""
+        """Have bots rehearse the draft, and return the job.
+
+        Args:
+            study: The short name of the study.
+            n: The number of bots, 1 to 200.
+            behaviour: The behaviour of the bots: ``honest``, ``random``, ``speeder``, ``straight-liner``,
+                ``drop-out`` or ``two-tab``.
+        """
         return self._create(study, "rehearsals", body={"n": n, "behaviour": behaviour})
 
     def create_rehearsal_link(self, study: str) -> str:
@@ -192,7 +220,13 @@ class Studies(Subject):
         return self._create(study, "payments", body=body)
 
     def settle_payment(self, study: str, payment: str, *, paid: bool) -> None:
-        """Say if an unknown payment was paid, as you saw on the platform."""
+        """Settle an unknown payment.
+
+        Args:
+            study: The short name of the study.
+            payment: The ID of the payment.
+            paid: True if the platform shows that it was paid.
+        """
         self._act(study, "payments", payment, "settle", body={"paid": paid})
 
     def webhooks(self, study: str) -> Iterator[WebhookRow]:
@@ -210,11 +244,21 @@ class Studies(Subject):
         return self._create(study, "webhooks", body={"url": url, "kinds": [*kinds]})
 
     def deliveries(self, study: str, webhook: str) -> Iterator[DeliveryRow]:
-        """Yield the deliveries of a webhook, oldest first."""
+        """Yield the deliveries of a webhook, oldest first.
+
+        Args:
+            study: The short name of the study.
+            webhook: The ID of the webhook.
+        """
         return self._pages(study, "webhooks", webhook, "deliveries")
 
     def end_webhook(self, study: str, webhook: str) -> None:
-        """Send nothing more to a webhook."""
+        """Send nothing more to a webhook.
+
+        Args:
+            study: The short name of the study.
+            webhook: The ID of the webhook.
+        """
         self._delete(study, "webhooks", webhook)
 
     def progress(self, study: str) -> Progress:
@@ -226,11 +270,24 @@ class Studies(Subject):
         return self._get(study, "flow")
 
     def estimates(self, study: str, *, mode: Mode = "live") -> EstimatesSoFar:
-        """Return interim estimates with their 95 % confidence intervals."""
+        """Return interim estimates with their 95 % confidence intervals.
+
+        Args:
+            study: The short name of the study.
+            mode: The mode of the participants whose responses count.
+        """
         return self._get(study, "estimates", mode=mode)
 
     def rows(self, study: str, table: TableName) -> Iterator[dict[str, Any]]:
-        """Yield the rows of an exported table as the site streams them."""
+        """Yield the rows of an exported table as the site streams them.
+
+        Args:
+            study: The short name of the study.
+            table: The name of the table.
+
+        Yields:
+            Values by column; the codebook of the bundle describes the columns.
+        """
         return self._connection.lines(build_address("studies", study, table))
 
     def export(
@@ -276,7 +333,7 @@ class Studies(Subject):
         Args:
             study: The short name of the study.
             path: The file to write.
-            mode: The participants to report on.
+            mode: The mode of the participants to report on; None lets the site choose.
             seed: The seed of the resampling.
             resamples: The number of resamples for confidence intervals.
             progress: Is called with the state of the job.
