@@ -186,9 +186,12 @@ class Bundle:
             number: Number of a version of the study.
 
         Raises:
-            StopIteration: The study has no version of this number.
+            AnalysisError: The study has no version of this number.
         """
-        return next(version for version in self.study.versions if version.version == number)
+        for version in self.study.versions:
+            if version.version == number:
+                return version
+        raise AnalysisError(f"the study has no version {number}")
 
 
 def require_folder(path: Path) -> None:

@@ -289,6 +289,8 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
 
 def _build_omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omnibus:
     definition, _ = _find(estimates, key, *conditions[:2])
+    if unknown := set(conditions) - set(estimates.conditions):
+        raise ValueError(f"conditions must be those of the estimates, not {', '.join(sorted(unknown))}")
     if reason := _explain_missing(estimates, key, conditions):
         return Omnibus(definition, conditions, reason=reason)
     tests = {

@@ -198,7 +198,7 @@ class Runs(Subject):
             every: Seconds between two requests.
 
         Raises:
-            RunFailed: The run failed or was cancelled.
+            RunFailed: The run failed, was cancelled, or is paused because its budget is spent.
             WaitTimeout: It is not finished in time; it goes on.
         """
         row: RunRow = self._connection.wait(

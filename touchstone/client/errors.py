@@ -47,7 +47,7 @@ class JobFailed(ClientError):
 
 
 class RunFailed(ClientError):
-    """A run failed or was cancelled; ``run`` is its last state."""
+    """A run failed, was cancelled or is paused; ``run`` is its last state."""
 
     def __init__(self, run: RunRow) -> None:
         self.run = run

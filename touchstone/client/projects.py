@@ -180,7 +180,7 @@ class Projects(Subject):
             layers: All layers, as `labels` returns them.
 
         Raises:
-            Conflict: The project has items, to which the new layers do not fit.
+            Conflict: The project has items, and more changes than labels that are added, hints and colours.
         """
         return self._send("PUT", project, "labels", body={"layers": [*layers]})["layers"]
 

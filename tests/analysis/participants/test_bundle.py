@@ -45,6 +45,8 @@ def test_it_works(folder):
         "sys-3",
         None,
     ]
+    with pytest.raises(AnalysisError, match="no version 7"):
+        bundle.version(7)
     assert bundle.scores
     assert bundle.scores.systems["sys-1"].reasons == {"farm_4": "no farm_4 here"}
     assert set(bundle.hashes) == {path.name for path in folder.iterdir()}

@@ -132,6 +132,11 @@ def test_the_omnibus_test_of_two_conditions_is_their_comparison():
         assert one.adjusted["these_items"] >= one.p("these_items")
 
 
+def test_an_unknown_condition_of_an_omnibus_test_is_named():
+    with pytest.raises(ValueError, match="those of the estimates, not c"):
+        omnibus(estimates_of(seed=3), ["agreement"], "abc")
+
+
 def test_a_planted_effect_is_found_and_none_is_not():
     found = compare_family(
         estimates_of(seed=4, people=(40, 40), shift=(0.0, 0.5)),
