@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from annotation.content.comparison import list_letters, measure_disagreement
+from annotation.content.agreement import measure_disagreement
+from annotation.content.comparison import list_letters
 from annotation.models import Annotation, Item, Project
 from annotation.parsed_items import parse_item_program, read_visible_document
 

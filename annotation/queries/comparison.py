@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 
 from analysis.gold_agreement import Agreement, Group, Metrics, agreement
-from annotation.content.comparison import (
-    Step,
-    build_agreement_item,
-    build_draft,
-    build_question_items,
-    build_relation_item,
-    build_steps,
-    list_letters,
-)
+from annotation.content.adjudication import build_draft
+from annotation.content.agreement import build_agreement_item, build_question_items, build_relation_item
+from annotation.content.comparison import Step, build_steps, list_letters
 from annotation.content.schemas import Document, Kind
 from annotation.models import Annotation, Item, Project
 from annotation.parsed_items import get_kind, parse_item_program, read_visible_document

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from annotation.content.comparison import measure_likeness
+from annotation.content.agreement import measure_likeness
 from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import (
     drop_hidden_layers,
@@ -19,7 +19,7 @@ KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
 class KnownScore(NamedTuple):
     """Agreement with gold: the mean over items, and their number.
 
-    Marks and answers count as in `annotation.content.comparison.measure_likeness`. The mean is None if no
+    Marks and answers count as in `annotation.content.agreement.measure_likeness`. The mean is None if no
     item has gold, or neither the person nor the gold has any mark or answer.
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from annotation.content.comparison import measure_likeness
+from annotation.content.agreement import measure_likeness
 from annotation.content.schemas import Document, Layer, Object, Relation
 from annotation.models import Annotation, Project, SystemOutput
 from annotation.parsed_items import (

@@ -12,7 +12,9 @@ import pytest
 from analysis.gold_agreement import agreement
 from annotation.bots.behaviours import BEHAVIOURS
 from annotation.bots.drawing import Sheet, build_edits, draw
-from annotation.content.comparison import build_draft, build_question_items, build_steps, measure_likeness
+from annotation.content.adjudication import build_draft
+from annotation.content.agreement import build_question_items, measure_likeness
+from annotation.content.comparison import build_steps
 from annotation.content.completeness import drop_hidden_parts, open_nodes
 from annotation.content.label_changes import LabelChange, relabel_task
 from annotation.content.labels import LabelProgram, check_extends, label_yaml, read_label_task

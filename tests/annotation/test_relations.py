@@ -6,7 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from analysis.gold_agreement import agreement
-from annotation.content.comparison import build_draft, build_relation_item, build_steps, measure_likeness
+from annotation.content.adjudication import build_draft
+from annotation.content.agreement import build_relation_item, measure_likeness
+from annotation.content.comparison import build_steps
 from annotation.content.completeness import drop_hidden_parts, open_nodes
 from annotation.content.labels import LabelProgram, label_yaml, read_label_task
 from annotation.content.operations import Edit, apply, check_document

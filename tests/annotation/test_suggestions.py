@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from annotation.content.comparison import measure_likeness
+from annotation.content.agreement import measure_likeness
 from annotation.content.labels import read_label_task
 from annotation.content.operations import Edit, Subject, apply, check_document
 from annotation.content.schemas import Document, SystemRecord

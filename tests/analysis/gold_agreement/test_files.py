@@ -9,7 +9,7 @@ from analysis.__main__ import main
 from analysis.gold_agreement.files import FINISHED, read_annotations
 from analysis.io.errors import InputError
 from analysis.programs import parse
-from annotation.content.comparison import build_agreement_item
+from annotation.content.agreement import build_agreement_item
 from annotation.content.schemas import ItemRecord
 from tests.paths import ROOT
 

@@ -11,7 +11,8 @@ from analysis.gold_agreement import agreement
 from analysis.programs import ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.bots.drawing import Sheet, build_edits, draw
-from annotation.content.comparison import build_agreement_item, build_draft, measure_likeness
+from annotation.content.adjudication import build_draft
+from annotation.content.agreement import build_agreement_item, measure_likeness
 from annotation.content.completeness import drop_hidden_parts, find_hidden_nodes, open_nodes
 from annotation.content.label_changes import LabelChange, relabel_task
 from annotation.content.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
