@@ -5,7 +5,8 @@ from typing import cast
 from analysis.programs import Program
 from annotation.content.completeness import drop_hidden_parts
 from annotation.content.label_changes import LabelChange
-from annotation.content.labels import LabelTask, is_label_text
+from annotation.content.label_programs import is_label_text
+from annotation.content.labels import LabelTask
 from annotation.content.operations import Subject
 from annotation.content.schemas import Document, Kind
 from annotation.formats.checks import parse_program_text

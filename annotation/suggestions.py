@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from analysis.programs import Program
 from analysis.scores.hotpotqa import normalise_answer
-from annotation.content.labels import ANSWERED, LabelLayer, LabelProgram, LabelTask
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import ANSWERED, LabelLayer, LabelTask
 from annotation.content.operations import Subject
 from annotation.content.schemas import Answer, Object, Span
 from annotation.formats.texts import build_span, trim_stretch

@@ -26,7 +26,7 @@ Role = Literal["draw", "choose", "link", "answer", "relate", "compute"]
 
 Draw any object; choose among those of the first child; link each new one to an object of the child; answer a
 question of a plain task; or nothing, because it is computed. "answer" and "relate" are of plain tasks, see
-`annotation.content.labels`.
+`annotation.content.label_programs`.
 """
 
 Argument = Literal["none", "optional", "required"]

@@ -19,8 +19,9 @@ from annotation.actions.bulk_insert import as_json, as_time, check_storable, ins
 from annotation.actions.images import Kept, require_shape
 from annotation.actions.projects import create_project, replace_labels
 from annotation.actions.review import set_gold
-from annotation.content.label_changes import relabel_record
-from annotation.content.labels import LabelTask, can_extend, is_label_text
+from annotation.content.label_changes import can_extend, relabel_record
+from annotation.content.label_programs import is_label_text
+from annotation.content.labels import LabelTask
 from annotation.content.operations import check_document
 from annotation.content.schemas import AnnotationRecord, Document, Image, ItemRecord
 from annotation.errors import Conflict, conflict_at

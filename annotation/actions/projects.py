@@ -11,8 +11,8 @@ from django.db.models.functions import Greatest
 from accounts.actions import audit as workspace_audit
 from accounts.models import User, Workspace
 from annotation.actions import audit
-from annotation.content.label_changes import LabelChange, drop_changes_of_names
-from annotation.content.labels import LabelTask, check_extends
+from annotation.content.label_changes import LabelChange, check_extends, drop_changes_of_names
+from annotation.content.labels import LabelTask
 from annotation.errors import Conflict
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
 from annotation.models.projects import LOWEST_RANK

@@ -13,7 +13,8 @@ from analysis.gold_agreement import Cluster, nodes_of
 from analysis.programs import Program
 from annotation.content.comparison import Step, build_steps, compute_extent, number_clusters, split_units
 from annotation.content.completeness import execute_document, resolve_references
-from annotation.content.labels import MARKS, LabelLayer, LabelProgram, Question
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import MARKS, LabelLayer, Question
 from annotation.content.schemas import Answer, Box, Document, Kind, Layer, Relation, Span
 
 

@@ -23,7 +23,7 @@ from analysis.gold_agreement import (
 )
 from analysis.programs import Program
 from annotation.content.completeness import resolve_references
-from annotation.content.labels import LabelProgram
+from annotation.content.label_programs import LabelProgram
 from annotation.content.schemas import (
     Answer,
     Box,

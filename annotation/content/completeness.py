@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.programs import Execution, FoundBox, FoundSpan, Node, Program, run
-from annotation.content.labels import LabelLayer, LabelProgram
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import LabelLayer
 from annotation.content.operations import (
     drop_hanging_references,
     find_layer_of_node,

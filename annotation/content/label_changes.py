@@ -1,6 +1,6 @@
-"""Rename and merge labels in tasks, documents and edits. No Django.
+"""Change label configurations: check, rename and merge labels. No Django.
 
-Documents, edits and marks are JSON here, as they are stored.
+Labels change in tasks, documents and edits. Documents, edits and marks are JSON here, as they are stored.
 """
 
 from __future__ import annotations
@@ -48,6 +48,48 @@ def find_question(task: LabelTask, layer: str, question: str = "") -> tuple[int,
     raise field_error(
         "layer", "the project has no layer “%(layer)s”; it has %(names)s", layer=layer, names=names
     )
+
+
+def check_extends(before: LabelTask, after: LabelTask) -> None:
+    """Check that marks and answers of one configuration fit another.
+
+    Layers stay; labels and questions about marks are added or look different, and hints, ``required`` and
+    conditions change.
+
+    Raises:
+        ValueError: Names the field that does not fit.
+    """
+    if len(before.layers) != len(after.layers):
+        raise field_error("layers", "the project has items, so it keeps its layers")
+    for old, new in zip(before.layers, after.layers, strict=True):
+        _check_extends(old, new)
+        if old.directed != new.directed:
+            text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
+            raise field_error("layers", text, layer=old.name)
+        for question in old.questions:
+            if (now := new.question(question.name)) is None:
+                text = "the project has items, so “%(layer)s” keeps the question “%(question)s”"
+                raise field_error("questions", text, layer=old.name, question=question.name)
+            _check_extends(question, now)
+
+
+def _check_extends(old: Question, new: Question) -> None:
+    """Check that answers to a question, or marks of a layer, fit another."""
+    if any(getattr(old, name) != getattr(new, name) for name in ("type", "name", "lowest", "highest")):
+        text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
+        raise field_error("layers", text, layer=old.name)
+    if missing := [name for name in old.names if name not in new.names]:
+        text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
+        raise field_error("labels", text, layer=old.name, label=missing[0])
+
+
+def can_extend(before: str, after: str) -> bool:
+    """Return True if marks and answers of one plain task fit another."""
+    try:
+        check_extends(LabelTask.model_validate_json(before), LabelTask.model_validate_json(after))
+    except ValueError:
+        return False
+    return True
 
 
 def relabel_task(task: LabelTask, change: LabelChange) -> LabelTask:

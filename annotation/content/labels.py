@@ -1,21 +1,18 @@
-"""Label configurations: layers to mark and answer in plain tasks.
+"""Label configurations: what to mark and answer in plain tasks. No Django.
 
-A plain task is a program with one node per layer below a root that asks for nothing, so that operations,
-undo, agreement, adjudication and exports are those of programs. No Django.
+`annotation.content.label_programs` makes programs of them.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
-from analysis.programs import Kind, Node, Program, ProgramError, Role
+from analysis.programs import Kind
 from foundation.frozen_model import FrozenModel
 from foundation.imports.bounded_yaml import YamlError, find_repeated_keys, read_yaml
 from foundation.imports.import_fields import describe_value, format_first_error
@@ -42,7 +39,6 @@ MARKS: dict[LayerType, Kind] = {
 }
 LABELLED = {*MARKS, "relations", "choice", "choices"}
 ANSWERED = {"choice", "choices", "text", "rating"}
-ROOT = "task"
 MOST_CHARACTERS = 50_000  # of a configuration in YAML
 MOST_LABELS = 200  # of a layer; COCO has 80 categories
 MOST_QUESTIONS = 10  # about each mark
@@ -160,11 +156,8 @@ class Question(FrozenModel):
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
         if self.type in LABELLED and len(self.labels) < (2 if self.type == "choice" else 1):
-            text = (
-                "“%(layer)s” needs two labels or more"
-                if self.type == "choice"
-                else ("“%(layer)s” needs one label or more")
-            )
+            several = "“%(layer)s” needs two labels or more"
+            text = several if self.type == "choice" else "“%(layer)s” needs one label or more"
             raise field_error("labels", text, layer=self.name)
         if self.type not in LABELLED and self.labels:
             text = "a layer of type %(type)s has none; remove them from “%(layer)s”"
@@ -368,133 +361,6 @@ def _check_needed(
         raise field_error(f"{field}.labels", text, layer=asked.name, label=unknown[0])
 
 
-class LabelError(ProgramError):
-    """A plain task is malformed; the message names the field."""
-
-    def __init__(self, message: str, text: str) -> None:
-        super().__init__(message, 1, text)
-
-    def __str__(self) -> str:
-        return self.message
-
-
-@dataclass(frozen=True)
-class LabelProgram(Program):
-    """A plain task as a program: node 0 is the root, node i the i-th layer."""
-
-    task: LabelTask
-
-    @cached_property
-    def walk(self) -> tuple[int, ...]:
-        """The layers in their order; the root asks for nothing."""
-        return tuple(range(1, len(self.nodes)))
-
-    def layer(self, index: int) -> LabelLayer | None:
-        """Return the layer of a node; the root has none."""
-        return self.task.layers[index - 1] if index else None
-
-    @cached_property
-    def marks(self) -> tuple[int, ...]:
-        """The layers of marks, which relations connect."""
-        return tuple(index for index, layer in enumerate(self.task.layers, start=1) if layer.type in MARKS)
-
-    @cached_property
-    def conditions(self) -> dict[int, tuple[int, tuple[str, ...]]]:
-        """The choice, as node and labels, that each conditional layer needs."""
-        node_of = {layer.name: index for index, layer in enumerate(self.task.layers, start=1)}
-        return {
-            node_of[layer.name]: (node_of[layer.show_if.layer], layer.show_if.labels)
-            for layer in self.task.layers
-            if layer.show_if
-        }
-
-    def text(self, index: int = 0) -> str:
-        """Return the layers as JSON; `label_program` reads it back."""
-        return self.task.text if index == 0 else self.nodes[index].module
-
-
-# Label configurations to begin with, by the names of `annotation.forms.projects`.
-TEMPLATES: dict[str, list[dict[str, Any]]] = {
-    "ner": [{"type": "spans", "name": "Entities", "labels": ["Person", "Organisation", "Place", "Date"]}],
-    "aspects": [
-        {"type": "spans", "name": "Aspects", "labels": ["Product", "Service", "Price"],
-         "hint": "Mark what the text gives an opinion on.",
-         "questions": [{"type": "choice", "name": "Opinion", "labels": ["good", "mixed", "bad"]}]},
-    ],
-    "classification": [{"type": "choice", "name": "Class", "labels": ["Positive", "Neutral", "Negative"]}],
-    "rationale": [
-        {"type": "choice", "name": "Class", "labels": ["Positive", "Negative"]},
-        {"type": "spans", "name": "Rationale", "labels": ["Supports the class"],
-         "hint": "Mark the words that decide the class."},
-    ],
-    "boxes": [{"type": "boxes", "name": "Objects", "labels": ["Person", "Animal", "Vehicle"]}],
-    "outlines": [
-        {"type": "polygons", "name": "Outlines", "labels": ["Person", "Animal", "Vehicle"]},
-        {"type": "points", "name": "Key points", "labels": ["Head", "Left hand", "Right hand"],
-         "required": False},
-    ],
-    "evidence": [
-        {"type": "spans", "name": "Evidence", "labels": ["Supports", "Refutes"],
-         "hint": "Mark the sentences that decide the claim."},
-        {"type": "choice", "name": "Verdict", "labels": ["Supported", "Refuted", "Not enough information"]},
-    ],
-    "relations": [
-        {"type": "spans", "name": "Entities", "labels": ["Person", "Organisation", "Place"]},
-        {"type": "relations", "name": "Relations", "labels": ["works for", "lives in", "located in"],
-         "hint": "Relate each entity to those that the text connects it with."},
-    ],
-    "counterfactual": [
-        {"type": "choice", "name": "Answer after the change", "labels": ["Same", "Different", "Unclear"],
-         "hint": "Compare the changed text with the original."},
-        {"type": "choice", "name": "Language", "labels": ["Correct", "Small mistakes", "Wrong"]},
-        {"type": "text", "name": "Better text", "required": False,
-         "show_if": {"layer": "Language", "labels": ["Small mistakes", "Wrong"]}},
-        {"type": "rating", "name": "Plausibility", "hint": "5: it could be true; 1: it could never be."},
-    ],
-    "preference": [
-        {"type": "choice", "name": "Preference", "labels": ["A", "B", "Both alike"]},
-        {"type": "choices", "name": "Reasons", "labels": ["Correct", "Complete", "Clear", "Well supported"],
-         "required": False, "hint": "Strengths of the better one.",
-         "show_if": {"layer": "Preference", "labels": ["A", "B"]}},
-        {"type": "text", "name": "Comment", "required": False},
-    ],
-}  # fmt: skip
-
-
-def is_label_text(program: str) -> bool:
-    """Return True if the program of an item is a plain task."""
-    return program.startswith("{")
-
-
-def _find_role(layer: LabelLayer) -> Role:
-    if layer.type == "relations":
-        return "relate"
-    return "draw" if layer.type in MARKS else "answer"
-
-
-def label_program(text: str, kind: Kind) -> LabelProgram:
-    """Read the program of an item of a plain task.
-
-    Raises:
-        LabelError: Names the field that is wrong.
-    """
-    try:
-        task = LabelTask.model_validate_json(text)
-    except ValidationError as error:
-        raise LabelError(describe_mistake(error), text) from error
-    if task.kind not in (None, kind):
-        raise LabelError(
-            say("layers: the task marks %(kind)s, and the project %(other)s", kind=task.kind, other=kind),
-            text,
-        )
-    root = Node(0, ROOT, None, tuple(range(1, len(task.layers) + 1)), None, 0, "answers", "compute")
-    layers = (
-        Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers", _find_role(layer))
-        for index, layer in enumerate(task.layers, start=1)
-    )  # fmt: skip
-    return LabelProgram(kind, (root, *layers), task)
-
-
 def read_label_task(text: str) -> LabelTask:
     """Read a label configuration in YAML or JSON.
 
@@ -520,48 +386,6 @@ def label_yaml(task: LabelTask) -> str:
     """Write a label configuration in YAML; `read_label_task` reads it back."""
     layers = [layer.model_dump(mode="json", exclude_defaults=True) for layer in task.layers]
     return yaml.safe_dump({"layers": layers}, sort_keys=False, allow_unicode=True)
-
-
-def check_extends(before: LabelTask, after: LabelTask) -> None:
-    """Check that marks and answers of one configuration fit another.
-
-    Layers stay; labels and questions about marks are added or look different, and hints, ``required`` and
-    conditions change.
-
-    Raises:
-        ValueError: Names the field that does not fit.
-    """
-    if len(before.layers) != len(after.layers):
-        raise field_error("layers", "the project has items, so it keeps its layers")
-    for old, new in zip(before.layers, after.layers, strict=True):
-        _check_extends(old, new)
-        if old.directed != new.directed:
-            text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
-            raise field_error("layers", text, layer=old.name)
-        for question in old.questions:
-            if (now := new.question(question.name)) is None:
-                text = "the project has items, so “%(layer)s” keeps the question “%(question)s”"
-                raise field_error("questions", text, layer=old.name, question=question.name)
-            _check_extends(question, now)
-
-
-def _check_extends(old: Question, new: Question) -> None:
-    """Check that answers to a question, or marks of a layer, fit another."""
-    if any(getattr(old, name) != getattr(new, name) for name in ("type", "name", "lowest", "highest")):
-        text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
-        raise field_error("layers", text, layer=old.name)
-    if missing := [name for name in old.names if name not in new.names]:
-        text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
-        raise field_error("labels", text, layer=old.name, label=missing[0])
-
-
-def can_extend(before: str, after: str) -> bool:
-    """Return True if marks and answers of one plain task fit another."""
-    try:
-        check_extends(LabelTask.model_validate_json(before), LabelTask.model_validate_json(after))
-    except ValueError:
-        return False
-    return True
 
 
 def describe_mistake(error: ValidationError) -> str:

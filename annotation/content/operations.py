@@ -14,7 +14,8 @@ from uuid import UUID
 from pydantic import Field
 
 from analysis.programs import Node, Program
-from annotation.content.labels import MARKS, MOST_TEXT, LabelLayer, LabelProgram, Question
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import MARKS, MOST_TEXT, LabelLayer, Question
 from annotation.content.schemas import (
     MOST_REJECTED,
     Answer,

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from operator import le, lt
 
 from analysis.programs import Program, ProgramError, parse
-from annotation.content.labels import is_label_text, label_program
+from annotation.content.label_programs import is_label_text, label_program
 from annotation.content.operations import Subject, check_document
 from annotation.content.schemas import Document, ItemRecord, Kind
 from annotation.errors import BadEdit

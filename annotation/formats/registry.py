@@ -5,7 +5,7 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from annotation.content.labels import is_label_text
+from annotation.content.label_programs import is_label_text
 from annotation.content.schemas import ItemRecord, Kind
 from annotation.errors import Conflict
 from annotation.formats.coco import read_coco, write_coco

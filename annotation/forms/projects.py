@@ -12,7 +12,8 @@ from accounts.models import User, Workspace
 from accounts.shareable import load_sharing_module
 from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
-from annotation.content.labels import TEMPLATES, LabelTask, read_label_task
+from annotation.content.label_templates import TEMPLATES
+from annotation.content.labels import LabelTask, read_label_task
 from annotation.formats.checks import parse_program_text
 from annotation.models import Guideline, Item, Membership, Order, Project, Role
 from annotation.parsed_items import get_kind, parse_task

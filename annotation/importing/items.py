@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from annotation.actions.data import bring_images, import_items
-from annotation.content.labels import is_label_text
+from annotation.content.label_programs import is_label_text
 from annotation.content.schemas import ItemRecord
 from annotation.errors import NotFound
 from annotation.formats import registry

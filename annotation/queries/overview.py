@@ -7,7 +7,8 @@ from analysis.gold_agreement import DRAWN, NUMBERS, TRUTHS, Agreement, Cluster, 
 from analysis.programs import Program, describe
 from annotation.content.comparison import Step, build_steps, compute_outline
 from annotation.content.completeness import find_hidden_nodes
-from annotation.content.labels import LabelProgram, LabelTask
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import LabelTask
 from annotation.content.schemas import Answer, Box, KeyPoint, Relation, Span
 from annotation.models import Item, Project
 from annotation.parsed_items import get_kind, parse_document, parse_item_program

@@ -11,7 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.policy import Act
 from accounts.rights.access import require_somewhere, require_user
 from annotation.actions import projects, review
-from annotation.content.labels import TEMPLATES, LabelLayer
+from annotation.content.label_templates import TEMPLATES
+from annotation.content.labels import LabelLayer
 from annotation.event_labels import EVENT_LABELS
 from annotation.forms.projects import (
     AnnotatorsPerItemForm,

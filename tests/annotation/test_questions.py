@@ -16,8 +16,9 @@ from annotation.content.adjudication import build_draft
 from annotation.content.agreement import build_question_items, measure_likeness
 from annotation.content.comparison import build_steps
 from annotation.content.completeness import drop_hidden_parts, open_nodes
-from annotation.content.label_changes import LabelChange, relabel_task
-from annotation.content.labels import LabelProgram, check_extends, label_yaml, read_label_task
+from annotation.content.label_changes import LabelChange, check_extends, relabel_task
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import label_yaml, read_label_task
 from annotation.content.operations import Edit, apply, check_document
 from annotation.content.schemas import Box, Document, ItemRecord, Span
 from annotation.errors import BadEdit

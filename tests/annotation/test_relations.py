@@ -10,7 +10,8 @@ from annotation.content.adjudication import build_draft
 from annotation.content.agreement import build_relation_item, measure_likeness
 from annotation.content.comparison import build_steps
 from annotation.content.completeness import drop_hidden_parts, open_nodes
-from annotation.content.labels import LabelProgram, label_yaml, read_label_task
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import label_yaml, read_label_task
 from annotation.content.operations import Edit, apply, check_document
 from annotation.content.schemas import Document, Relation
 from annotation.errors import BadEdit

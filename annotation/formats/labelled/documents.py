@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from analysis.gold_agreement import Outline, ellipse_outline
-from annotation.content.labels import LabelLayer, LabelProgram, LabelTask, MarkQuestion
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import LabelLayer, LabelTask, MarkQuestion
 from annotation.content.schemas import (
     AnnotationRecord,
     Answer,

@@ -15,12 +15,12 @@ from annotation.content.adjudication import build_draft
 from annotation.content.agreement import build_agreement_item, measure_likeness
 from annotation.content.completeness import drop_hidden_parts, find_hidden_nodes, open_nodes
 from annotation.content.label_changes import LabelChange, relabel_task
-from annotation.content.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
+from annotation.content.label_programs import LabelProgram
+from annotation.content.labels import LabelTask, label_yaml, read_label_task
 from annotation.content.operations import Edit, apply, check_document
 from annotation.content.schemas import Document, Ellipse, KeyPoint, Polygon, Span
 from annotation.errors import BadEdit
 from annotation.formats.checks import parse_program_text
-from annotation.forms.projects import TASKS
 from tests.annotation.factories import BOXES, SPANS, span
 
 TASK = """
@@ -141,13 +141,6 @@ def test_another_answer_replaces_the_first_and_undo_brings_it_back() -> None:
     )
     assert [each.value for each in second.layers[TOPIC].objects] == ["politics"]  # type: ignore[union-attr]
     assert apply(second, Edit.model_validate(inverse), program(), SPANS)[0] == first
-
-
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_each_template_is_a_task_with_a_name(name: str) -> None:
-    task = LabelTask.model_validate({"layers": TEMPLATES[name]})
-    assert read_label_task(label_yaml(task)) == task
-    assert name in TASKS
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annotation.content.labels import TEMPLATES, LabelTask
+from annotation.content.label_templates import TEMPLATES
+from annotation.content.labels import LabelTask
 from annotation.formats.plain import read_plain
 from annotation.formats.source import Source
 from foundation.errors import BadFile

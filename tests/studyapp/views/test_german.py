@@ -14,7 +14,8 @@ from django.views.defaults import server_error
 
 from analysis.participants import estimates, measures
 from analysis.participants.tasks import TASKS
-from annotation.content.labels import TEMPLATES, LabelTask
+from annotation.content.label_templates import TEMPLATES
+from annotation.content.labels import LabelTask
 from annotation.forms.projects import build_template_layers
 from studyapp.definition.participation.suspicion_flags import FLAGS
 from studyapp.definition.questions.scales import SCALES
