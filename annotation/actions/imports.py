@@ -70,7 +70,7 @@ def delete_item(*, item: Item, by: User) -> None:
 def correct_item(*, item: Item, by: User, text: str, program: str, answer: object) -> Item:
     """Correct text, program and answer of an item that nothing refers to.
 
-    The values are checked already (`annotation.forms.projects.ItemForm`).
+    The values are checked already (`annotation.forms.items.ItemForm`).
 
     Raises:
         Conflict: It has annotations, gold or model outputs.

@@ -13,7 +13,8 @@ from accounts.rights.access import NOT_THERE, require_existing, require_user
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items
 from annotation.errors import Conflict
-from annotation.forms.projects import UPLOADS, ItemFilterForm, ItemForm, MoveForm, OrderForm, UploadForm
+from annotation.forms.files import UPLOADS, UploadForm
+from annotation.forms.items import ItemFilterForm, ItemForm, MoveForm, OrderForm
 from annotation.importing.items import IMAGES
 from annotation.models import Item, Membership, Order
 from annotation.queries.imports import is_in_use, is_touched, is_waiting, list_imports

@@ -15,7 +15,7 @@ from annotation.actions import labels as label_actions
 from annotation.actions import projects
 from annotation.content.labels import LabelTask, label_yaml
 from annotation.errors import Conflict
-from annotation.forms.projects import LabelsForm, RemoveLabelForm, RenameLabelForm
+from annotation.forms.labels import LabelsForm, RemoveLabelForm, RenameLabelForm
 from annotation.models import Membership
 from annotation.parsed_items import parse_task
 from annotation.views.access import members_only

@@ -14,9 +14,9 @@ from annotation.actions import projects, review
 from annotation.content.label_templates import TEMPLATES
 from annotation.content.labels import LabelLayer
 from annotation.event_labels import EVENT_LABELS
+from annotation.forms.files import ExportForm
 from annotation.forms.projects import (
     AnnotatorsPerItemForm,
-    ExportForm,
     GuidelineForm,
     ProjectForm,
     SettingsForm,

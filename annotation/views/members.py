@@ -16,7 +16,7 @@ from accounts.rights.access import require_existing, require_user
 from annotation.actions import assignments, projects, qualification
 from annotation.errors import AssignmentLost
 from annotation.forms.assignment import AssignForm
-from annotation.forms.projects import BotsForm, MemberForm, ProjectInvitationForm
+from annotation.forms.members import BotsForm, MemberForm, ProjectInvitationForm
 from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
 from annotation.queries import records

@@ -10,7 +10,7 @@ from accounts.policy import Act
 from accounts.rights.access import require_user
 from annotation.actions.outputs import delete_outputs
 from annotation.errors import Conflict
-from annotation.forms.projects import OutputsForm
+from annotation.forms.outputs import OutputsForm
 from annotation.importing.outputs import OutputOptions
 from annotation.models import Membership
 from annotation.views.access import members_only

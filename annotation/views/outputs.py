@@ -22,7 +22,7 @@ from accounts.rights.access import NOT_THERE, require_existing, require_user
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
 from annotation.errors import AnnotationError
-from annotation.forms.projects import ReaderForm
+from annotation.forms.outputs import ReaderForm
 from annotation.models import Membership, OutputRun, Project, SystemOutput
 from annotation.parsed_items import get_kind, parse_task
 from annotation.policies import may

@@ -10,7 +10,7 @@ from accounts.policy import Act
 from accounts.rights.access import require_existing, require_user
 from annotation.actions import review
 from annotation.errors import StaleBase
-from annotation.forms.projects import DecisionForm, ReturnForm
+from annotation.forms.review import DecisionForm, ReturnForm
 from annotation.models import Annotation, Item, Membership
 from annotation.parsed_items import get_kind, parse_task
 from annotation.policies import may
