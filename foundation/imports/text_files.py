@@ -27,6 +27,16 @@ def open_text(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
         raise _build_encoding_error(path) from error
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8.
+
+    Raises:
+        BadFile: It cannot be read, or a line is not UTF-8.
+    """
+    with open_text(path) as file:
+        return file.read()
+
+
 def refuse_utf_16(path: Path, start: bytes) -> None:
     """Refuse a file by its first bytes if they are the mark of UTF-16.
 

@@ -23,6 +23,10 @@ from annotation.content.schemas import (
 from annotation.formats.checks import parse_record_program
 from foundation.messages import field_error
 
+IMAGE_TWICE = (
+    "shows the image %(name)s of another item, and this format has one file for each image; use JSON lines"
+)
+
 
 def parse_record_task(record: ItemRecord) -> LabelTask:
     """Return the plain task of an item."""

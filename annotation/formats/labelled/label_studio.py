@@ -51,12 +51,12 @@ from annotation.formats.labelled.entries import (
     Entry,
     Labelling,
     Related,
-    build_labelled_document,
     can_hold_marks,
     make_entries,
     make_entries_or_refuse,
     tokenize_entry,
 )
+from annotation.formats.labelled.items import build_labelled_document
 from annotation.formats.labelled.mark_positions import OTHER_SHAPES, build_point, build_polygon
 from annotation.formats.source import Source
 from annotation.formats.writing import write_list

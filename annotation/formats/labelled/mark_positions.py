@@ -11,6 +11,7 @@ from annotation.formats.source import Source
 from foundation.imports.findings import Findings
 from foundation.messages import field_error, value_error
 
+PIXEL_DIGITS = 6  # of a position in pixels, in written files
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 OTHER_SHAPES = "mark of another shape, left out"
 MARK_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")

@@ -4,16 +4,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from annotation.content.schemas import ItemRecord
-from annotation.formats.labelled import (
-    brat,
-    coco,
-    image_files,
-    json_lines,
-    label_studio,
-    token_tables,
-    web_annotations,
-)
+from annotation.formats.labelled import brat, json_lines, label_studio, token_tables, web_annotations
 from annotation.formats.labelled.entries import Reader
+from annotation.formats.labelled.image_formats import coco, cvat, voc, yolo
 
 LABELLED_READERS: dict[str, Reader] = {
     "labelstudio": label_studio.read,
@@ -25,9 +18,9 @@ LABELLED_READERS: dict[str, Reader] = {
     "brat": brat.read_brat,
     "w3c": web_annotations.read_w3c,
     "coco": coco.read,
-    "yolo": image_files.read_yolo,
-    "voc": image_files.read_voc,
-    "cvat": image_files.read_cvat,
+    "yolo": yolo.read_yolo,
+    "voc": voc.read_voc,
+    "cvat": cvat.read_cvat,
 }
 LABELLED_WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
     "labelstudio": label_studio.write,
@@ -39,7 +32,7 @@ LABELLED_WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
     "brat": brat.write_brat,
     "w3c": web_annotations.write_w3c,
     "coco": coco.write,
-    "yolo": image_files.write_yolo,
-    "voc": image_files.write_voc,
-    "cvat": image_files.write_cvat,
+    "yolo": yolo.write_yolo,
+    "voc": voc.write_voc,
+    "cvat": cvat.write_cvat,
 }

@@ -14,7 +14,7 @@ from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import UTF_16
-from annotation.formats.labelled import brat, entries, label_studio, losses, mark_positions
+from annotation.formats.labelled import brat, entries, items, label_studio, losses, mark_positions
 from annotation.formats.source import Source
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
@@ -136,7 +136,7 @@ def test_what_has_no_place_is_left_out_and_counted(tmp_path: Path) -> None:
     assert [label for _layer, label, _box in boxes_of(record, record.gold)] == ["Cat", "Dog"]
     assert {kind: each.count for kind, each in findings.mended.items()} == {
         mark_positions.OTHER_SHAPES: 1,
-        entries.DANGLING: 1,
+        items.DANGLING: 1,
         entries.NO_LABEL: 1,
         entries.SEVERAL_LABELS: 1,
         entries.ABOUT_A_MARK: 1,

@@ -11,7 +11,7 @@ import pytest
 from annotation.content.labels import LabelTask, read_label_task
 from annotation.content.schemas import Document, ItemRecord
 from annotation.formats.checks import check_record
-from annotation.formats.labelled import entries
+from annotation.formats.labelled import entries, items
 from annotation.formats.labelled.losses import LOSES
 from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS
@@ -94,7 +94,7 @@ def test_directions_of_label_studio_and_relations_without_a_label(tmp_path: Path
     first, second, third = (each.quote for each in again.gold.layers[1].objects)  # type: ignore[union-attr]
     label = entries.BARE_RELATION
     assert told(again.gold, 2) == {(label, second, first), (label, first, third), (label, third, first)}
-    assert findings.count(entries.DANGLING) == 1
+    assert findings.count(items.DANGLING) == 1
 
 
 def test_a_project_without_relations_leaves_them_out(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from annotation.content.labels import LabelTask
 from annotation.content.schemas import Ellipse, ItemRecord, KeyPoint, Polygon
 from annotation.formats.checks import check_record
-from annotation.formats.labelled import entries, losses
+from annotation.formats.labelled import items, losses
 from annotation.formats.labelled.documents import list_image_marks
 from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import read, written
@@ -112,7 +112,7 @@ def test_a_project_of_boxes_takes_the_box_around_a_polygon(tmp_path: Path) -> No
     )
     findings = Findings()
     [again] = read("cvat", path, task=boxes, kind="boxes", findings=findings)
-    assert findings.count(entries.TO_BOX) == 2
+    assert findings.count(items.TO_BOX) == 2
     assert [edges for _label, edges in shapes_of(again)[next(iter(shapes_of(again)))]][1] == pytest.approx(
         [0.1, 0.2, 0.5, 0.75]
     )

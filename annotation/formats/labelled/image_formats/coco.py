@@ -31,6 +31,7 @@ from annotation.formats.labelled.entries import (
 )
 from annotation.formats.labelled.mark_positions import (
     OTHER_SHAPES,
+    PIXEL_DIGITS,
     build_box_from_pixels,
     build_point,
     build_polygon,
@@ -46,7 +47,6 @@ Row = dict[str, Any]
 
 NAME = "coco"
 SEEN = 2  # COCO's number of a key point that is in sight
-DIGITS = 6  # of a pixel
 OUTLINES = "outline of an object, left out; its box is kept"
 PARTS = "outline in several parts, one polygon for each"
 CROWDS = "region of a crowd, kept as an ordinary box"
@@ -259,10 +259,10 @@ def _build_objects(record: ItemRecord) -> Iterator[tuple[str, str, int, Row]]:
         width, height = require_item_image_size(record, mark.image)
         left, top, right, bottom = mark.box
         bbox = (left * width, top * height, (right - left) * width, (bottom - top) * height)
-        row = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
+        row = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], PIXEL_DIGITS), "iscrowd": 0}
         if corners := list_corners(mark):
             flat = [value for x, y in corners for value in (x * width, y * height)]
-            row |= {"segmentation": [_round_values(flat)], "area": round(_compute_area(flat), DIGITS)}
+            row |= {"segmentation": [_round_values(flat)], "area": round(_compute_area(flat), PIXEL_DIGITS)}
         given = {
             asked.name: _unpack_values(asked, values) for asked, values in list_mark_answers(layer, mark)
         }
@@ -276,7 +276,7 @@ def _unpack_values(asked: Question, values: tuple[str | int, ...]) -> Any:
 
 
 def _round_values(values: Iterable[float]) -> list[float]:
-    return [round(value, DIGITS) for value in values]
+    return [round(value, PIXEL_DIGITS) for value in values]
 
 
 def _compute_area(flat: list[float]) -> float:
@@ -315,5 +315,5 @@ def _build_keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: d
         flat += [*_round_values((x * width, y * height)), SEEN if name in shown else 0]
     xs, ys = zip(*((each.point[0] * width, each.point[1] * height) for each in shown.values()), strict=True)
     bbox = (min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
-    about = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
+    about = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], PIXEL_DIGITS), "iscrowd": 0}
     return {"keypoints": flat, "num_keypoints": len(shown), **about}

@@ -1,0 +1,1 @@
+"""Formats of marks in images: COCO, CVAT, Pascal VOC and YOLO."""
