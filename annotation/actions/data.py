@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -16,23 +15,20 @@ from django.utils import timezone
 from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, as_time, check_storable, insert
-from annotation.actions.images import Kept, require_shape
+from annotation.actions.images import ImportedImages
 from annotation.actions.projects import create_project, replace_labels
-from annotation.actions.review import set_gold
 from annotation.content.label_changes import can_extend, relabel_record
 from annotation.content.label_programs import is_label_text
 from annotation.content.labels import LabelTask
-from annotation.content.operations import check_document
-from annotation.content.schemas import AnnotationRecord, Document, Image, ItemRecord
+from annotation.content.schemas import AnnotationRecord, ItemRecord
 from annotation.errors import Conflict, conflict_at
 from annotation.formats.images import ImageFolder
-from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
-from annotation.parsed_items import build_subject, label_changes_of, parse_item_program, parse_task
+from annotation.models import Annotation, Gold, Item, ItemImport, Membership, Project, Role
+from annotation.parsed_items import label_changes_of, parse_task
 from foundation.batches import cut_batches
 from foundation.errors import BadFile
-from foundation.images import image_files
 from foundation.imports.findings import Findings
-from foundation.messages import extract_message, prefix_field, say
+from foundation.messages import prefix_field, say
 from jobs.models import Job
 
 BATCH = 1000
@@ -48,7 +44,6 @@ ANNOTATION = (
     "item_id", "project_id", "annotator_id", "batch_id", "task", "status", "document", "revision",
     "reserved_until", "started_at", "saved_at", "submitted_at", "active_seconds", "predictions_shown",
 )  # fmt: skip
-IMAGE = ("project_id", "name", "width", "height", "path")
 
 
 @dataclass
@@ -108,7 +103,8 @@ def import_items(
     stream = findings.read_until_broken(records)
     if labels_from_file:
         stream = _adopt_labels(stream, project, by)
-    work = _Import(project, purpose, folder, dry_run, timezone.now(), findings)
+    images = ImportedImages(project, folder, dry_run=dry_run, findings=findings)
+    work = _Import(project, purpose, images, timezone.now(), findings)
     for batch in cut_batches(stream, BATCH):
         position += work.add(batch, position)
     if dry_run:
@@ -146,17 +142,16 @@ def bring_images(
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if job is not None and (earlier := ItemImport.objects.filter(job=job).first()) is not None:
         return ImportReport(**earlier.counts)
-    images = ImageFolder(folder)
     findings = findings if findings is not None else Findings()
-    work = _Import(project, Item.Purpose.ORDINARY, images, dry_run, timezone.now(), findings)
-    work.find_files()
+    images = ImportedImages(project, ImageFolder(folder), dry_run=dry_run, findings=findings)
+    report = ImportReport(images=images.find_files())
     if dry_run:
         transaction.set_rollback(True)
     else:
         findings.check()
         position = _find_next_position(project)
-        _note_import(work.report, project, by, source, job, range(position, position))
-    return work.report
+        _note_import(report, project, by, source, job, range(position, position))
+    return report
 
 
 def _find_next_position(project: Project) -> int:
@@ -247,19 +242,6 @@ def import_project(
     return report
 
 
-@transaction.atomic
-def bring_gold(*, item: Item, document: Document, by: User) -> Gold:
-    """Add gold from elsewhere to an item, as its newest version.
-
-    Raises:
-        BadEdit: Names the field that breaks a rule of editing.
-    """
-    kind = item.project.kind
-    check_document(document, parse_item_program(item, kind), build_subject(item, kind))
-    check_storable(item.external_id, (), (document.model_dump_json(),))
-    return set_gold(item=item, document=document, method=Gold.Method.IMPORTED, by=by)
-
-
 class _Import:
     """One import in progress, with its counts and known annotators."""
 
@@ -267,12 +249,11 @@ class _Import:
         self,
         project: Project,
         purpose: str,
-        folder: ImageFolder | None,
-        dry_run: bool,
+        images: ImportedImages,
         now: datetime,
         findings: Findings,
     ) -> None:
-        self.project, self.purpose, self.folder, self.dry_run = project, purpose, folder, dry_run
+        self.project, self.purpose, self._images = project, purpose, images
         self.now, self._findings = now, findings
         self.report = ImportReport()
         self._annotators: dict[str, int] = {}
@@ -285,7 +266,7 @@ class _Import:
     def add(self, batch: list[ItemRecord], position: int) -> int:
         """Store the new items of a batch; return their number."""
         new, rows = self._new(batch, position)
-        self.report.images += self._keep_images(batch if self.folder else new)
+        self.report.images += self._images.keep(batch if self._images.folder else new)
         insert(Item, ITEM, rows)
         with_more = [
             index for index, record in enumerate(new) if record.gold is not None or record.annotations
@@ -306,7 +287,7 @@ class _Import:
         new: dict[str, ItemRecord] = {}
         for given in batch:
             record = self._relabel_record(given)
-            with self._refuse_contradictions(record):
+            with self._findings.refusing_entry(record.external_id, Conflict, BadFile):
                 self._check(record, stored.get(record.external_id), new)
                 if record.external_id not in stored:
                     rows.append(self._row(record, position + len(new)))
@@ -322,14 +303,6 @@ class _Import:
         if record.program not in self._earlier:
             self._earlier[record.program] = can_extend(record.program, self._task)
         return record.model_copy(update={"program": self._task}) if self._earlier[record.program] else record
-
-    @contextmanager
-    def _refuse_contradictions(self, record: ItemRecord) -> Iterator[None]:
-        """Refuse a record that contradicts what is stored, and go on."""
-        try:
-            yield
-        except (Conflict, BadFile) as error:
-            self._findings.refuse_entry(record.external_id, error)
 
     def _check(self, record: ItemRecord, stored: Item | None, new: Collection[str]) -> None:
         """Check that an item fits the project, and what it holds already."""
@@ -385,7 +358,7 @@ class _Import:
         for item, record in new:
             if record.gold is not None:
                 document = record.gold.model_dump_json()
-                with self._refuse_contradictions(record):
+                with self._findings.refusing_entry(record.external_id, Conflict, BadFile):
                     check_storable(record.external_id, (), (document,))
                     rows.append((item, 1, True, Gold.Method.IMPORTED.value, document, None, None, now))
         insert(Gold, GOLD, rows)
@@ -395,7 +368,7 @@ class _Import:
         rows = []
         for item, record in new:
             names = [each.annotator for each in record.annotations]
-            with self._refuse_contradictions(record):
+            with self._findings.refusing_entry(record.external_id, Conflict, BadFile):
                 if len(set(names)) != len(names):
                     raise conflict_at(
                         (record.external_id, "annotations"), "somebody has annotated the item twice"
@@ -436,66 +409,6 @@ class _Import:
             )
             self._annotators[name] = user.pk
         return self._annotators[name]
-
-    def _keep_images(self, records: list[ItemRecord]) -> int:
-        """Store the images that the project lacks; with a folder, their files."""
-        named: dict[str, tuple[ItemRecord, Image]] = {}
-        for record, image in ((each, image) for each in records for image in each.images):
-            _record, first = named.setdefault(image.name, (record, image))
-            with self._refuse_contradictions(record):
-                require_shape(image.name, Kept(first.width, first.height, ""), image)
-            if not (first.width and first.height):
-                named[image.name] = (record, image)
-        rows = self.project.image_files.filter(name__in=named).values_list("name", "width", "height", "path")
-        there = {name: Kept(width, height, path) for name, width, height, path in rows} if named else {}
-        new: list[tuple[Any, ...]] = []
-        for name, (record, image) in named.items():
-            with self._refuse_contradictions(record):
-                self._keep_image(name, image, there.get(name), new)
-        insert(ImageFile, IMAGE, new)
-        return len(new)
-
-    def _keep_image(self, name: str, image: Image, kept: "Kept | None", new: list[tuple[Any, ...]]) -> None:
-        """Add an image to the new ones, or its file to one that lacks it."""
-        if kept is not None:
-            require_shape(name, kept, image)
-        if kept is None or (self.folder is not None and not kept.path):
-            file = self._file(image)
-            if kept is None:
-                new.append((self.project.pk, name, *file))
-            else:
-                require_shape(name, kept, Image(name=name, width=file.width, height=file.height))
-                self.project.image_files.filter(name=name).update(**file._asdict())
-
-    def find_files(self) -> None:
-        """Bring the files of images that lack theirs and are in the folder."""
-        assert self.folder is not None
-        for kept in self.project.image_files.filter(path="").order_by("pk").iterator():
-            image = Image(name=kept.name, width=kept.width, height=kept.height)
-            try:
-                self.folder.find(kept.name)
-                self._keep_image(kept.name, image, Kept(kept.width, kept.height, ""), [])
-                self.report.images += 1
-            except ValueError:
-                continue  # it may come with another upload
-            except (Conflict, BadFile) as error:
-                self._findings.refuse(error, Path(kept.name))
-
-    def _file(self, image: Image) -> "Kept":
-        """Return what is stored of an image, copying and measuring its file."""
-        if self.folder is None:
-            return Kept(image.width, image.height, "")
-        try:
-            source = self.folder.find(image.name)
-        except ValueError as error:
-            raise Conflict(extract_message(error)) from error
-        kept = Kept(source.width, source.height, "")
-        require_shape(image.name, kept, image)
-        return (
-            kept
-            if self.dry_run
-            else kept._replace(path=image_files.store_image(self.folder.root / source.name))
-        )
 
 
 def _require_same(stored: Item, record: ItemRecord) -> None:

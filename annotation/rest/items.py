@@ -13,7 +13,7 @@ from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
 from accounts.rest.pages import PageOf, answer, answer_page, validate_row
 from accounts.rights.access import require_existing
-from annotation.actions import data
+from annotation.actions import data, review
 from annotation.actions.images import add_image
 from annotation.actions.ordering import move_items, order_items
 from annotation.content.schemas import ItemRecord
@@ -196,7 +196,7 @@ class ItemGold(ProjectView):
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         item = project_item_or_404(member, pk)
         document = read_body(request, shapes.NewGold).document
-        return answer(rows.build_gold_row(data.bring_gold(item=item, document=document, by=self.user)), 201)
+        return answer(rows.build_gold_row(review.bring_gold(item=item, document=document, by=self.user)), 201)
 
 
 class Agreement(ProjectView):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -218,6 +219,14 @@ class Findings:
         )
         # No `within`: what contradicts stored data is a column of ours, and perhaps no field of the file.
         self.refuse(own, self._entries or Path(), line=self._line_of(external_id), entry=external_id)
+
+    @contextmanager
+    def refusing_entry(self, external_id: str, *kinds: type[TouchstoneError]) -> Iterator[None]:
+        """Refuse an entry if one of these errors is raised, and go on."""
+        try:
+            yield
+        except kinds as error:
+            self.refuse_entry(external_id, error)
 
     def read_until_broken(self, records: Iterable[Record]) -> Iterator[Record]:
         """Yield records up to a place where the file cannot be read on."""

@@ -13,12 +13,11 @@ import PIL.Image
 from accounts.actions.invitations import create_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.models import User
-from annotation.actions.data import bring_gold
 from annotation.actions.editing import save_operations
 from annotation.actions.images import add_image
 from annotation.actions.outputs import import_outputs
 from annotation.actions.projects import add_webhook, set_member
-from annotation.actions.review import add_comment, change_project
+from annotation.actions.review import add_comment, bring_gold, change_project
 from annotation.actions.runs import start_run
 from annotation.content.schemas import Document, SystemRecord
 from annotation.models import Annotation, Batch, Delivery, Item, Membership, Project, Role

@@ -13,8 +13,9 @@ from PIL import Image as Picture
 
 from analysis.participants.bundle import load_bundle
 from analysis.programs import MODULES
-from annotation.actions.data import bring_gold, import_items
+from annotation.actions.data import import_items
 from annotation.actions.outputs import import_outputs
+from annotation.actions.review import bring_gold
 from annotation.content.schemas import Document, SystemRecord
 from annotation.models import Project
 from config.programs import build_executions, build_questions

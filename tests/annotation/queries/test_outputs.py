@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from annotation.actions.data import bring_gold, import_items
+from annotation.actions.data import import_items
 from annotation.actions.outputs import import_outputs, note_shown
 from annotation.actions.projects import change_settings
+from annotation.actions.review import bring_gold
 from annotation.content.schemas import Document, SystemRecord
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Item, Project, Role

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from annotation.actions.data import bring_gold
 from annotation.actions.outputs import import_outputs
+from annotation.actions.review import bring_gold
 from annotation.content.schemas import Document, SystemRecord
 from annotation.models import OutputRun, Project, Role, SystemOutput
 from annotation.queries.node_outputs import compute_strength, describe_steps
