@@ -12,7 +12,10 @@ from foundation.imports.hub_forms import FIELDS, HubFields
 # label configuration are of the kinds "labels" and "labelled spans" or "labelled boxes"; all that show images
 # are of "images", too.
 UPLOADS: dict[str, tuple[tuple[str, ...], Any]] = {
-    "plain": (("labels",), _("Texts or images (.jsonl, .csv, .parquet, .arrow, or .zip with images)")),
+    "plain": (
+        ("labels",),
+        _("Texts or images (.jsonl, .csv, .parquet, .arrow, an image, or .zip with images)"),
+    ),
     "jsonl": ((), _("JSON lines of this site (.jsonl, or .zip with images)")),
     "nlvr2": (("boxes",), _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
     "coco": (("boxes", "labelled boxes"), _("COCO boxes (.json, or .zip with images)")),

@@ -64,10 +64,14 @@ class ProjectForm(forms.ModelForm):
         model = Project
         fields = ["workspace", "title", "slug", "annotators_per_item", "task", "kind"]
         field_classes = {"title": FilledField}
+        help_texts = {
+            "slug": _("For addresses and commands. You cannot change it later. Letters, digits, - and _.")
+        }
+        widgets = {"slug": forms.TextInput(attrs={"data-follows": "title"})}
         labels = {
             "workspace": _("Workspace"),
             "title": _("Title"),
-            "slug": _("Project ID (URL)"),
+            "slug": _("Short name"),
             "kind": _("Objects to mark"),
             "annotators_per_item": _("Annotators per item"),
         }

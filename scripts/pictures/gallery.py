@@ -175,7 +175,7 @@ def capture_annotation_acts(page: Page, site: Site, folder: Path) -> list[Path]:
     take("annotate-x-items-x-edit")
     page.goto(f"{site.url}/annotate/new/")
     page.get_by_label("Title").fill("Names in passages")
-    page.get_by_label("Project ID (URL)").fill("names")
+    page.get_by_label("Short name").fill("names")
     page.locator("select[name=task]").select_option("ner")
     take("annotate-new-labels")
     page.locator("#new-project .actions button").click()

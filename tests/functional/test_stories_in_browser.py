@@ -374,7 +374,7 @@ class TestAManager:
         menu(page, "Annotation")
         follow(page.get_by_role("link", name="New project").first)
         page.get_by_label("Title").fill("Black dogs")
-        page.get_by_label("Project ID (URL)").fill("dogs")
+        page.get_by_label("Short name").fill("dogs")
         page.get_by_label("Objects to mark").select_option("boxes")
         look(page, "project-new")
         press(page, "Create project")
