@@ -17,8 +17,8 @@ from ..participants.condition_styles import COLOURS
 from ..participants.learning_curves import mark_right_ratings
 from ..participants.tasks.preference import name_win_rate
 from ..participants.trial_grid import Grid
-from ..planning.power import Pilot, Population, fit_normal_population, pilot_values
-from ..planning.power import pilot as read_pilot
+from ..planning.populations import Pilot, Population, fit_normal_population, pilot_values
+from ..planning.populations import pilot as read_pilot
 from ..planning.sample_size import HALF, Design, assume_population, design_sentence, format_rate, plan_size
 from ..report.page import Block, Figure, Page, Section, Text, write_page
 from ..report.plots.intervals import GRID, INK, STYLE, render_figure

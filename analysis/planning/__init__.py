@@ -2,18 +2,8 @@
 
 from .declared_plan import Plan, load_plan
 from .frozen_version import FrozenVersion, load_frozen
-from .power import (
-    Assumed,
-    Pilot,
-    PilotValues,
-    Power,
-    SmallestDesign,
-    fit_normal_population,
-    pilot,
-    pilot_values,
-    power_curve,
-    smallest_design,
-)
+from .populations import Assumed, Pilot, PilotValues, fit_normal_population, pilot, pilot_values
+from .power import Power, SmallestDesign, power_curve, smallest_design
 from .preregistration import preregistration
 from .sample_size import Design, assume_population, design_sentence, pair_with_first, plan_size
 

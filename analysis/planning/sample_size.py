@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..io.errors import AnalysisError
-from .power import Assumed, Contrast, Population, Power, Rate, SmallestDesign, power_curve, smallest_design
+from .populations import Assumed, Population
+from .power import Contrast, Power, Rate, SmallestDesign, power_curve, smallest_design
 
 HALF = 0.5  # the win rate of a condition that is as often preferred as the other
 CURVE_POINTS = 9

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from analysis.planning.power import Population
+from analysis.planning.populations import Population
 from analysis.planning.sample_size import HALF, assume_population, check_effects, design_sentence, plan_size
 from analysis.stats.arrays import Array
 from foundation.frozen_model import FrozenModel

@@ -10,7 +10,8 @@ import pytest
 from analysis.io.errors import AnalysisError, InputError
 from analysis.planning.declared_plan import Plan, load_plan
 from analysis.planning.frozen_version import load_frozen
-from analysis.planning.power import Assumed, simulate_power
+from analysis.planning.populations import Assumed
+from analysis.planning.power import simulate_power
 from analysis.planning.preregistration import preregistration
 from analysis.stats.sequential import boundaries
 from tests.analysis.bundles import planted_study, rules
