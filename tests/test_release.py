@@ -9,7 +9,7 @@ import yaml
 
 import analysis
 from studyapp.exports.documents import build_study_version
-from studyapp.exports.rows import load
+from studyapp.exports.study_data import load_study_data
 from tests.paths import ROOT
 from tests.studyapp import factories
 
@@ -48,5 +48,5 @@ def test_the_distribution_holds_every_folder_of_the_analysis():
 
 @pytest.mark.django_db
 def test_a_bundle_names_the_version_that_wrote_it():
-    data = load(factories.make_study(), public=True)
+    data = load_study_data(factories.make_study(), public=True)
     assert build_study_version(data)["exported_by"] == f"touchstone {analysis.__version__}"

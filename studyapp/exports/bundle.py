@@ -15,7 +15,8 @@ from studyapp.exports import documents, rows
 from studyapp.exports.codebook import build_codebook, build_codebook_page, list_table_columns
 from studyapp.exports.columns import TABLES
 from studyapp.exports.psych_ds import DATA, build_psych_ds, copy_tables
-from studyapp.exports.rows import StudyData, Tally
+from studyapp.exports.rows import Tally
+from studyapp.exports.study_data import StudyData, load_study_data
 from studyapp.exports.writers import FORMATS, Format, write_table
 from studyapp.models import Mode, Study
 from studyapp.queries.running import results
@@ -72,7 +73,8 @@ def write_bundle(
         raise BadFile(out, f"cannot be written: {error.strerror}") from error
     try:
         with snapshot():
-            written = _write(rows.load(study, public=public, modes=modes), temporary, file_format, report)
+            data = load_study_data(study, public=public, modes=modes)
+            written = _write(data, temporary, file_format, report)
         if as_psych_ds:
             copy_tables(temporary, study.slug)
         _swap(temporary, out)

@@ -7,7 +7,8 @@ from typing import Any
 
 from studyapp.exports.columns import TABLES, Column
 from studyapp.exports.fields import FIELDS
-from studyapp.exports.rows import StudyData, Tally
+from studyapp.exports.rows import Tally
+from studyapp.exports.study_data import StudyData
 from studyapp.exports.task_columns import build_task_columns
 
 _DIFFERS = {

@@ -12,7 +12,8 @@ from predictions.scores.scoring import PARTS
 from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.questions.questionnaires import list_question_parts
 from studyapp.definition.questions.scale_scores import list_score_columns
-from studyapp.exports.rows import StudyData, Tally
+from studyapp.exports.rows import Tally
+from studyapp.exports.study_data import StudyData
 from studyapp.exports.writers import format_value
 from studyapp.models import LaunchDecision, StudyVersion
 from studyapp.queries.running import results

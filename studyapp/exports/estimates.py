@@ -20,6 +20,7 @@ from analysis.participants.study_version import ScaleScore, Version
 from analysis.participants.tasks import TASKS, find_measure
 from analysis.participants.trial_grid import choose_clock
 from studyapp.exports import documents, rows
+from studyapp.exports.study_data import StudyData, load_study_data
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
 from studyapp.queries.participants.own_answers import count_decisions
 from studyapp.queries.running.results import CHANGING
@@ -72,7 +73,7 @@ def _compute_estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> R
     """
     import pandas as pd  # large, and most pages do without it
 
-    data = rows.load(Study.objects.get(pk=study_pk), public=False)
+    data = load_study_data(Study.objects.get(pk=study_pk), public=False)
     gone = {
         row["participant_id"] for row in data.participants if row["status"] == Participant.Status.WITHDRAWN
     }
@@ -141,7 +142,7 @@ def _rename_early_score(score: ScaleScore) -> ScaleScore:
     return score.model_copy(update={"table": "post_survey", "column": score.column + BEFORE, "title": title})
 
 
-def _build_survey_table(data: rows.StudyData, scores: list[ScaleScore]) -> pd.DataFrame | None:
+def _build_survey_table(data: StudyData, scores: list[ScaleScore]) -> pd.DataFrame | None:
     """Return the scores of both surveys by participant; None without any."""
     import pandas as pd
 

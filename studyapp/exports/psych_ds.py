@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from studyapp.exports.rows import StudyData
+from studyapp.exports.study_data import StudyData
 
 SCHEMA_VERSION = "1.4.0"
 DATA = "data"  # the folder of the copies

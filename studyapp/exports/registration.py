@@ -8,7 +8,7 @@ from analysis.planning.frozen_version import FILE, load_frozen
 from analysis.planning.preregistration import preregistration
 from studyapp.exports import documents
 from studyapp.exports.documents import Document
-from studyapp.exports.rows import load
+from studyapp.exports.study_data import load_study_data
 from studyapp.models import Study
 from studyapp.queries.design.correctness import add_verdict, build_empty_verdicts, list_shown_answers
 from studyapp.queries.design.launches import open_checks, plan_launch
@@ -25,7 +25,7 @@ def build_preregistration(study: Study, form: str = "touchstone") -> str:
         NotFound: The study was never launched.
         AlteredVersion: A frozen version was changed in the database since.
     """
-    return _format_preregistration(documents.build_study_version(load(study, public=False)), form)
+    return _format_preregistration(documents.build_study_version(load_study_data(study, public=False)), form)
 
 
 def build_draft_preregistration(study: Study, form: str = "touchstone") -> str:

@@ -7,7 +7,8 @@ from typing import Any
 from analysis.participants.exclusion_rules import PersonRule
 from studyapp.exports.codebook import list_table_columns
 from studyapp.exports.columns import Column
-from studyapp.exports.rows import StudyData, Tally, build_trial_row, mark_trial_rows
+from studyapp.exports.rows import Tally, build_trial_row, mark_trial_rows
+from studyapp.exports.study_data import StudyData
 from studyapp.exports.writers import format_value, prepare
 from studyapp.models import Study
 from studyapp.queries.participants.facts import Facts, read_person_facts

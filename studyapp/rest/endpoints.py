@@ -49,7 +49,8 @@ from studyapp.exports.bundle import build_table_rows
 from studyapp.exports.codebook import list_table_columns
 from studyapp.exports.documents import build_decision_part, build_flow
 from studyapp.exports.estimates import compute_running_estimates
-from studyapp.exports.rows import Tally, load
+from studyapp.exports.rows import Tally
+from studyapp.exports.study_data import load_study_data
 from studyapp.exports.writers import format_value, prepare
 from studyapp.models import EntryLink, Participant, Study, StudyVersion
 from studyapp.queries.access import list_studies
@@ -272,7 +273,7 @@ class Flow(StudyView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Show the flow of participants through a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        return answer(validate_row(wire.Flow, build_flow(load(study, public=False))))
+        return answer(validate_row(wire.Flow, build_flow(load_study_data(study, public=False))))
 
 
 class Estimates(StudyView):
@@ -414,7 +415,7 @@ def _build_link_rows(rows: Sequence[EntryLink]) -> Iterable[wire.LinkRow]:
 
 def _export_rows(study: Study, table: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an exported table as JSON values."""
-    data = load(study, public=False)
+    data = load_study_data(study, public=False)
     columns = list_table_columns(data, table)
     for row in build_table_rows(data, table, Tally(data)):
         yield {

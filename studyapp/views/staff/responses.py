@@ -16,7 +16,7 @@ from studyapp.exports.responses import (
     load_response_data,
     load_response_page,
 )
-from studyapp.exports.rows import StudyData
+from studyapp.exports.study_data import StudyData
 from studyapp.models import Study
 from studyapp.queries.running.condition_styles import style_conditions
 from studyapp.queries.running.responses import Key, filter_trials

@@ -28,7 +28,7 @@ from studyapp.downloads import BundleOptions, ReportOptions
 from studyapp.exports.codebook import build_codebook, build_codebook_page
 from studyapp.exports.registration import build_preregistration
 from studyapp.exports.report_summary import Summary, measure_label, measure_unit
-from studyapp.exports.rows import load
+from studyapp.exports.study_data import load_study_data
 from studyapp.models import Report, Study
 from studyapp.queries.running.condition_styles import label_conditions, style_conditions
 from studyapp.queries.running.results import read_data_state
@@ -136,7 +136,10 @@ def remove_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 def download_codebook(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the codebook of the bundle."""
     return _text(
-        request, study, "codebook", lambda: build_codebook_page(build_codebook(load(study, public=False)))
+        request,
+        study,
+        "codebook",
+        lambda: build_codebook_page(build_codebook(load_study_data(study, public=False))),
     )
 
 

@@ -21,7 +21,7 @@ from foundation.errors import BadFile, NotFound
 from predictions.models import Score
 from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.studies import create_study
-from studyapp.exports import bundle, rows
+from studyapp.exports import bundle, rows, study_data
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.models import Event, Participant, Trial
@@ -254,7 +254,7 @@ def test_one_mode_alone(study, tmp_path):
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_same_data_same_bytes(study, tmp_path, file_format, public, monkeypatch):
     write_bundle(study, tmp_path / "one", file_format=file_format, public=public)
-    monkeypatch.setattr(rows, "CHUNK", 2)  # cutting the work otherwise changes nothing
+    monkeypatch.setattr(study_data, "CHUNK", 2)  # cutting the work otherwise changes nothing
     write_bundle(study, tmp_path / "two", file_format=file_format, public=public)
     ones = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
     twos = {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()}
@@ -294,7 +294,7 @@ def test_rules_are_applied_and_counted(tmp_path):
 
 def test_counts_add_up_over_chunks(study, tmp_path, monkeypatch):
     write_bundle(study, tmp_path / "one")
-    monkeypatch.setattr(rows, "CHUNK", 1)
+    monkeypatch.setattr(study_data, "CHUNK", 1)
     write_bundle(study, tmp_path / "two")
     counts = document(tmp_path / "two", "rules.json")["counts"]
     assert counts == document(tmp_path / "one", "rules.json")["counts"]

@@ -7,10 +7,8 @@ from django.conf import settings
 from django.db.models import Model
 
 from predictions.models import QuestionScore
-from studyapp.definition.questions.answer_scales import LikertScale
-from studyapp.definition.questions.questionnaires import Question
 from studyapp.exports.bundle import FILES, write_bundle
-from studyapp.exports.columns import TABLES, Column, build_question_columns
+from studyapp.exports.columns import TABLES
 from studyapp.exports.fields import FIELDS
 from studyapp.models import (
     Condition,
@@ -87,27 +85,6 @@ def test_codebook_lists_exactly_the_columns_of_the_files(tmp_path):
     assert "| rated_correct | boolean |" in page
     assert "1 = Strongly disagree" in page
     assert {path.name for path in (tmp_path / "out").iterdir()} <= FILES
-
-
-def _question(key: str, points: int | None) -> Question:
-    if points is None:
-        return Question(key=key, text=f"{key}?", scale="yes_no")
-    labels = [f"label {n}" for n in range(points)]
-    return Question(key=key, text=f"{key}?", scale=LikertScale(points=points, labels=labels))
-
-
-def test_a_key_with_two_scales_is_a_mixed_column():
-    columns = {
-        column.name: column
-        for column in build_question_columns(
-            [_question("sure", 5), _question("sure", None), _question("new", 3)]
-        )
-    }
-    assert list(columns) == ["sure", "new", "changes_sure", "changes_new"]
-    assert columns["sure"].type == "mixed"
-    assert columns["new"] == Column(
-        "new", "integer", "new?", unit="scale point", values="1 = label 0; 2 = label 1; 3 = label 2"
-    )
 
 
 def test_the_reference_page_names_every_column_and_file():
