@@ -28,10 +28,12 @@ from studyapp.link_tokens import resume_token
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import check_admission
 from studyapp.queries.bots import build_study_plan, list_shown_conditions
-from studyapp.simulation import walk
+from studyapp.simulation.behaviours import BEHAVIOURS
+from studyapp.simulation.bots import Bot, make_bots
 from studyapp.simulation.language_model import Respondent
 from studyapp.simulation.page_text import read_text
-from studyapp.simulation.walk import BEHAVIOURS, Bot, Planted
+from studyapp.simulation.planted_effects import Planted
+from studyapp.simulation.walk import run_bots
 from studyapp.web.html.stimulus import render_stimulus
 
 MOST_BOTS = 200
@@ -89,9 +91,7 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
     finished: list[Bot] = []
     begun = time.monotonic()
     run_watched(
-        walk.run_bots(
-            crowd, address, plan, concurrency=CONCURRENCY, on_finish=finished.append, planted=planted
-        ),
+        run_bots(crowd, address, plan, concurrency=CONCURRENCY, on_finish=finished.append, planted=planted),
         lambda: report(ended + len(finished), options.n),
     )
     errors = [f"{bot.kind}: {bot.error}" for bot in crowd if bot.error]
@@ -136,11 +136,11 @@ def make_crowd(n: int, behaviour: str, *, seed: int, came: QuerySet[Participant]
         came: The bots that have entered before.
         url: The address of the site.
     """
-    crowd = walk.make_bots(n, {behaviour: 1.0}, seed=seed)[came.count() :]
+    crowd = make_bots(n, {behaviour: 1.0}, seed=seed)[came.count() :]
     if behaviour in BEHAVIOURS and BEHAVIOURS[behaviour].leaves:
         return crowd
     interrupted = came.filter(status=Participant.Status.ACTIVE)
-    back = walk.make_bots(interrupted.count(), {behaviour: 1.0}, seed=seed + 1)
+    back = make_bots(interrupted.count(), {behaviour: 1.0}, seed=seed + 1)
     for bot, participant in zip(back, interrupted, strict=True):
         bot.entry = url + reverse("studyapp:resume", args=[resume_token(participant)])
     return [*back, *crowd]

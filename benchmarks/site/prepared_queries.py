@@ -108,10 +108,13 @@ def take_part(study: Any, count: int, application: Any) -> None:
     """Have simulated participants walk through a study, one after the other."""
     import httpx
 
+    from foundation.simulated_people import Think
     from studyapp.actions.links import create_link
     from studyapp.models import Mode
     from studyapp.queries.bots import build_study_plan
-    from studyapp.simulation.walk import Post, Think, make_bots, walk
+    from studyapp.simulation.bots import make_bots
+    from studyapp.simulation.page_requests import Post
+    from studyapp.simulation.walk import walk
 
     _link, token = create_link(study=study, by=None, label="bench", mode=Mode.BOT)
     for bot in make_bots(count, {"honest": 1.0}, seed=1):

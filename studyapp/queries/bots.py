@@ -26,7 +26,7 @@ from studyapp.queries.studies import (
     name_trial_conditions,
 )
 from studyapp.simulation.pages import normalise_spaces
-from studyapp.simulation.walk import StudyPlan
+from studyapp.simulation.study_plan import StudyPlan
 
 
 def build_study_plan(study: Study) -> StudyPlan:

@@ -24,9 +24,10 @@ from modelserver.systems.language.paid_requests import (
 )
 from modelserver.wire.errors import BudgetSpent, ModelServerError
 from modelserver.wire.schema import LanguageModel, Usage
+from studyapp.simulation.bots import Bot
+from studyapp.simulation.page_requests import PARTICIPANT_COOKIE, Form, Get, Post, send_request
 from studyapp.simulation.page_text import ReadPage, read_text
 from studyapp.simulation.pages import Page, find_completion_code, read_page
-from studyapp.simulation.walk import PARTICIPANT_COOKIE, Bot, Form, Get, Post, send_request
 
 LLM = "llm"  # the behaviour
 LONGEST_NAME = 120  # characters of a model's or a file's name that a link records

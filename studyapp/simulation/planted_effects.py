@@ -1,18 +1,48 @@
-"""Planted effects of simulated participants: parsing and checks."""
+"""Planted effects of bots: parsing and checks. No Django."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from studyapp.definition.questions.questionnaires import list_question_parts
 from studyapp.simulation.behaviours import (
+    BEHAVIOURS,
     BLOCK_EFFECTS,
     OWN_EFFECTS,
     PREDICTION_EFFECTS,
     compute_own_chance,
     compute_unsure_chance,
 )
-from studyapp.simulation.preferring import PREFERRED
-from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
+from studyapp.simulation.preferring import PREFERRED, compute_pair_effect
+from studyapp.simulation.study_plan import StudyPlan
+
+TIME = "time"
+# The effect of a condition: `TIME` maps to a factor on the reported times, and the role or key of a question
+# to a shift of the probability of a yes, or of the mean agreement (from 0 to 1).
+Effect = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Effects by condition, and how a bot learns what it sees.
+
+    The site looks it up by the participant cookie, because no page names its condition.
+
+    Attributes:
+        effects: The effect of each condition.
+        conditions_of: Returns the conditions shown, for a participant cookie: one, two side by side, or none.
+        varies: A participant sees several conditions, so it is looked up for each page.
+    """
+
+    effects: Mapping[str, Effect]
+    conditions_of: Callable[[str], Awaitable[tuple[str, ...]]]
+    varies: bool = False
+
+    def effect_of(self, conditions: Sequence[str]) -> Effect:
+        """Return the effect of what is shown."""
+        if len(conditions) == 2:
+            return compute_pair_effect(self.effects, *conditions)
+        return self.effects.get(conditions[0], {}) if conditions else {}
 
 
 def parse_effect(text: str) -> tuple[str, dict[str, float]]:

@@ -1,296 +1,52 @@
-"""Simulated participants, who walk the real pages over HTTP. No Django.
+"""The walk of a bot through the real pages of a study. No Django.
 
-A walk is a generator of requests, so that the same walk runs on any client. A bot fills the fields of the
-page that it was served; a missing field is an error.
+A walk is a generator of requests, so that the same walk runs on any client.
 """
 
-import random
-import time
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from html import unescape
-from typing import NamedTuple
-from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from foundation import behaviour_mix
 from foundation.simulated_people import BotError, Think, run_walks
-from studyapp.definition.participation.suspicion_flags import HONEYPOT_FIELD
-from studyapp.definition.questions.flow import select_visible_questions
-from studyapp.definition.questions.questionnaires import Answer, Question, list_question_parts
+from studyapp.definition.questions.questionnaires import Question
 from studyapp.definition.task_designs.task_questions import (
     ANSWER,
     PREDICTED,
     PREDICTION,
     select_page_questions,
 )
-from studyapp.definition.tasks import Task, Verification
 from studyapp.simulation.behaviours import (
-    BEHAVIOURS,
     OWN_EFFECTS,
     PREDICTION_EFFECTS,
-    Behaviour,
-    answer_freely,
-    choose,
     choose_final_answer,
     draw_confidence,
     draw_forced_prediction,
     draw_own_answer,
     draw_prediction,
-    draw_times,
-    encode_answer,
-    parse_sent_value,
-    rank,
 )
+from studyapp.simulation.bots import Bot
+from studyapp.simulation.page_answers import fill
+from studyapp.simulation.page_requests import PARTICIPANT_COOKIE, Form, Get, Post, send_request
 from studyapp.simulation.pages import (
     SHOWN_ANSWER,
-    Knowledge,
     Page,
-    Predictions,
     find_completion_code,
     find_question,
     find_right_prediction,
     is_right,
     read_page,
 )
-from studyapp.simulation.preferring import PREFERRED, compute_pair_effect, draw_preference
-
-TIME = "time"
-PARTICIPANT_COOKIE = "participant"
-
-# The effect of a condition: `TIME` maps to a factor on the reported times, and the role or key of a question
-# to a shift of the probability of a yes, or of the mean agreement (from 0 to 1).
-Effect = Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Planted:
-    """Effects by condition, and how a bot learns what it sees.
-
-    The site looks it up by the participant cookie, because no page names its condition.
-
-    Attributes:
-        effects: The effect of each condition.
-        conditions_of: Returns the conditions shown, for a participant cookie: one, two side by side, or none.
-        varies: A participant sees several conditions, so it is looked up for each page.
-    """
-
-    effects: Mapping[str, Effect]
-    conditions_of: Callable[[str], Awaitable[tuple[str, ...]]]
-    varies: bool = False
-
-    def effect_of(self, conditions: Sequence[str]) -> Effect:
-        """Return the effect of what is shown."""
-        if len(conditions) == 2:
-            return compute_pair_effect(self.effects, *conditions)
-        return self.effects.get(conditions[0], {}) if conditions else {}
-
-
-# The answers that a check asks for, by key of the question.
-Wanted = Mapping[str, Answer]
+from studyapp.simulation.planted_effects import Effect, Planted
+from studyapp.simulation.preferring import PREFERRED, draw_preference
+from studyapp.simulation.study_plan import StudyPlan, Wanted
 
 # The fields of the task's own questions.
 OWN = (
     *("initial_answer", "initial_confidence", "final_choice", "final_answer", "final_confidence"),
     PREDICTED,
 )
-
-
-@dataclass(frozen=True)
-class StudyPlan:
-    """The pages of a study, and the correctness of its answers.
-
-    Attributes:
-        items: The number of pages with items, practice and attention items included.
-        item_questions: The questions of an item.
-        post_survey: The questions after the items.
-        knowledge: The correctness of the shown answers.
-        stages: The pages before the items, in order.
-        heeded: The answers that pass a check, by key, for each stage or shown question of an attention item.
-        item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
-        gold: The right answer by question, if participants answer themselves.
-        predictions: The right predictions, if participants predict the system.
-        blocks: The block of each page with an item, if the task is a simulation.
-        task: The task.
-        compared: The questions about two conditions, if participants compare them.
-        own_check_questions: The questions of an attention item, if they are not those of an item.
-    """
-
-    items: int
-    item_questions: Sequence[Question]
-    post_survey: Sequence[Question]
-    knowledge: Knowledge
-    stages: Mapping[str, Sequence[Question]] = field(default_factory=dict)
-    heeded: Mapping[str, Wanted] = field(default_factory=dict)
-    item_spread: float = 0.0
-    gold: Mapping[str, str] = field(default_factory=dict)
-    predictions: Predictions = field(default_factory=dict)
-    blocks: Sequence[str] = ()
-    task: Task = field(default_factory=Verification)
-    compared: Sequence[Question] = ()
-    own_check_questions: Sequence[Question] | None = None
-
-    @property
-    def check_questions(self) -> Sequence[Question]:
-        """Return the questions of an attention item."""
-        return self.item_questions if self.own_check_questions is None else self.own_check_questions
-
-    def leaning(self, question: str) -> float:
-        """Return the effect of an item on every bot, drawn from its question."""
-        return random.Random(f"item/{question}").gauss(0.0, self.item_spread)
-
-
-@dataclass
-class Bot:
-    """One simulated participant and its record.
-
-    Attributes:
-        ended: The site sent it away before the items, by a check or because the study was full.
-        entry: The personal link by which it comes back to finish; empty for a new participant.
-        leaning: The effect of this bot on all its answers, in the unit of `Effect`.
-        tilt: ``leaning`` plus the effect of the present item.
-        condition: Known only if effects are planted, as is ``effect``.
-        seconds: The duration of each request.
-    """
-
-    number: int
-    kind: str
-    rng: random.Random
-    entry: str = ""
-    consented: bool = False
-    stages: int = 0
-    items: int = 0
-    surveys: int = 0
-    code: str = ""
-    left: bool = False
-    ended: bool = False
-    error: str = ""
-    leaning: float = 0.0
-    tilt: float = 0.0
-    condition: str = ""
-    effect: Effect = field(default_factory=dict)
-    seconds: list[float] = field(default_factory=list)
-
-    @property
-    def behaviour(self) -> Behaviour:
-        """Return the behaviour of the bot."""
-        return BEHAVIOURS[self.kind]
-
-
-def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.0) -> list[Bot]:
-    """Return bots with their own generators (largest remainder method).
-
-    Args:
-        n: The number of bots.
-        mix: The share of each behaviour.
-        seed: The seed of all generators.
-        spread: The standard deviation of bot effects on all answers, in the unit of `Effect`.
-    """
-    kinds = behaviour_mix.draw_behaviours(n, mix, seed=seed)
-    return [
-        Bot(
-            number,
-            kind,
-            random.Random(f"{seed}/{number}"),
-            leaning=random.Random(f"{seed}/{number}/leaning").gauss(0.0, spread),
-        )
-        for number, kind in enumerate(kinds)
-    ]
-
-
-# --- what a page holds -------------------------------------------------------------------------------------
-# Regular expressions rather than a parser, because bots must not take processor time from the server. They
-# are safe on our own pages, where "<", ">" and quotes are always escaped inside values.
-
-
-Form = dict[str, str | list[str]]
-
-
-# --- what a bot sends --------------------------------------------------------------------------------------
-
-
-def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
-    """Return a bot's form value; ``wanted`` has the answers a check needs."""
-    if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
-        return encode_answer(question, wanted[question.key])
-    if question.kind in ("yes_no", "likert", "slider"):
-        effect = bot.effect.get(question.role or question.key, 0.0) + bot.tilt
-        return choose(question, bot.behaviour, right, bot.rng, effect)
-    return answer_freely(question, bot.behaviour, bot.rng)
-
-
-def fill(
-    page: Page, questions: Sequence[Question], bot: Bot, right: bool | None, wanted: Wanted | None = None
-) -> Form:
-    """Return the form of a timed page with an answer to every question.
-
-    Raises BotError when the page lacks a field, a question or a choice that the frozen study has.
-    """
-    chosen = _choose_form_values(page, questions, bot, right, wanted or {})
-    free = [question for question in questions if question.kind in ("number", "slider", "ranking", "text")]
-    written = {part.key for part in list_question_parts(free)}
-    for key, value in chosen.items():
-        for choice in value if isinstance(value, list) else [value]:
-            if key not in page.choices or (key not in written and choice not in page.choices[key]):
-                raise BotError(f"{page} lacks the choice {choice!r} of the question {key!r}")
-    asked = {part.key for part in list_question_parts(questions)}
-    unknown = sorted(page.choices.keys() - asked - {HONEYPOT_FIELD})  # which stays empty
-    if unknown:
-        raise BotError(f"{page} asks {unknown[0]!r}, which is not a question of the study")
-    changes = {f"changes_{key}": str(int(bot.rng.random() < 0.1)) for key in chosen}
-    script = {**draw_times(bot.behaviour, bot.rng, bot.effect.get(TIME, 1.0)), **changes}
-    for name in ("csrfmiddlewaretoken", "page_key", *script):
-        if name not in page.fields:
-            raise BotError(f"{page} lacks the field {name!r}")
-    return {**page.fields, **script, **chosen}
-
-
-def _choose_form_values(
-    page: Page, questions: Sequence[Question], bot: Bot, right: bool | None, wanted: Wanted
-) -> dict[str, str | list[str]]:
-    """Return the form values for the questions that the page asks.
-
-    Only a question for some conditions, one that depends on an answer, or one of another page may be absent.
-    Questions that an answer on this page hides stay empty.
-    """
-    has_pages = any(question.page_break for question in questions)
-    chosen: dict[str, str | list[str]] = {}
-    answers: dict[str, Answer] = {}
-    for question in questions:
-        is_absent = question.parts[0].key not in page.choices
-        if is_absent and (question.only is not None or question.show_if or has_pages):
-            continue
-        depends_here = question.show_if is not None and question.show_if.question in page.choices
-        if depends_here and not select_visible_questions([question], answers):
-            continue
-        sent = (
-            dict[str, str | list[str]](rank(question, bot.behaviour, bot.rng, bot.effect))
-            if question.kind == "ranking"
-            else {part.key: answer(part, bot, right, wanted) for part in question.parts}
-        )
-        chosen |= sent
-        answers |= {
-            part.key: parse_sent_value(part, sent[part.key]) for part in question.parts if part.key in sent
-        }
-    return chosen
-
-
-# --- the walk through the study ----------------------------------------------------------------------------
-
-
-class Get(NamedTuple):
-    """Ask for a page, following redirects."""
-
-    url: str
-
-
-class Post(NamedTuple):
-    """Send a form to the page it came from, following redirects."""
-
-    url: str
-    form: Form
-
 
 Walk = Generator[Get | Post | Think, httpx.Response | None, None]
 _Open = Generator[Get | Post | Think, httpx.Response | None, Page]
@@ -479,9 +235,6 @@ def _expect(page: Page, name: str) -> None:
         raise BotError(f"{page} came where the page {name!r} should come")
 
 
-# --- many at once ------------------------------------------------------------------------------------------
-
-
 async def run_bots(
     bots: Sequence[Bot],
     link: str,
@@ -523,20 +276,3 @@ async def run_bots(
         on_finish=on_finish,
         transport=transport,
     )
-
-
-async def send_request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
-    """Send a request and follow its redirects, timing each by itself."""
-    method, url, form = "GET", step.url, None
-    if isinstance(step, Post):
-        method, form = "POST", step.form
-    for _redirect in range(10):
-        origin = "://".join(urlsplit(url)[:2])
-        headers = {"Origin": origin, "Referer": url} if form is not None else None
-        begun = time.perf_counter()
-        response = await client.request(method, url, data=form, headers=headers)
-        bot.seconds.append(time.perf_counter() - begun)
-        if not response.is_redirect:
-            return response
-        method, url, form = "GET", urljoin(url, response.headers["location"]), None
-    raise BotError(f"{urlsplit(step.url).path} redirects without end")

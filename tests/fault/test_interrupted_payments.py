@@ -31,16 +31,17 @@ from studyapp.actions.links import create_link
 from studyapp.definition.participation.recruitment import Recruitment
 from studyapp.models import Study
 from studyapp.queries.bots import build_study_plan
-from studyapp.simulation import walk
+from studyapp.simulation.bots import make_bots
+from studyapp.simulation.walk import run_bots
 study = Study.objects.get()
 recruitment = Recruitment.model_validate(
     {{"platform": "prolific", "outcomes": {{"done": {{"code": "CDONE"}}}}}}
 )
 token = create_link(study=study, by=None, recruitment=recruitment)[1]
 address = settings.SITE_URL + reverse("studyapp:join", args=[token])
-for number, bot in enumerate(walk.make_bots({bots}, {{"honest": 1.0}}, seed=2026)):
+for number, bot in enumerate(make_bots({bots}, {{"honest": 1.0}}, seed=2026)):
     ids = f"PROLIFIC_PID=p{{number}}&STUDY_ID=S1&SESSION_ID=sub-p{{number}}"
-    asyncio.run(walk.run_bots([bot], f"{{address}}?{{ids}}", build_study_plan(study), concurrency=1))
+    asyncio.run(run_bots([bot], f"{{address}}?{{ids}}", build_study_plan(study), concurrency=1))
     assert bot.code, bot.error
 """
 ORDER = """

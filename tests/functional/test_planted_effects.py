@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from scripts.sites.example import load_example
-from studyapp.simulation.walk import BEHAVIOURS
+from studyapp.simulation.behaviours import BEHAVIOURS
 from tests.site import Site
 
 SHIFT, FACTOR = -0.4, 1.6

@@ -27,10 +27,12 @@ from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import NotAdmitted, check_admission
 from studyapp.queries.bots import build_study_plan, count_stored_rows, find_public_id, list_shown_conditions
 from studyapp.queries.studies import find_latest_version, find_study, load_frozen_study
-from studyapp.simulation import walk
+from studyapp.simulation.behaviours import BEHAVIOURS
+from studyapp.simulation.bots import Bot, make_bots
 from studyapp.simulation.language_model import LLM, Respondent, open_respondent, run_respondents
-from studyapp.simulation.planted_effects import check_effects, parse_effect
-from studyapp.simulation.walk import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
+from studyapp.simulation.planted_effects import Effect, Planted, check_effects, parse_effect
+from studyapp.simulation.study_plan import StudyPlan
+from studyapp.simulation.walk import run_bots
 from studyapp.simulations import estimate_usage, make_crowd
 
 
@@ -99,10 +101,10 @@ class Command(SimulationCommand):
         self._warn(study, options["think"])
         mix = ",".join(f"{name}={share:g}" for name, share in options["behaviour"].items())
         link, address = _create_bot_link(study, options["url"], by, mix.removesuffix("=1"))
-        crowd = walk.make_bots(
+        crowd = make_bots(
             options["n"], options["behaviour"], seed=options["seed"], spread=options["spread"][0]
         )
-        self._run(crowd, partial(walk.run_bots, crowd, address, plan, planted=planted), options)
+        self._run(crowd, partial(run_bots, crowd, address, plan, planted=planted), options)
         self._compare(crowd, link)
 
     def _run(self, crowd: Sequence[Bot], walking: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -28,7 +28,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.simulation.walk import BEHAVIOURS
+from studyapp.simulation.behaviours import BEHAVIOURS
 from tests.studyapp.factories import make_participant, make_study
 
 MODELS: list[type[Model]] = [

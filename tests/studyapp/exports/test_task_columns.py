@@ -21,7 +21,7 @@ from studyapp.queries.running.results import read_data_state
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS
-from studyapp.simulation.walk import Bot
+from studyapp.simulation.bots import Bot
 from tests.studyapp import factories
 from tests.studyapp.simulation.test_walk import drive
 

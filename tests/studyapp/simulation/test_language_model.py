@@ -24,10 +24,11 @@ from modelserver.systems.language.paid_requests import STORES
 from studyapp.actions.links import create_link
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import EntryLink, Participant, Trial
+from studyapp.simulation.bots import Bot
 from studyapp.simulation.language_model import Ask, Respondent, open_respondent, parse_answers, walk
+from studyapp.simulation.page_requests import Get, Post
 from studyapp.simulation.page_text import read_text
 from studyapp.simulation.pages import read_page
-from studyapp.simulation.walk import Bot, Get, Post
 from tests.fake_openai import REFUSAL, FakeOpenAI, Plan, content, error
 from tests.studyapp.factories import (
     make_advice,

@@ -9,18 +9,12 @@ import httpx
 import pytest
 
 from studyapp.definition.questions.questionnaires import TEMPLATES
-from studyapp.simulation.planted_effects import check_effects, parse_effect
-from studyapp.simulation.walk import (
-    BEHAVIOURS,
-    Bot,
-    Planted,
-    StudyPlan,
-    answer,
-    choose,
-    draw_times,
-    make_bots,
-    run_bots,
-)
+from studyapp.simulation.behaviours import BEHAVIOURS, choose, draw_times
+from studyapp.simulation.bots import Bot, make_bots
+from studyapp.simulation.page_answers import answer
+from studyapp.simulation.planted_effects import Planted, check_effects, parse_effect
+from studyapp.simulation.study_plan import StudyPlan
+from studyapp.simulation.walk import run_bots
 
 QUESTIONS = TEMPLATES["xqa-2020"].item
 PLAN = StudyPlan(2, QUESTIONS, TEMPLATES["xqa-2020"].post_survey, {})

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-from collections import Counter
 
 import httpx
 import pytest
@@ -12,6 +11,7 @@ from django.test import Client
 
 from analysis.participants.bundle import load_bundle
 from foundation.behaviour_mix import parse_mix
+from foundation.simulated_people import Think
 from scripts.sites.example import load_example
 from scripts.sites.processes import free_port
 from studyapp.actions.studies import close_study
@@ -20,22 +20,12 @@ from studyapp.link_tokens import resume_token
 from studyapp.models import Participant, Trial
 from studyapp.queries.bots import build_study_plan, count_stored_rows
 from studyapp.queries.studies import name_trial_conditions
-from studyapp.simulation.pages import Page, is_right, read_page
-from studyapp.simulation.walk import (
-    BEHAVIOURS,
-    Bot,
-    BotError,
-    Planted,
-    Post,
-    StudyPlan,
-    Think,
-    choose,
-    draw_times,
-    fill,
-    make_bots,
-    run_bots,
-    walk,
-)
+from studyapp.simulation.behaviours import BEHAVIOURS
+from studyapp.simulation.bots import Bot, make_bots
+from studyapp.simulation.page_requests import Post
+from studyapp.simulation.planted_effects import Planted
+from studyapp.simulation.study_plan import StudyPlan
+from studyapp.simulation.walk import run_bots, walk
 from tests.studyapp.factories import make_link_and_token, make_study
 
 QUESTIONS = TEMPLATES["xqa-2020"].item
@@ -155,115 +145,6 @@ def test_the_same_seed_answers_alike(open_study):
     assert one == other
     drive(make_bot("random", seed=6), address, plan)
     assert Participant.objects.latest("pk").trials.get(position=1).client_total_ms != one[0][1]
-
-
-def _page(text: str) -> Page:
-    return read_page(
-        "http://testserver/study/s/item/3/", f'<title>Item 3</title><form method="post">{text}</form>'
-    )
-
-
-def _form(*, lacks: str = "") -> str:
-    """The form of an item page but for one name."""
-    names = ["csrfmiddlewaretoken", "page_key", *draw_times(BEHAVIOURS["honest"], random.Random(1))]
-    names += [f"changes_{question.key}" for question in QUESTIONS]
-    text = "".join(f'<input type="hidden" name="{name}" value="v">' for name in names if name != lacks)
-    for question in QUESTIONS:
-        for value, label in question.choices:
-            if question.key != lacks:
-                text += f'<label><input type="radio" name="{question.key}" value="{value}">{label}</label>'
-    return text
-
-
-def test_what_is_sent_comes_from_the_page():
-    sent = fill(_page(_form()), QUESTIONS, make_bot("honest"), right=True)
-    assert sent["page_key"] == "v"
-    assert sent["rated_correct"] in ("yes", "no")
-    assert sent["changes_certainty"] in ("0", "1")
-
-
-@pytest.mark.parametrize(
-    ("lacks", "message"),
-    [
-        ("rated_correct", r"/item/3/ \(Item 3\) lacks the choice '\w+' of the question 'rated_correct'"),
-        ("certainty", "lacks the choice '.' of the question 'certainty'"),
-        ("client_visible_ms", "lacks the field 'client_visible_ms'"),
-        ("changes_certainty", "lacks the field 'changes_certainty'"),
-        ("csrfmiddlewaretoken", "lacks the field 'csrfmiddlewaretoken'"),
-        ("page_key", "lacks the choice"),  # without its key the form is not that of a page
-    ],
-)
-def test_a_lacking_field_is_an_error(lacks, message):
-    with pytest.raises(BotError, match=message):
-        fill(_page(_form(lacks=lacks)), QUESTIONS, make_bot("honest"), right=True)
-
-
-def test_a_question_too_many_is_an_error():
-    text = _form() + '<input type="radio" name="age" value="1">'
-    with pytest.raises(BotError, match="asks 'age', which is not a question of the study"):
-        fill(_page(text), QUESTIONS, make_bot("honest"), right=True)
-
-
-def test_an_unknown_answer_is_an_error():
-    text = (
-        '<h1 class="question-text">Who &amp; what?</h1>'
-        '<div class="answer">\n<p class="eyebrow">Answer</p>\n<p>B&#x27;s</p></div>'
-    )
-    page = read_page("http://testserver/study/s/item/1/", text)
-    assert is_right(page, {("Who & what?", "B's"): True}) is True
-    assert is_right(page, {("Who & what?", "B's"): None}) is None
-    strong = '<mark class="weight strong"><span class="visually-hidden">strong: </span>what?</mark>'
-    marked = read_page(page.url, text.replace("what?", f"{strong} "))
-    assert is_right(marked, {("Who & what?", "B's"): True}) is True
-    with pytest.raises(BotError, match="which no condition does"):
-        is_right(page, {("Who & what?", "C"): True})
-    with pytest.raises(BotError, match="shows no question"):
-        is_right(read_page("http://testserver/study/s/item/1/", "<p>"), {})
-
-
-@pytest.mark.parametrize("kind", list(BEHAVIOURS))
-def test_behaviours_answer_as_declared(kind):
-    behaviour, rng = BEHAVIOURS[kind], random.Random(3)
-    rated = QUESTIONS[0]
-    for right, expected in ((True, behaviour.yes_if_right), (False, behaviour.yes_if_wrong)):
-        yes = Counter(choose(rated, behaviour, right, rng) for _ in range(2000))["yes"] / 2000
-        assert abs(yes - expected) < 0.05
-    times = sorted(int(draw_times(behaviour, rng)["client_total_ms"]) for _ in range(1001))
-    assert abs(times[500] / 1000 / behaviour.seconds - 1) < 0.15
-
-
-def test_a_straight_liner_always_chooses_the_same():
-    questions = [*QUESTIONS[2:], *TEMPLATES["xqa-2020"].post_survey]
-    rng = random.Random(1)
-    chosen = {choose(question, BEHAVIOURS["straight-liner"], None, rng) for question in questions}
-    assert chosen == {"5"}
-
-
-def test_mix_is_met_exactly_and_shuffled():
-    mix = parse_mix("honest=0.7, random=0.2,drop-out=0.1", BEHAVIOURS)
-    kinds = [bot.kind for bot in make_bots(40, mix, seed=1)]
-    assert Counter(kinds) == {"honest": 28, "random": 8, "drop-out": 4}
-    assert kinds == [bot.kind for bot in make_bots(40, mix, seed=1)]
-    assert kinds != [bot.kind for bot in make_bots(40, mix, seed=2)]
-    assert len(make_bots(7, parse_mix("honest=1,random=1,speeder=1", BEHAVIOURS), seed=1)) == 7
-    assert parse_mix("speeder", BEHAVIOURS) == {"speeder": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("lazy", "no behaviour 'lazy'; there is honest"),
-        ("honest=many", "share of honest is 'many'"),
-        ("honest=-1,random=2", "share of honest is '-1'"),
-        ("honest=nan", "share of honest is 'nan'"),
-        ("honest=0", "all 0"),
-        ("honest,honest", "twice"),
-        ("", "no behaviour ''"),
-    ],
-)
-def test_a_wrong_mix(text, message):
-    with pytest.raises(ValueError, match=message):
-        parse_mix(text, BEHAVIOURS)
 
 
 def test_one_failing_bot_does_not_stop_the_others():

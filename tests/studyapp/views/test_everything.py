@@ -13,13 +13,15 @@ from analysis.participants.bundle import load_bundle
 from analysis.stats.results import TARGETS
 from analysis.study.analysis import Options, analyse
 from analysis.study.comparisons import compare
+from foundation.simulated_people import BotError
 from studyapp.actions.participants import consent
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Condition, Outcome, Participant, StageResponse, Trial
 from studyapp.queries.bots import build_study_plan, count_stored_rows
 from studyapp.queries.running.results import list_verified_versions
 from studyapp.queries.studies import load_frozen_study
-from studyapp.simulation.walk import BEHAVIOURS, Bot, BotError
+from studyapp.simulation.behaviours import BEHAVIOURS
+from studyapp.simulation.bots import Bot
 from tests.studyapp import factories
 from tests.studyapp.simulation.test_walk import drive
 
