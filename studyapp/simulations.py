@@ -21,7 +21,7 @@ from modelserver.systems.language.paid_requests import CHARACTERS_PER_TOKEN
 from modelserver.wire.schema import Usage
 from studyapp.actions.links import create_link
 from studyapp.definition.frozen.freezing import FrozenStudy
-from studyapp.definition.questions.questionnaires import Question, list_question_parts
+from studyapp.definition.questions.question import Question, list_question_parts
 from studyapp.definition.task_designs.task_questions import list_task_pages
 from studyapp.definition.tasks import Simulation
 from studyapp.link_tokens import resume_token

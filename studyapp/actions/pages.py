@@ -25,7 +25,7 @@ from studyapp.actions.participants import (
 from studyapp.definition.checks import is_admitted, is_comprehended
 from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.questions.flow import find_next_page
-from studyapp.definition.questions.questionnaires import Answer
+from studyapp.definition.questions.question import Answer
 from studyapp.definition.task_designs.task_questions import resolve_answers
 from studyapp.models import (
     Outcome,

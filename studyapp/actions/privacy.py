@@ -19,7 +19,7 @@ from studyapp.actions import events
 from studyapp.actions.conduct import forget_times, recount
 from studyapp.actions.correctness import forget_answers
 from studyapp.definition.frozen.freezing import FrozenStudy
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.definition.tasks import Advice
 from studyapp.models import (
     Event,

@@ -19,7 +19,8 @@ from analysis.stats.results import Target
 from analysis.stats.sequential import MOST_ANALYSES, Spending
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
-from studyapp.definition.questions.questionnaires import Questionnaire, list_question_parts
+from studyapp.definition.questions.question import list_question_parts
+from studyapp.definition.questions.questionnaires import Questionnaire
 from studyapp.definition.questions.scale_scores import ScaleKey, list_score_columns
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]

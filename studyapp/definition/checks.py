@@ -15,7 +15,7 @@ from foundation.messages import say, value_error
 from studyapp.definition.questions.answer_scales import MultipleChoice, NumberScale
 from studyapp.definition.questions.display import Given, Range, check_display, is_same
 from studyapp.definition.questions.flow import select_visible_questions
-from studyapp.definition.questions.questionnaires import Answer, Question, check_keys, find_question
+from studyapp.definition.questions.question import Answer, Question, check_keys, find_question
 
 Accepted = Annotated[
     Annotated[list[Given], Tag("list")] | Annotated[Range, Tag("range")],

@@ -13,7 +13,8 @@ from foundation.frozen_model import FrozenModel, map_kinds
 from foundation.messages import say, value_error
 from studyapp.definition.conditions import Name
 from studyapp.definition.participation.suspicion_flags import FLAGS, Flag
-from studyapp.definition.questions.questionnaires import Questionnaire, find_question
+from studyapp.definition.questions.question import find_question
+from studyapp.definition.questions.questionnaires import Questionnaire
 
 _FROZEN_RULE: TypeAdapter[DeclaredRule] = TypeAdapter(DeclaredRule)
 Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None

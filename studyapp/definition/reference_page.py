@@ -29,13 +29,8 @@ from studyapp.definition.questions.answer_scales import (
     TextField,
 )
 from studyapp.definition.questions.display import InstructionPart, Range, ShowIf
-from studyapp.definition.questions.questionnaires import (
-    TEMPLATES,
-    Question,
-    QuestionImage,
-    Questionnaire,
-    Role,
-)
+from studyapp.definition.questions.question import Question, QuestionImage, Role
+from studyapp.definition.questions.questionnaires import TEMPLATES, Questionnaire
 from studyapp.definition.questions.scale_scores import PUBLISHED, ScaleKey
 from studyapp.definition.questions.scales import SCALES
 

@@ -52,14 +52,12 @@ from studyapp.definition.participation.privacy import Privacy
 from studyapp.definition.participation.recruitment import Recruitment, check_address
 from studyapp.definition.questions import scale_scores, scales
 from studyapp.definition.questions.display import Instructions, check_display, check_names
+from studyapp.definition.questions.question import Question, check_free, check_keys
 from studyapp.definition.questions.questionnaires import (
     PARTS_ASKED,
     TASK_TEMPLATES,
     TEMPLATES,
-    Question,
     Questionnaire,
-    check_free,
-    check_keys,
     find_template,
 )
 from studyapp.definition.questions.scale_scores import ScaleKey, check_scales

@@ -10,7 +10,7 @@ from predictions.models import PredictionRun
 from predictions.scores.score_document import ScoresDocument, SystemScores, build_scores_document
 from predictions.scores.scoring import PARTS
 from studyapp.definition.frozen.freezing import FrozenStudy
-from studyapp.definition.questions.questionnaires import list_question_parts
+from studyapp.definition.questions.question import list_question_parts
 from studyapp.definition.questions.scale_scores import list_score_columns
 from studyapp.exports.rows import Tally
 from studyapp.exports.study_data import StudyData

@@ -5,7 +5,8 @@ Pure: no Django.
 
 from collections.abc import Sequence
 
-from studyapp.definition.questions.questionnaires import ORDER_COLUMN, Answer, Question
+from studyapp.definition.questions.question import Answer, Question
+from studyapp.definition.questions.questionnaires import ORDER_COLUMN
 from studyapp.definition.questions.scale_scores import Score
 from studyapp.exports.columns import Column, Public
 

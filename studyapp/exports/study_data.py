@@ -14,7 +14,7 @@ from analysis.participants.exclusion_rules import Rule, parse_rules
 from foundation.batches import cut_batches
 from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.participation.suspicion_flags import Flag
-from studyapp.definition.questions.questionnaires import Question, list_question_parts
+from studyapp.definition.questions.question import Question, list_question_parts
 from studyapp.definition.questions.scale_scores import Score, list_scale_scores
 from studyapp.exports.columns import Column
 from studyapp.exports.question_columns import (

@@ -8,7 +8,7 @@ from django.db.models.fields.json import KeyTransform
 from django.utils import timezone
 
 from studyapp.definition.checks import ScreeningQuestion
-from studyapp.definition.questions.questionnaires import Answer
+from studyapp.definition.questions.question import Answer
 from studyapp.models import Mode, Participant, Stage, StageResponse, Study, StudyVersion
 from studyapp.queries.studies import find_latest_version, load_frozen_study, match_counted_participants
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from foundation.errors import NotFound
 from studyapp.definition.frozen.freezing import FrozenStudy
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 from studyapp.definition.task_designs.blocks import list_blocks_by_position
 from studyapp.definition.task_designs.comparing import list_comparison_questions
 from studyapp.definition.task_designs.task_questions import (

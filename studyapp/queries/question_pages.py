@@ -7,7 +7,7 @@ from typing import Literal
 from foundation.database.days import measure_seconds
 from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.questions.flow import Viewer, build_pages, find_next_page, select_open_questions
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 from studyapp.definition.task_designs.task_questions import (
     Words,
     limit_of,

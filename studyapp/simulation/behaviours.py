@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from analysis.scores import hotpotqa
 from studyapp.definition.questions.answer_scales import NumberScale, RankingScale, TextField
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 
 
 class Behaviour(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from foundation.simulated_people import BotError
 from studyapp.definition.participation.suspicion_flags import HONEYPOT_FIELD
 from studyapp.definition.questions.flow import select_visible_questions
-from studyapp.definition.questions.questionnaires import Answer, Question, list_question_parts
+from studyapp.definition.questions.question import Answer, Question, list_question_parts
 from studyapp.simulation.behaviours import (
     answer_freely,
     choose,

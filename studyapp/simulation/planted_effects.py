@@ -4,7 +4,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from studyapp.definition.questions.questionnaires import list_question_parts
+from studyapp.definition.questions.question import list_question_parts
 from studyapp.simulation.behaviours import (
     BEHAVIOURS,
     BLOCK_EFFECTS,

@@ -10,7 +10,7 @@ from html import unescape
 import httpx
 
 from foundation.simulated_people import BotError, Think, run_walks
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.definition.task_designs.task_questions import (
     ANSWER,
     PREDICTED,

@@ -12,7 +12,8 @@ from studyapp.definition.analysis_plan import list_question_measures
 from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.questions.display import is_same
-from studyapp.definition.questions.questionnaires import Question, Questionnaire, find_template
+from studyapp.definition.questions.question import Question
+from studyapp.definition.questions.questionnaires import Questionnaire, find_template
 from studyapp.definition.questions.scale_scores import ScaleKey
 from studyapp.definition.task_designs.task_questions import list_check_questions
 from studyapp.definition.tasks import expand_task

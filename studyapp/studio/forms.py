@@ -23,7 +23,8 @@ from studyapp.definition.exclusion_rules import MinTimeDefinition
 from studyapp.definition.participation.recruitment import PLATFORMS
 from studyapp.definition.participation.suspicion_flags import MEANINGS
 from studyapp.definition.questions.display import EXPLAINED, UNEXPLAINED, InstructionPart, is_field_allowed
-from studyapp.definition.questions.questionnaires import Question, Questionnaire
+from studyapp.definition.questions.question import Question
+from studyapp.definition.questions.questionnaires import Questionnaire
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import KINDS, Criterion, Verification, expand_task
 from studyapp.definition.yaml_document import Location

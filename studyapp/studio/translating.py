@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from studyapp.definition.languages.translations import list_labels, map_builtin_texts, translate_builtin_texts
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.definition.task_designs.comparing import list_texts_to_translate
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.drafts import Draft, parse_task

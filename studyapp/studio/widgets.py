@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from studyapp.definition.questions.questionnaires import IMAGE_FILE, Answer
+from studyapp.definition.questions.question import IMAGE_FILE, Answer
 from studyapp.definition.tasks import KINDS
 from studyapp.definition.yaml_document import Location
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from studyapp.definition.frozen.freezing import FrozenStudy, Shown
-from studyapp.definition.questions.questionnaires import Answer
+from studyapp.definition.questions.question import Answer
 from studyapp.definition.task_designs.blocks import AFTER, BEFORE, BLOCKS, LEARNING, list_blocks_by_position
 from studyapp.definition.task_designs.task_questions import (
     PREDICTION,

@@ -19,7 +19,7 @@ from studyapp.definition.participation.privacy import Privacy
 from studyapp.definition.participation.recruitment import Recruitment
 from studyapp.definition.questions.display import Instructions
 from studyapp.definition.questions.flow import Viewer
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.definition.questions.scale_scores import ScaleKey
 from studyapp.definition.tasks import Preference, Task, Verification
 

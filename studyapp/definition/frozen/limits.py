@@ -12,7 +12,7 @@ from studyapp.definition.questions.display import (
     NamedCondition,
     is_for_condition,
 )
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 
 
 def freeze_questions(questions: Sequence[Question], conditions: Sequence[NamedCondition]) -> list[Question]:

@@ -20,7 +20,7 @@ from studyapp.definition.questions.answer_scales import (
     SliderScale,
 )
 from studyapp.definition.questions.display import TranslatedInstructions
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]+)*$", max_length=10)]
 Asked = TypeVar("Asked", bound=Question)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
 from studyapp.definition.questions.answer_scales import Choices
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 
 AnyQuestion = TypeVar("AnyQuestion", bound=Question)
 

@@ -32,7 +32,7 @@ from pydantic import Field
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
 from studyapp.definition.questions.answer_scales import LikertScale, NumberScale
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 from studyapp.definition.questions.scales import SCALES
 
 # The pages whose answers are scored.

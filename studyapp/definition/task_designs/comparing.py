@@ -12,7 +12,7 @@ from studyapp.definition.checks import AttentionDefinition
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition
 from studyapp.definition.frozen.freezing import Design, FrozenStudy
 from studyapp.definition.questions.answer_scales import Choice, SingleChoice
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.definition.tasks import OVERALL, Preference, Task
 
 # One page shows both conditions and asks about them.

@@ -11,7 +11,7 @@ from analysis.scores import hotpotqa
 from studyapp.definition.frozen.freezing import Shown
 from studyapp.definition.questions.answer_scales import Choice, LikertScale, Scale, SingleChoice, TextField
 from studyapp.definition.questions.display import ShowIf
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 from studyapp.definition.task_designs.comparing import COMPARISON, list_comparison_questions
 from studyapp.definition.tasks import Advice, Counterfactual, Predicting, Preference, Simulation, Task
 

@@ -16,7 +16,7 @@ from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
 from studyapp.definition.participation.suspicion_flags import Flag
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.definition.task_designs.task_questions import list_all_questions
 from studyapp.models import (
     Event,

@@ -20,7 +20,7 @@ from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.participation.recruitment import WayBack
 from studyapp.definition.participation.suspicion_flags import HONEYPOT_FIELD
 from studyapp.definition.questions.flow import Viewer
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 from studyapp.definition.task_designs.task_questions import ANSWER, INITIAL, list_task_pages
 from studyapp.definition.tasks import Simulation
 from studyapp.models import Outcome, Participant, Stage, StageResponse, SurveyResponse, Trial

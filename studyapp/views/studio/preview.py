@@ -20,7 +20,7 @@ from accounts.policy import Act
 from foundation.pages.paragraphs import paragraphs
 from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.participation.recruitment import OUTCOMES, Arrival, Outcome, WayBack
-from studyapp.definition.questions.questionnaires import Answer, Question
+from studyapp.definition.questions.question import Answer, Question
 from studyapp.definition.task_designs.blocks import LEARNING
 from studyapp.definition.task_designs.comparing import COMPARISON
 from studyapp.definition.task_designs.task_questions import (

@@ -24,7 +24,7 @@ from studyapp.definition.questions.answer_scales import (
     TextField,
 )
 from studyapp.definition.questions.flow import Viewer
-from studyapp.definition.questions.questionnaires import DECLINED, Answer, Question, QuestionImage
+from studyapp.definition.questions.question import DECLINED, Answer, Question, QuestionImage
 from studyapp.definition.task_designs.task_questions import list_task_pages
 from studyapp.models import Mode, StudyVersion
 from studyapp.queries.question_pages import (

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.definition.questions.answer_scales import MultipleChoice, NumberScale, RankingScale, TextField
 from studyapp.definition.questions.flow import select_visible_questions
-from studyapp.definition.questions.questionnaires import DECLINED, Answer, Question, list_question_parts
+from studyapp.definition.questions.question import DECLINED, Answer, Question, list_question_parts
 
 # The fields of a form by name: a text, or the list of all texts of that name.
 Sent = Mapping[str, str | list[str]]

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from studyapp.definition.languages.translations import list_labels, translate
 from studyapp.definition.questions.answer_scales import MatrixScale
-from studyapp.definition.questions.questionnaires import Question, list_question_parts
+from studyapp.definition.questions.question import Question, list_question_parts
 from studyapp.web.forms.posted_answers import parse_answers, parse_changes
 
 SLIDER = {"kind": "slider", "min": 0, "max": 100, "ends": ["None", "Full"]}

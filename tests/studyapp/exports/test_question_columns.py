@@ -1,7 +1,7 @@
 """Columns of questions, which all versions of a study share."""
 
 from studyapp.definition.questions.answer_scales import LikertScale
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.exports.columns import Column
 from studyapp.exports.question_columns import build_question_columns
 

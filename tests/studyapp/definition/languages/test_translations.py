@@ -11,7 +11,8 @@ from studyapp.definition.languages.translations import (
     list_labels,
     translate,
 )
-from studyapp.definition.questions.questionnaires import TEMPLATES, Question
+from studyapp.definition.questions.question import Question
+from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.definition.questions.scales import SCALES, expand
 from studyapp.definition.schema import StudyDefinition, load_definition, read_definition
 from tests.studyapp.factories import EVERYTHING

@@ -10,7 +10,8 @@ from studyapp.definition.questions.flow import (
     select_open_questions,
     select_visible_questions,
 )
-from studyapp.definition.questions.questionnaires import TEMPLATES, Question, Questionnaire
+from studyapp.definition.questions.question import Question
+from studyapp.definition.questions.questionnaires import TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
 
 XQA = TEMPLATES["xqa-2020"]

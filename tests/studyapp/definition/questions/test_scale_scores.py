@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from studyapp.definition.questions.questionnaires import Question
+from studyapp.definition.questions.question import Question
 from studyapp.definition.questions.scale_scores import (
     PUBLISHED,
     ScaleKey,

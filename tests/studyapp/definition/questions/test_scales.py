@@ -2,7 +2,8 @@
 
 import pytest
 
-from studyapp.definition.questions.questionnaires import Question, Questionnaire
+from studyapp.definition.questions.question import Question
+from studyapp.definition.questions.questionnaires import Questionnaire
 from studyapp.definition.questions.scales import SCALES, expand, expand_if_possible, list_written_positions
 
 

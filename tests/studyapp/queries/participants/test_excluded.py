@@ -10,7 +10,8 @@ from analysis.study.analysis import Options, analyse
 from studyapp.actions.conduct import recount
 from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
-from studyapp.definition.questions.questionnaires import TEMPLATES, Answer
+from studyapp.definition.questions.question import Answer
+from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.responses import load_response_data, load_response_page, read_responses
 from studyapp.models import StageResponse, Trial

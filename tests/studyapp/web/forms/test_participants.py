@@ -3,7 +3,8 @@
 import re
 
 from studyapp.definition.questions.answer_scales import LikertScale
-from studyapp.definition.questions.questionnaires import TEMPLATES, Question
+from studyapp.definition.questions.question import Question
+from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.web.forms.participants import (
     build_rows,
     make_consent_key,
