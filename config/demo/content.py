@@ -29,7 +29,7 @@ from config.demo import annotation as demo_annotation
 from jobs.model_servers.gateway import list_served_names
 from predictions.models import Dataset
 from studyapp.actions.links import create_link
-from studyapp.definition.schema import load_definition
+from studyapp.definition.definition_file import load_definition
 from studyapp.link_tokens import find_link
 from studyapp.models import Study
 

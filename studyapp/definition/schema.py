@@ -1,19 +1,17 @@
-"""The study definition that a researcher writes: form, defaults, YAML.
+"""The study definition that a researcher writes: its fields and checks.
 
 Pure: no Django. ``queries.design.designs`` looks up the datasets and systems that it names.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from foundation.blank_texts import VISIBLE
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
-from foundation.validation_messages import describe_error
 from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, list_question_measures
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
 from studyapp.definition.conditions import (
@@ -27,9 +25,9 @@ from studyapp.definition.conditions import (
     group_conditions,
     name_conditions,
 )
+from studyapp.definition.defaults import fill_task_defaults
 from studyapp.definition.exclusion_rules import (
     RULES_2020,
-    RULES_PICTURES,
     AnsweredDefinition,
     AnsweredNumberDefinition,
     ItemDefinition,
@@ -50,23 +48,20 @@ from studyapp.definition.languages.translations import (
 )
 from studyapp.definition.participation.privacy import Privacy
 from studyapp.definition.participation.recruitment import Recruitment, check_address
-from studyapp.definition.questions import scale_scores, scales
 from studyapp.definition.questions.display import Instructions, check_display, check_names
 from studyapp.definition.questions.question import Question, check_free, check_keys
 from studyapp.definition.questions.questionnaires import (
     PARTS_ASKED,
-    TASK_TEMPLATES,
     TEMPLATES,
     Questionnaire,
     find_template,
 )
-from studyapp.definition.questions.scale_scores import ScaleKey, check_scales
+from studyapp.definition.questions.scale_scores import SCORED_PARTS, ScaleKey, check_scales, list_scale_keys
 from studyapp.definition.task_designs.blocks import (
     check_attention,
     check_conditions,
     check_design,
     check_items,
-    fill_item_count,
 )
 from studyapp.definition.task_designs.comparing import (
     check_compared,
@@ -78,13 +73,6 @@ from studyapp.definition.task_designs.comparing import (
 )
 from studyapp.definition.task_designs.task_questions import list_check_questions, select_page_questions
 from studyapp.definition.tasks import Preference, Task, Verification, expand_task, is_reserved
-from studyapp.definition.yaml_document import (
-    MAX_PROBLEMS,
-    build_located_error,
-    locate_errors,
-    read_document,
-    read_file,
-)
 
 
 class CompletionDefinition(FrozenModel):
@@ -213,6 +201,11 @@ class StudyDefinition(FrozenModel):
         default=None, description="what the analysis declares before the data, for the report; see below"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_defaults(cls, data: Any) -> Any:
+        return fill_task_defaults(data) if isinstance(data, dict) else data
+
     @field_validator("task", mode="before")
     @classmethod
     def _expand_task(cls, value: Any) -> Any:
@@ -324,13 +317,13 @@ class StudyDefinition(FrozenModel):
     @field_validator("scales", mode="before")
     @classmethod
     def _scale_list(cls, keys: Any) -> Any:
-        return scale_scores.list_scale_keys(keys)
+        return list_scale_keys(keys)
 
     @field_validator("scales")
     @classmethod
     def _scales_fit(cls, own: list[ScaleKey], info: ValidationInfo) -> list[ScaleKey]:
         if (asked := info.data.get("questionnaire")) is not None:
-            check_scales(own, {name: getattr(asked, name) for name in scale_scores.SCORED_PARTS})
+            check_scales(own, {name: getattr(asked, name) for name in SCORED_PARTS})
         return own
 
     @field_validator("attention")
@@ -458,45 +451,6 @@ class StudyDefinition(FrozenModel):
             **fields,
         )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _default_design_fits(cls, data: Any) -> Any:
-        """Let the participants of a preference study compare all conditions."""
-        task = expand_task(data.get("task")) if isinstance(data, dict) else None
-        if isinstance(task, dict) and task.get("kind") == "preference":
-            return {"design": "within", "condition_order": "shuffled", **data}
-        return data
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_questions_fit(cls, data: Any) -> Any:
-        """Take the template of a task that has one if no questions are given."""
-        task = expand_task(data.get("task")) if isinstance(data, dict) else None
-        kind = task.get("kind") if isinstance(task, dict) else None
-        if kind not in TASK_TEMPLATES:
-            return data
-        data = fill_item_count(data, task)
-        return (
-            data if "questionnaire" in data else {"exclusions": RULES_2020[:2], **data, "questionnaire": kind}
-        )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_rules_fit(cls, data: Any) -> Any:
-        """Leave out the default rule that reads known_before if it is not asked."""
-        if not isinstance(data, dict) or "exclusions" in data:
-            return data
-        questionnaire = data.get("questionnaire")
-        if isinstance(questionnaire, str) and questionnaire in _RULES_OF:
-            return {**data, "exclusions": _RULES_OF[questionnaire]}
-        asked = (
-            scales.expand_if_possible(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
-        )
-        if isinstance(asked, list):
-            keys = [question.get("key") for question in asked if isinstance(question, dict)]
-            return data if "known_before" in keys else {**data, "exclusions": RULES_2020[:2]}
-        return data
-
 
 # The fields that a launch freezes as they are written.
 _AS_WRITTEN = (
@@ -504,8 +458,6 @@ _AS_WRITTEN = (
     *("scales", "consent", "order_seed", "assignment_block", "stale_after_minutes", "participants"),
     *("closes", "recruitment", "privacy"),
 )
-# The default rules of templates that do not ask known_before.
-_RULES_OF = {"pictures": RULES_PICTURES, **dict.fromkeys(TASK_TEMPLATES, RULES_2020[:2])}
 
 
 def _check_attention(
@@ -552,27 +504,3 @@ def _collect_questions(fields: Mapping[str, Any]) -> dict[str, Sequence[Question
         "item": [*list_texts_to_translate(fields["task"]), *asked.item],
         "post_survey": asked.post_survey,
     }
-
-
-def load_definition(path: Path) -> StudyDefinition:
-    """Read a definition from a YAML file.
-
-    Raises:
-        DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; up to
-            MAX_PROBLEMS problems of the form are named at once.
-    """
-    return read_definition(read_file(path), str(path))
-
-
-def read_definition(text: str, name: str) -> StudyDefinition:
-    """Read a definition from the text of a YAML file that goes by a name.
-
-    Raises as `load_definition`.
-    """
-    node, data = read_document(text, name)
-    try:
-        return StudyDefinition.model_validate(data)
-    except ValidationError as error:
-        details = error.errors(include_url=False)[:MAX_PROBLEMS]
-        problems = list(zip(locate_errors(node, details), map(describe_error, details), strict=True))
-        raise build_located_error(name, node, problems) from error

@@ -23,8 +23,8 @@ from modelserver.wire.schema import ItemError, ModuleItem
 from predictions.actions import executions as executions_of_questions
 from predictions.explanations.module_words import WORDS, describe_module
 from predictions.models import Prediction, Question, Score
+from studyapp.definition.definition_file import load_definition
 from studyapp.definition.frozen.freezing import FrozenStudy
-from studyapp.definition.schema import load_definition
 from studyapp.errors import StudyRefused
 from studyapp.models import Stimulus, Study
 from studyapp.web.html.stimulus import render_stimulus_once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from foundation.errors import TouchstoneError
-from studyapp.definition.schema import load_definition
+from studyapp.definition.definition_file import load_definition
 from tests.paths import EXAMPLES
 from tests.soak import malformed, rng_of, size
 

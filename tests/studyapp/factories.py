@@ -27,8 +27,9 @@ from studyapp.actions.pages import (
 from studyapp.actions.participants import consent
 from studyapp.actions.reports import keep_report
 from studyapp.actions.studies import accept_check, create_study, launch_study
+from studyapp.definition.definition_file import load_definition
 from studyapp.definition.questions.question import Answer
-from studyapp.definition.schema import StudyDefinition, load_definition
+from studyapp.definition.schema import StudyDefinition
 from studyapp.exports.report_summary import Summary
 from studyapp.models import EntryLink, Participant, Report, Study, StudyVersion, Trial
 from studyapp.queries.bots import build_study_plan

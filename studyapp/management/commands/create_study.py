@@ -7,7 +7,8 @@ from typing import Any
 from accounts.policy import Act
 from jobs.commands.base import JobCommand, add_workspace, read_workspace_option
 from studyapp.actions.studies import create_study
-from studyapp.definition.schema import StudyDefinition, load_definition
+from studyapp.definition.definition_file import load_definition
+from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import definition_error
 from studyapp.errors import StudyRefused
 from studyapp.queries.design.designs import Design, build_design

@@ -4,9 +4,10 @@ from textwrap import dedent
 
 import pytest
 
+from studyapp.definition.definition_file import load_definition
 from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.definition.reference_page import build_page
-from studyapp.definition.schema import StudyDefinition, load_definition
+from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import DefinitionError
 from tests.paths import EXAMPLES, ROOT
 
@@ -337,26 +338,6 @@ def test_no_yaml(problems, text, expected):
     found = problems(text)
     assert found[0].startswith(expected), found
     assert len(found) == 1
-
-
-def test_the_file_is_named(load, tmp_path):
-    with pytest.raises(DefinitionError) as caught:
-        load(SMALL + "items: {count: 0}")
-    assert str(caught.value).startswith(f"{tmp_path}/study.yaml:8: items.count: ")
-
-
-def test_no_file(tmp_path):
-    with pytest.raises(DefinitionError, match=r"none\.yaml: No such file"):
-        load_definition(tmp_path / "none.yaml")
-    with pytest.raises(DefinitionError, match="Is a directory"):
-        load_definition(tmp_path)
-
-
-def test_no_text(tmp_path):
-    path = tmp_path / "latin.yaml"
-    path.write_bytes("title: Prüfung".encode("latin-1"))
-    with pytest.raises(DefinitionError, match=r"latin\.yaml: is not UTF-8 text"):
-        load_definition(path)
 
 
 @pytest.mark.parametrize("url", ["https://x.example/done?cc={code}", "https://x.example/a%20b"])

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from studyapp.definition.schema import read_definition
+from studyapp.definition.definition_file import read_definition
 from studyapp.definition.yaml_document import MAX_CHARACTERS, MAX_PROBLEMS, DefinitionError, read_document
 from studyapp.studio.files import read_draft
 

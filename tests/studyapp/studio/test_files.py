@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from studyapp.definition.schema import load_definition
+from studyapp.definition.definition_file import load_definition
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.studio import starts
 from studyapp.studio.drafts import TEMPLATES_OF, as_yaml, find_problems, fit_draft, open_draft

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from analysis.participants.exclusion_rules import parse_rules
-from studyapp.definition.schema import StudyDefinition, load_definition
+from studyapp.definition.definition_file import load_definition
+from studyapp.definition.schema import StudyDefinition
 from studyapp.studio import sample
 from studyapp.studio.drafts import as_yaml, find_problems, open_draft, parse_draft
 from studyapp.studio.edits import add_part

@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.actions.privacy import anonymise_participant
-from studyapp.definition.schema import StudyDefinition, load_definition
+from studyapp.definition.definition_file import load_definition
+from studyapp.definition.schema import StudyDefinition
 from studyapp.models import Condition, ExternalIds, Item, Participant, Trial
 from studyapp.queries.participants.own_answers import compute_bonuses
 from studyapp.queries.studies import find_current_page, load_frozen_study

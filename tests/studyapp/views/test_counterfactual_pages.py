@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from predictions.models import Question
 from studyapp.actions.pages import show_trial, submit_trial
-from studyapp.definition.schema import StudyDefinition, load_definition
+from studyapp.definition.definition_file import load_definition
+from studyapp.definition.schema import StudyDefinition
 from studyapp.models import Condition, Trial
 from studyapp.queries.participants.own_answers import compute_bonuses, has_own_answer_task
 from studyapp.queries.studies import find_current_page, load_frozen_study

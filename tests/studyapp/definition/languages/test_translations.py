@@ -2,6 +2,7 @@
 
 import pytest
 
+from studyapp.definition.definition_file import load_definition, read_definition
 from studyapp.definition.languages.builtin_translations import WORDINGS
 from studyapp.definition.languages.translations import (
     Translation,
@@ -14,7 +15,7 @@ from studyapp.definition.languages.translations import (
 from studyapp.definition.questions.question import Question
 from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.definition.questions.scales import SCALES, expand
-from studyapp.definition.schema import StudyDefinition, load_definition, read_definition
+from studyapp.definition.schema import StudyDefinition
 from tests.studyapp.factories import EVERYTHING
 
 XQA = {"item": TEMPLATES["xqa-2020"].item, "post_survey": TEMPLATES["xqa-2020"].post_survey}
