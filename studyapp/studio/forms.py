@@ -153,9 +153,13 @@ class _Builder:
         if kind in (str, float):
             widget.kind, widget.value = "lines", "\n".join(format_value(row) for row in rows)
             return widget
-        widget.kind, widget.adds = "rows", _list_additions(widget.location, self.names, rows)
+        widget.adds = _list_additions(widget.location, self.names, rows)
         if widget.location == ("conditions",) and _can_add_control(self.draft, rows):
             widget.adds.append(("control", "Add a control without advice"))
+        return self._fill_rows(widget, kind, rows)
+
+    def _fill_rows(self, widget: Widget, kind: Any, rows: Sequence[Any]) -> Widget:
+        widget.kind = "rows"
         widget.children = [
             self._row(kind, (*widget.location, index), row if isinstance(row, dict) else {})
             for index, row in enumerate(rows)
@@ -201,7 +205,7 @@ class _Builder:
         part = str(location[1] if location[0] == "questionnaire" else location[0])
         names = [
             name
-            for name in DISPLAY
+            for name in _DISPLAY
             if is_field_allowed(part, name) and (has_choices or name not in ("random_choices", "fixed"))
         ]
         fields = Question.model_fields
@@ -255,7 +259,7 @@ class _Builder:
         return widget
 
     def source(self, widget: Widget, value: Any) -> Widget:
-        """Return a condition shows the ground truth or a system."""
+        """Return what a condition shows: the ground truth or a system."""
         row = self.draft["conditions"][widget.location[1]]
         widget = self._build_name_choice(widget, self.names.systems, value)
         widget.options = [
@@ -334,15 +338,10 @@ class _Builder:
     def instructions(self, widget: Widget, value: Any) -> Widget:
         """Return the text, or its parts if there are several."""
         widget.adds = [("", "Part for some conditions")]
-        if not (isinstance(value, list) and value):
-            widget.kind = "area"
-            widget.value = value if isinstance(value, str) else ""
-            return widget
-        widget.kind = "rows"
-        widget.children = [
-            self._row(InstructionPart, (*widget.location, index), row if isinstance(row, dict) else {})
-            for index, row in enumerate(value)
-        ]
+        if isinstance(value, list) and value:
+            return self._fill_rows(widget, InstructionPart, value)
+        widget.kind = "area"
+        widget.value = value if isinstance(value, str) else ""
         return widget
 
     def translations(self, widget: Widget, value: Any) -> Widget:
@@ -401,12 +400,19 @@ _OPTIONS: dict[str, dict[str, str]] = {
 }
 
 
-_PLAN_ADDS: dict[Location, str] = {("plan", "family"): "Comparison", ("plan", "margins"): "Margin"}
-
+# Buttons that add a row to a list; other lists hold questions, which are added by kind.
+_ADDITIONS: dict[Location, Collection[tuple[str, str]]] = {
+    ("exclusions",): steps.RULES.items(),
+    ("attention",): steps.ATTENTION.items(),
+    ("plan", "family"): [("", "Comparison")],
+    ("plan", "margins"): [("", "Margin")],
+    ("scales",): [("", "Scale")],
+    ("task", "criteria"): [("", "Criterion")],
+}
 # Fields of a condition that are about the answer that it shows.
 _OF_ANSWERS = ("system", "explanation", "represents")
 # Fields of a question that most questions leave empty.
-DISPLAY = (
+_DISPLAY = (
     *("only", "except_", "unexplained_text", "show_if", "prefer_not_to_say", "random_choices", "fixed"),
     *("heading", "heading_text", "page_break"),
 )
@@ -452,7 +458,7 @@ def _sort_fields(model: type[BaseModel]) -> list[str]:
     others = (name for name in model.model_fields if name not in (*first, *last))
     return [
         *first,
-        *(name for name in others if not (issubclass(model, Question) and name in DISPLAY)),
+        *(name for name in others if not (issubclass(model, Question) and name in _DISPLAY)),
         *last,
     ]
 
@@ -481,17 +487,7 @@ def _list_additions(location: Location, names: KnownNames, rows: list[Any]) -> l
         unused = next((name for name in names.systems if name not in shown), "")
         first = unused or next(iter(names.systems), "")
         return [(first, "Add a system"), ("ground_truth", "Add the ground truth")]
-    if location == ("exclusions",):
-        return [*steps.RULES.items()]
-    if location == ("attention",):
-        return [*steps.ATTENTION.items()]
-    if location in _PLAN_ADDS:
-        return [("", _PLAN_ADDS[location])]
-    if location == ("scales",):
-        return [("", "Scale")]
-    if location == ("task", "criteria"):
-        return [("", "Criterion")]
-    return [*steps.KINDS.items()]
+    return [*_ADDITIONS.get(location, steps.KINDS.items())]
 
 
 def _summarise_row(model: type[BaseModel], row: Mapping[str, Any]) -> str:
