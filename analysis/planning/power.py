@@ -103,6 +103,7 @@ def simulate_power(
     contrast, or an alpha not in (0, 1).
 
     Examples:
+        >>> from analysis.planning import Assumed
         >>> found = simulate_power(Assumed(1.0, residual_sd=0.0), effects=[0, 1], participants=17, items=1,
         ...               simulations=2000, rng=np.random.default_rng(1))
         >>> 0.76 < found.all.value < 0.84  # the t test's power is 0.80
