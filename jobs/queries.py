@@ -47,9 +47,11 @@ def _list_allowed_objects(user: User, act: Act, kind: str, jobs: QuerySet[Job]) 
         return []
     module, sharing_roles = load_sharing_module(kind), find_granting_roles(act, shared=True)
     workspaces = set(select_workspaces(user, act).values_list("pk", flat=True))
-    shared = {each.pk for each, _user, role in module.list_shares(users=[user]) if role in sharing_roles}
+    shared = {
+        object_.pk for object_, _user, role in module.list_shares(users=[user]) if role in sharing_roles
+    }
     objects = module.OBJECTS.filter(pk__in=keys)
-    return [each.pk for each in objects if each.workspace.pk in workspaces or each.pk in shared]
+    return [object_.pk for object_ in objects if object_.workspace.pk in workspaces or object_.pk in shared]
 
 
 def find_applying_job(preview: Job) -> Job | None:

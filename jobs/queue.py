@@ -105,7 +105,7 @@ def has_pending_slices(task: Task[Any, Any], run_id: int, names: list[str]) -> b
         held = [inspect.active(), inspect.reserved(), inspect.scheduled()]
     except BrokerError as error:
         raise _build_broker_error(error) from error
-    entries: list[Any] = [entry for replies in held for each in (replies or {}).values() for entry in each]
+    entries: list[Any] = [entry for replies in held for reply in (replies or {}).values() for entry in reply]
     requests = [entry.get("request", entry) for entry in entries]
     return any(request["name"] == task.name and list(request["args"])[:1] == [run_id] for request in requests)
 

@@ -66,7 +66,7 @@ def _take_up(task: Task[Any, Any], args: tuple[object, ...], **_: object) -> Non
     A task that runs where it is enqueued has no message; it stays within the work that enqueued it.
     """
     begin((task.request.headers or {}).get(HEADER, _request.get()))
-    _part.set("-".join(str(one) for one in args if isinstance(one, int)))
+    _part.set("-".join(str(number) for number in args if isinstance(number, int)))
 
 
 @task_postrun.connect

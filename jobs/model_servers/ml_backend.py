@@ -117,9 +117,9 @@ def predict_tasks(
             half = len(tasks) // 2
             parts = (tasks[:half], tasks[half:])
             return [
-                each
+                result
                 for part in parts
-                for each in predict_tasks(url, project=project, config=config, tasks=part)
+                for result in predict_tasks(url, project=project, config=config, tasks=part)
             ]
         message = format_first_error(error) if isinstance(error, ValidationError) else str(error)
         return [Problem(f"the ML backend: {message}")]

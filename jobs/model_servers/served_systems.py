@@ -56,7 +56,11 @@ def read_server_states() -> list[ServerState]:
 
 def list_served_systems() -> list[SystemInfo]:
     """Return the systems that every answering server has, by name."""
-    answering = [{one.name: one for one in each.systems} for each in read_server_states() if each.answers]
+    answering = [
+        {system.name: system for system in server.systems}
+        for server in read_server_states()
+        if server.answers
+    ]
     if not answering:
         return []
     first, *others = answering

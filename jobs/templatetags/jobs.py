@@ -111,11 +111,11 @@ def refusals_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     messages = result.get(MESSAGES) or [None] * len(refused)  # results of older versions have none
     return [
         {
-            **each,
-            "field": _ENTRY.sub(_translate_entry, each["field"] or ""),
-            "reason": translate_text(load_message(message, each["reason"])),
+            **entry,
+            "field": _ENTRY.sub(_translate_entry, entry["field"] or ""),
+            "reason": translate_text(load_message(message, entry["reason"])),
         }
-        for each, message in zip(refused, messages, strict=True)
+        for entry, message in zip(refused, messages, strict=True)
     ]
 
 

@@ -117,7 +117,10 @@ class WebhookPages:
 
     def _deliveries(self, request: HttpRequest, subject: Any, pk: int) -> HttpResponse:
         hook, table = self._webhook(subject, pk), DELIVERIES.of(request.GET)
-        rows = [(each, *self._labels([each.kind])) for each in select_last_deliveries(hook.deliveries.all())]
+        rows = [
+            (delivery, *self._labels([delivery.kind]))
+            for delivery in select_last_deliveries(hook.deliveries.all())
+        ]
         context = {
             "hook": hook,
             "kinds": self._labels(hook.kinds),
