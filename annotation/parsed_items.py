@@ -31,7 +31,7 @@ def parse_task(project: Project) -> LabelTask | None:
 
 def label_changes_of(project: Project) -> list[LabelChange]:
     """Return the labels that were renamed or merged, in their order."""
-    return [LabelChange.model_validate(each) for each in project.label_changes]
+    return [LabelChange.model_validate(change) for change in project.label_changes]
 
 
 def build_subject(item: Item, kind: str) -> Subject:

@@ -35,7 +35,7 @@ def share(*, object: Project, user: User, role: Role, by: User | None) -> None:
     allows as much.
     """
     allowed = _list_acts(role)
-    if not any(allowed <= _list_acts(each) for each in object.shared_roles(user)):
+    if not any(allowed <= _list_acts(shared_role) for shared_role in object.shared_roles(user)):
         set_member(project=object, user=user, role=ProjectRole(role), by=by)
 
 

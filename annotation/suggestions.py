@@ -75,7 +75,7 @@ def build_suggestions(
         proposals: Boxes of each image.
         modules: Outputs of modules: probabilities of proposals, or attention over tokens.
     """
-    suggested: Suggestions = {int(node): [dict(each) for each in several] for node, several in marks.items()}
+    suggested: Suggestions = {int(node): [dict(mark) for mark in several] for node, several in marks.items()}
     for output in modules:
         node = program.representative[output["index"]]
         if node not in suggested and program.nodes[node].role in ("draw", "choose", "link"):
@@ -85,13 +85,16 @@ def build_suggestions(
                 else _find_attended_spans(output, subject)
             )
     names = {
-        each["id"]: f"{key}.{node}.{index}"
+        suggestion["id"]: f"{key}.{node}.{index}"
         for node, several in suggested.items()
-        for index, each in enumerate(several)
-        if "id" in each
+        for index, suggestion in enumerate(several)
+        if "id" in suggestion
     }
     return {
-        node: [_rename_suggestion(each, f"{key}.{node}.{index}", names) for index, each in enumerate(several)]
+        node: [
+            _rename_suggestion(suggestion, f"{key}.{node}.{index}", names)
+            for index, suggestion in enumerate(several)
+        ]
         for node, several in sorted(suggested.items())
         if several
     }
@@ -188,13 +191,17 @@ def build_marks(
         layer = program.layer(node) if isinstance(program, LabelProgram) else None
         if layer is not None and layer.type in ANSWERED:
             values = list(_interpret_answer(layer, prediction.answer))
-            marks[node] = tuple(Answer(id=f"{node}.{index}", value=each) for index, each in enumerate(values))
+            marks[node] = tuple(
+                Answer(id=f"{node}.{index}", value=value) for index, value in enumerate(values)
+            )
     marked = _find_marked_node(program, fit)
     if marked is not None:
         source = answers.get(marked) if fit.marks == "answer" else next(iter(answers.values()), None)
         stretches = () if source is None else _find_stretches(source, fit, subject.passage, sentence_spans)
         marks[marked] = tuple(_build_spans(marked, stretches, subject, fit.label))
-    logprobs = [each.answer_logprob for each in answers.values() if each.answer_logprob is not None]
+    logprobs = [
+        prediction.answer_logprob for prediction in answers.values() if prediction.answer_logprob is not None
+    ]
     score = math.exp(min(logprobs)) if logprobs else None
     return {node: several for node, several in marks.items() if several}, score
 

@@ -64,7 +64,9 @@ def _try_to_assign_next(
     """
     member = hold_member(member)
     own = _list_own_annotations(member, _BEGUN)
-    untouched = [each for each in own if each.batch_id is not None and not each.revision]
+    untouched = [
+        annotation for annotation in own if annotation.batch_id is not None and not annotation.revision
+    ]
     # "reserved" sorts before "returned", so begun annotations come first.
     for annotation in own:
         begun = annotation not in untouched and annotation.status != Annotation.Status.EXPIRED

@@ -76,7 +76,9 @@ def _lock_next_items(member: Membership, number: int) -> list[Item]:
 
 def _lock_chosen_items(member: Membership, items: Sequence[Item]) -> list[Item]:
     there = {
-        each.item_id for each in _lock_earlier_annotations(member, items) if each.status in Annotation.HOLDING
+        annotation.item_id
+        for annotation in _lock_earlier_annotations(member, items)
+        if annotation.status in Annotation.HOLDING
     }
     if (item := next((item for item in items if item.pk in there), None)) is not None:
         text = "%(who)s has item %(item)s already; leave it out"

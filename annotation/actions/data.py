@@ -335,12 +335,12 @@ class _Import:
             (names, answer or "", extra),
         )
         digest = hashlib.sha256(record.passage.encode()).hexdigest() if record.passage else ""
-        assigned = sum(_read_status(each) in Annotation.HOLDING for each in record.annotations)
+        assigned = sum(_read_status(annotation) in Annotation.HOLDING for annotation in record.annotations)
         return (
             self.project.pk, record.external_id, position, self._rank(position), self.purpose,
             record.program, record.text, record.passage, tokens, digest, names, answer, extra,
             max(self.project.annotators_per_item, assigned), assigned,
-            sum(_read_status(each) in Annotation.HANDED_IN for each in record.annotations), None,
+            sum(_read_status(annotation) in Annotation.HANDED_IN for annotation in record.annotations), None,
         )  # fmt: skip
 
     def _rank(self, position: int) -> int:
@@ -367,26 +367,26 @@ class _Import:
     def _bring_annotations(self, new: list[tuple[int, ItemRecord]]) -> None:
         rows = []
         for item, record in new:
-            names = [each.annotator for each in record.annotations]
+            names = [annotation.annotator for annotation in record.annotations]
             with self._findings.refusing_entry(record.external_id, Conflict, BadFile):
                 if len(set(names)) != len(names):
                     raise conflict_at(
                         (record.external_id, "annotations"), "somebody has annotated the item twice"
                     )
-                rows += [self._annotation(item, record, each) for each in record.annotations]
+                rows += [self._annotation(item, record, annotation) for annotation in record.annotations]
         insert(Annotation, ANNOTATION, rows)
         self.report.annotations += len(rows)
 
-    def _annotation(self, item: int, record: ItemRecord, each: AnnotationRecord) -> tuple[Any, ...]:
-        status, submitted = _read_status(each), _convert_to_utc(each.submitted)
-        started = _convert_to_utc(each.started) or submitted or self.now
+    def _annotation(self, item: int, record: ItemRecord, annotation: AnnotationRecord) -> tuple[Any, ...]:
+        status, submitted = _read_status(annotation), _convert_to_utc(annotation.submitted)
+        started = _convert_to_utc(annotation.started) or submitted or self.now
         if status in Annotation.HANDED_IN:
             submitted = submitted or self.now
-        document, shown = each.document.model_dump_json(), as_json(each.predictions_shown)
-        check_storable(record.external_id, (each.annotator,), (document, shown))
+        document, shown = annotation.document.model_dump_json(), as_json(annotation.predictions_shown)
+        check_storable(record.external_id, (annotation.annotator,), (document, shown))
         return (
-            item, self.project.pk, self._annotator(each.annotator), None,
-            Annotation.Task.ANNOTATION.value, status, document, each.revision, None, as_time(started),
+            item, self.project.pk, self._annotator(annotation.annotator), None,
+            Annotation.Task.ANNOTATION.value, status, document, annotation.revision, None, as_time(started),
             as_time(submitted), as_time(submitted), 0.0, shown,
         )  # fmt: skip
 

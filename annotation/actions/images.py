@@ -91,7 +91,7 @@ class ImportedImages:
     def keep(self, records: list[ItemRecord]) -> int:
         """Store the images that the project lacks; with a folder, their files."""
         named: dict[str, tuple[ItemRecord, Image]] = {}
-        for record, image in ((each, image) for each in records for image in each.images):
+        for record, image in ((entry, image) for entry in records for image in entry.images):
             _record, first = named.setdefault(image.name, (record, image))
             with self._findings.refusing_entry(record.external_id, Conflict, BadFile):
                 require_shape(image.name, Kept(first.width, first.height, ""), image)

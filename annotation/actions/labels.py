@@ -127,7 +127,7 @@ def _carry_over(project: Project, task: LabelTask, change: LabelChange, kind: st
     changed = _relabel_or_refuse(task, change)
     uses = _rewrite(project, task, change, store=True)
     changes = remember_change(label_changes_of(project), change)
-    project.label_changes = [each.model_dump(mode="json") for each in changes]
+    project.label_changes = [label_change.model_dump(mode="json") for label_change in changes]
     _store_task(project, changed)
     data = _describe_label(task.layers[change.layer - 1].name, change.question, change.label)
     audit.record(

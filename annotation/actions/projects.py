@@ -102,12 +102,12 @@ def change_labels(*, project: Project, labels: LabelTask, by: User) -> Project:
 
 def _drop_obsolete_changes(changes: Sequence[Mapping[str, Any]], labels: LabelTask) -> list[Any]:
     """Leave out changes of labels whose old name is a label again."""
-    kept = [LabelChange.model_validate(each) for each in changes]
+    kept = [LabelChange.model_validate(change) for change in changes]
     for node, layer in enumerate(labels.layers, start=1):
         kept = drop_changes_of_names(kept, node, "", layer.names)
         for question in layer.questions:
             kept = drop_changes_of_names(kept, node, question.name, question.names)
-    return [each.model_dump(mode="json") for each in kept]
+    return [change.model_dump(mode="json") for change in kept]
 
 
 @transaction.atomic
@@ -154,8 +154,8 @@ def set_member(
     had = before.shared_roles if before is not None else frozenset()
     has = member.shared_roles
     for kind, changed in (("role_ended", had - has), ("role_given", has - had)):
-        for each in changed:
-            data = {"role": str(each), "object": project.slug}
+        for shared_role in changed:
+            data = {"role": str(shared_role), "object": project.slug}
             workspace_audit.record(kind=kind, by=by, workspace=project.workspace, subject=user, data=data)
     audit.record(
         project=project,

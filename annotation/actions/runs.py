@@ -120,14 +120,14 @@ def _build_suggestion(
     item: Item, answers: Mapping[tuple[int, int], QAPrediction | ItemError], fit: Fit, kind: Kind
 ) -> SystemRecord | ItemError:
     """Return what the answers about an item suggest, or why there is nothing."""
-    own = {node: each for (key, node), each in answers.items() if key == item.pk}
+    own = {node: answer for (key, node), answer in answers.items() if key == item.pk}
     if not own:
         return _build_refusal(item, "program: there is nothing here that the system could answer")
-    for each in own.values():
-        if isinstance(each, ItemError):
-            return each.model_copy(update={"id": item.external_id})
-    given = {node: each for node, each in own.items() if isinstance(each, QAPrediction)}
-    marks, score = build_marks(given, parse_item_program(item, kind), build_subject(item, kind), fit)
+    for answer in own.values():
+        if isinstance(answer, ItemError):
+            return answer.model_copy(update={"id": item.external_id})
+    predictions = {node: answer for node, answer in own.items() if isinstance(answer, QAPrediction)}
+    marks, score = build_marks(predictions, parse_item_program(item, kind), build_subject(item, kind), fit)
     return SystemRecord(id=item.external_id, marks=marks, score=score)
 
 

@@ -88,24 +88,28 @@ class _Pen:
             self._answer(index, self.sheet.nodes[index]["layer"], gold)
             return
         below = list(
-            dict.fromkeys(each["id"] for child in self.sheet.below(index) for each in self.layers[child])
+            dict.fromkeys(
+                object_["id"] for child in self.sheet.below(index) for object_ in self.layers[child]
+            )
         )
         if gold is None:
             self._make_up(index, below)
             return
-        for each in gold.objects:
+        for object_ in gold.objects:
             if self.rng.random() < self.behaviour.misses:
                 continue
-            if isinstance(each, Chosen):
-                self._choose(index, each, below)
+            if isinstance(object_, Chosen):
+                self._choose(index, object_, below)
             else:
-                links = [self.known[name] for name in each.links if self.known.get(name) in below]
-                label, about = (each.label, each.answers) if isinstance(each, Box | Span) else ("", {})
+                links = [self.known[name] for name in object_.links if self.known.get(name) in below]
+                label, about = (
+                    (object_.label, object_.answers) if isinstance(object_, Box | Span) else ("", {})
+                )
                 if label and self.rng.random() < self.behaviour.wrong:
                     label = ""
-                moved = {**self._distort_object(each), **({"answers": dict(about)} if about else {})}
-                self._add(index, moved, links, each.reason, each.id, label)
-            if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
+                moved = {**self._distort_object(object_), **({"answers": dict(about)} if about else {})}
+                self._add(index, moved, links, object_.reason, object_.id, label)
+            if not isinstance(object_, Chosen) and self.rng.random() < self.behaviour.wrong:
                 self._add(index, self._draw_anywhere(index), links, "looks like one")
 
     def _add(
@@ -143,24 +147,26 @@ class _Pen:
     ) -> dict[str, list[str | int]]:
         """Return answers to the questions that a mark with a label is asked."""
         answers: dict[str, list[str | int]] = {}
-        for each in questions:
-            condition = each["show_if"] and MarkCondition.model_validate(each["show_if"])
+        for question in questions:
+            condition = question["show_if"] and MarkCondition.model_validate(question["show_if"])
             if condition is None or condition.holds(label, answers):
-                answers[each["name"]] = self._values(each, gold.get(each["name"], ()))
+                answers[question["name"]] = self._values(question, gold.get(question["name"], ()))
         return answers
 
     def _is_shown(self, condition: Mapping[str, Any] | None) -> bool:
         """Return whether an earlier choice shows a layer."""
         return condition is None or any(
-            each["value"] in condition["labels"]
+            answer["value"] in condition["labels"]
             for index, objects in self.layers.items()
-            for each in objects
+            for answer in objects
             if self.sheet.nodes[index].get("layer", {}).get("name") == condition["layer"]
         )
 
     def _answer(self, index: int, layer: Mapping[str, Any], gold: Layer | None) -> None:
         """Answer as the gold does, or anything."""
-        values = [] if gold is None else [each.value for each in gold.objects if isinstance(each, Answer)]
+        values = (
+            [] if gold is None else [answer.value for answer in gold.objects if isinstance(answer, Answer)]
+        )
         for value in self._values(layer, values):
             self._add(index, {"value": value})
 
@@ -259,7 +265,7 @@ def build_edits(layers: Mapping[int, Sequence[Json]]) -> list[Json]:
     """Return the layers as edits of one object or state, bottom-up."""
     edited: list[Json] = []
     for index, objects in layers.items():
-        edited += [{"node": index, "put": [each]} for each in objects]
+        edited += [{"node": index, "put": [object_]} for object_ in objects]
         edited.append({"node": index, "state": "done" if objects else "nothing"})
     return edited
 
@@ -268,7 +274,7 @@ def build_removal_edits(document: Mapping[str, Any], walk: Sequence[int]) -> lis
     """Return the edits that remove all objects, from the top down."""
     layers = {int(index): layer["objects"] for index, layer in document.get("layers", {}).items()}
     return [
-        {"node": index, "remove": [each["id"] for each in layers[index]]}
+        {"node": index, "remove": [object_["id"] for object_ in layers[index]]}
         for index in reversed(walk)
         if layers.get(index)
     ]

@@ -234,6 +234,6 @@ class _Annotation:
             raise BotError(f"{self.path} is at revision {state['revision']}, not {self.revision}")
         shown = state["document"]["layers"]
         for index, objects in self.layers.items():
-            there = [each["id"] for each in shown.get(str(index), {"objects": []})["objects"]]
-            if there != [each["id"] for each in objects]:
+            there = [object_["id"] for object_ in shown.get(str(index), {"objects": []})["objects"]]
+            if there != [object_["id"] for object_ in objects]:
                 raise BotError(f"{self.path}: step {index} shows {there}, not what was saved")

@@ -72,12 +72,12 @@ def _build_labelled_item(
     for who, document in documents.items():
         for node_index, (index, layer, label) in enumerate(asked):
             given = document.layers.get(index, Layer())
-            answers = [each.value for each in given.objects if isinstance(each, Answer)]
+            answers = [answer.value for answer in given.objects if isinstance(answer, Answer)]
             if given.state == "open" and not given.objects:
                 continue
             if layer.type in MARKS:
                 marks = [
-                    each for each in given.objects if isinstance(each, Box | Span) and each.label == label
+                    mark for mark in given.objects if isinstance(mark, Box | Span) and mark.label == label
                 ]
                 objects[who][node_index] = [compute_extent(mark, units) for mark in marks]
             elif label is not None:
@@ -109,8 +109,14 @@ def build_relation_item(
             for who, own in compared[index].layers.items():
                 if own.state == "open" and not own.objects:
                     continue
-                related = [each for each in own.objects if isinstance(each, Relation) and each.label == label]
-                ends = [(number[who, each.ends[0]], number[who, each.ends[1]]) for each in related]
+                related = [
+                    relation
+                    for relation in own.objects
+                    if isinstance(relation, Relation) and relation.label == label
+                ]
+                ends = [
+                    (number[who, relation.ends[0]], number[who, relation.ends[1]]) for relation in related
+                ]
                 units = {_number_pair(*pair, marks, directed=layer.directed) for pair in ends}
                 objects[who][node_index] = [(unit, unit + 1) for unit in sorted(units)]
     pairs = marks * (marks - 1)
@@ -229,7 +235,7 @@ def _score_questions(
 
 def _collect_values(document: Document, index: int) -> set[str | int]:
     layer = document.layers.get(index, Layer())
-    return {each.value for each in layer.objects if isinstance(each, Answer)}
+    return {answer.value for answer in layer.objects if isinstance(answer, Answer)}
 
 
 def _score_answer(layer: Question, reference: set[str | int], given: set[str | int]) -> float | None:

@@ -161,9 +161,9 @@ def _cluster_marks(
     """Return the marks of each label in clusters, and equal answers."""
     answers: dict[object, dict[str, int]] = {}
     for who, layer in layers.items():
-        for index, each in enumerate(layer.objects):
-            if isinstance(each, Answer):
-                answers.setdefault(each.value, {})[who] = index
+        for index, object_ in enumerate(layer.objects):
+            if isinstance(object_, Answer):
+                answers.setdefault(object_.value, {})[who] = index
     clusters: list[Cluster[Any]] = [Cluster[Any](members, value) for value, members in answers.items()]
     for label in dict.fromkeys(shape.label for several in objects.values() for shape in several):
         own = {
@@ -191,10 +191,10 @@ def _cluster_relations(
     groups: dict[tuple[object, ...], dict[str, int]] = {}
     medians: dict[tuple[object, ...], Any] = {}
     for who, layer in layers.items():
-        for index, each in enumerate(layer.objects):
-            if isinstance(each, Relation):
-                ends = [number[who, end] for end in each.ends]
-                key = (each.label, *(ends if directed else sorted(ends)))
+        for index, object_ in enumerate(layer.objects):
+            if isinstance(object_, Relation):
+                ends = [number[who, end] for end in object_.ends]
+                key = (object_.label, *(ends if directed else sorted(ends)))
                 groups.setdefault(key, {})[who] = index
                 medians.setdefault(key, tuple(clusters[end] for end in ends))
     return [Cluster[Any](members, medians[key]) for key, members in groups.items()]
@@ -221,7 +221,7 @@ def split_units(
     """Return the tokens, as characters where a span begins or ends within."""
     layers = [layer for document in documents.values() for layer in document.layers.values()]
     return split_tokens(
-        tokens, [each.span for layer in layers for each in layer.objects if isinstance(each, Span)]
+        tokens, [span.span for layer in layers for span in layer.objects if isinstance(span, Span)]
     )
 
 

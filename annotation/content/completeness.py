@@ -35,23 +35,23 @@ def _convert_shape(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundB
     if isinstance(shape, Box):
         return FoundBox(shape.image, shape.box)
     sources = [drawn[name] for name in shape.links if name in drawn]
-    spans = tuple(each.span for each in sources if isinstance(each, Span))
+    spans = tuple(source.span for source in sources if isinstance(source, Span))
     return FoundSpan(*shape.span, shape.quote, sources=spans)
 
 
 def resolve_references(document: Document, program: Program) -> dict[int, list[Box | Span]]:
     """Return the marks of each annotated node with references followed."""
     drawn = {
-        each.id: each
+        mark.id: mark
         for layer in document.layers.values()
-        for each in layer.objects
-        if isinstance(each, Box | Span)
+        for mark in layer.objects
+        if isinstance(mark, Box | Span)
     }
     references = {
-        each.id: each.ref
+        chosen.id: chosen.ref
         for layer in document.layers.values()
-        for each in layer.objects
-        if isinstance(each, Chosen)
+        for chosen in layer.objects
+        if isinstance(chosen, Chosen)
     }
 
     def follow(name: str) -> Box | Span | None:
@@ -63,7 +63,7 @@ def resolve_references(document: Document, program: Program) -> dict[int, list[B
         return None
 
     return {
-        node: [shape for each in layer.objects if (shape := follow(each.id)) is not None]
+        node: [shape for object_ in layer.objects if (shape := follow(object_.id)) is not None]
         for node, layer in document.layers.items()
         if layer.state != "open" or layer.objects
     }
@@ -108,7 +108,7 @@ def find_hidden_nodes(document: Document, program: Program) -> set[int]:
     hidden: set[int] = set()
     for index, (asked, labels) in program.conditions.items() if isinstance(program, LabelProgram) else ():
         objects = () if asked in hidden else document.layers.get(asked, Layer()).objects
-        if not any(isinstance(each, Answer) and each.value in labels for each in objects):
+        if not any(isinstance(answer, Answer) and answer.value in labels for answer in objects):
             hidden.add(index)
     return hidden
 
@@ -134,10 +134,12 @@ def _drop_hidden_answers(given: Layer, layer: LabelLayer | None) -> Layer:
     if layer is None or all(question.show_if is None for question in layer.questions):
         return given
     objects: list[Object] = []
-    for each in given.objects:
-        if isinstance(each, Box | Span) and each.answers:
-            asked = layer.find_asked_questions(each.label, each.answers)
-            answers = {name: values for name, values in each.answers.items() if name in asked}
-            each = each if answers == each.answers else each.model_copy(update={"answers": answers})
-        objects.append(each)
+    for object_ in given.objects:
+        if isinstance(object_, Box | Span) and object_.answers:
+            asked = layer.find_asked_questions(object_.label, object_.answers)
+            answers = {name: values for name, values in object_.answers.items() if name in asked}
+            object_ = (
+                object_ if answers == object_.answers else object_.model_copy(update={"answers": answers})
+            )
+        objects.append(object_)
     return given.model_copy(update={"objects": tuple(objects)})

@@ -37,14 +37,14 @@ def find_question(task: LabelTask, layer: str, question: str = "") -> tuple[int,
     Raises:
         ValueError: The task has none of that name.
     """
-    for node, each in enumerate(task.layers, start=1):
-        if each.name == layer:
-            asked = each.question(question) if question else each
+    for node, task_layer in enumerate(task.layers, start=1):
+        if task_layer.name == layer:
+            asked = task_layer.question(question) if question else task_layer
             if asked is None:
                 text = "“%(layer)s” does not ask “%(question)s” about its marks"
                 raise field_error("question", text, layer=layer, question=question)
             return node, asked
-    names = ", ".join(f"“{each.name}”" for each in task.layers)
+    names = ", ".join(f"“{task_layer.name}”" for task_layer in task.layers)
     raise field_error(
         "layer", "the project has no layer “%(layer)s”; it has %(names)s", layer=layer, names=names
     )
@@ -114,7 +114,7 @@ def relabel_task(task: LabelTask, change: LabelChange) -> LabelTask:
 
 def _relabel_layer(layer: LabelLayer, change: LabelChange) -> LabelLayer:
     own = {} if change.question else {"labels": _change_labels(layer, change)}
-    questions = tuple(_relabel_question(each, change) for each in layer.questions)
+    questions = tuple(_relabel_question(question, change) for question in layer.questions)
     return layer.model_copy(update={**own, "questions": questions})
 
 
@@ -170,8 +170,8 @@ def relabel_objects(
     changed: list[Json] = []
     seen: set[tuple[object, ...]] = set()
     uses = 0
-    for each in objects:
-        after, used = _relabel_object(each, change)
+    for object_ in objects:
+        after, used = _relabel_object(object_, change)
         uses += used
         key = _build_key(after, directed=directed)
         if key is None or key not in seen:
@@ -220,7 +220,7 @@ def relabel_document(stored: Mapping[str, Any], task: LabelTask, change: LabelCh
 
 def relabel_edit(edit: Mapping[str, Any], changes: Sequence[LabelChange]) -> Json:
     """Return an edit in the labels of today."""
-    parts = [dict(edit), *({**each} for each in edit.get("also") or ())]
+    parts = [dict(edit), *({**part} for part in edit.get("also") or ())]
     for part in parts:
         for change in changes:
             if part.get("put") and part.get("node", 0) == change.layer:
@@ -239,9 +239,9 @@ def drop_changes_of_names(
     """Return the changes without those of names that are labels again."""
     given = set(names)
     return [
-        each
-        for each in changes
-        if (each.layer, each.question) != (layer, question) or each.label not in given
+        change
+        for change in changes
+        if (change.layer, change.question) != (layer, question) or change.label not in given
     ]
 
 

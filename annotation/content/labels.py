@@ -134,7 +134,7 @@ class MarkCondition(FrozenModel):
     def holds(self, label: str, answers: Mapping[str, Sequence[str | int]]) -> bool:
         """Return whether a mark is asked, by its label and the answers before."""
         given = answers.get(self.question, ()) if self.question else (label,)
-        return any(each in self.labels for each in given)
+        return any(value in self.labels for value in given)
 
 
 class Question(FrozenModel):
@@ -246,14 +246,14 @@ class LabelLayer(Question):
 
     @model_validator(mode="after")
     def _check_questions(self) -> Self:
-        names = [each.name for each in self.questions]
+        names = [question.name for question in self.questions]
         asked: tuple[Question, ...] = (self, *self.questions)
-        keys = [label.key for each in asked for label in each.labels if label.key]
+        keys = [label.key for question in asked for label in question.labels if label.key]
         for text, wrong in (
             ("“%(layer)s” has no marks to ask about", names if self.type not in MARKS else []),
             (
                 "“%(layer)s” cannot ask for %(value)s about a mark",
-                [str(each.type) for each in self.questions if each.type not in ANSWERED],
+                [str(question.type) for question in self.questions if question.type not in ANSWERED],
             ),
             ("“%(layer)s” asks “%(value)s” twice", [name for name in names if names.count(name) > 1]),
             ("“%(layer)s” has the key “%(value)s” twice", [key for key in keys if keys.count(key) > 1]),
@@ -272,12 +272,12 @@ class LabelLayer(Question):
             return
         asked: Question | None = self
         if needed.question:
-            asked = next((each for each in before if each.name == needed.question), None)
+            asked = next((other for other in before if other.name == needed.question), None)
         _check_needed(question.name, needed.labels, needed.question, asked, field, "question")
 
     def question(self, name: str) -> MarkQuestion | None:
         """Return the question about marks that has this name."""
-        return next((each for each in self.questions if each.name == name), None)
+        return next((question for question in self.questions if question.name == name), None)
 
     def find_asked_questions(
         self, label: str, answers: Mapping[str, Sequence[str | int]]
@@ -295,10 +295,12 @@ class LabelLayer(Question):
 
     def shown(self) -> dict[str, Any]:
         """Return the layer with the colours and keys that it leaves out."""
-        taken = {label.key for each in (self, *self.questions) for label in each.labels}
+        taken = {label.key for question in (self, *self.questions) for label in question.labels}
         free = iter([digit for digit in "123456789" if digit not in taken])
         own = {"labels": self._complete_labels(free)}
-        asked = [each.model_dump() | {"labels": each._complete_labels(free)} for each in self.questions]
+        asked = [
+            question.model_dump() | {"labels": question._complete_labels(free)} for question in self.questions
+        ]
         return self.model_dump() | own | {"questions": asked}
 
 
@@ -317,7 +319,7 @@ class LabelTask(FrozenModel):
             text = "a task has spans of a text or marks in images, not both; make two projects"
             raise field_error("layers", text)
         for index, layer in enumerate(self.layers):
-            if layer.type == "relations" and not any(each.type in MARKS for each in self.layers[:index]):
+            if layer.type == "relations" and not any(other.type in MARKS for other in self.layers[:index]):
                 text = "“%(layer)s” relates marks; put a layer of marks before it"
                 raise field_error(f"layers[{index}]", text, layer=layer.name)
             _check_condition(layer, self.layers[:index], f"layers[{index}].show_if")
@@ -335,7 +337,7 @@ class LabelTask(FrozenModel):
             layer.brief
             | ({} if layer.directed else {"directed": False})
             | ({"show_if": layer.show_if.model_dump()} if layer.show_if else {})
-            | ({"questions": [each.brief for each in layer.questions]} if layer.questions else {})
+            | ({"questions": [question.brief for question in layer.questions]} if layer.questions else {})
             for layer in self.layers
         ]
         return json.dumps({"layers": layers}, ensure_ascii=False, separators=(",", ":"))
@@ -345,7 +347,7 @@ def _check_condition(layer: LabelLayer, before: Sequence[LabelLayer], field: str
     """Check that a condition names labels of a choice further up."""
     if layer.show_if is None:
         return
-    asked = next((each for each in before if each.name == layer.show_if.layer), None)
+    asked = next((other for other in before if other.name == layer.show_if.layer), None)
     _check_needed(layer.name, layer.show_if.labels, layer.show_if.layer, asked, field, "layer")
 
 
@@ -356,7 +358,7 @@ def _check_needed(
     if asked is None or (needed and asked.type not in ("choice", "choices")):
         text = "“%(asked)s” is not a choice before “%(layer)s”"
         raise field_error(f"{field}.{part}", text, asked=needed, layer=name)
-    if unknown := [each for each in labels if each not in asked.names]:
+    if unknown := [label for label in labels if label not in asked.names]:
         text = "“%(layer)s” has no label “%(label)s”"
         raise field_error(f"{field}.labels", text, layer=asked.name, label=unknown[0])
 

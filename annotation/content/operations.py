@@ -121,7 +121,7 @@ def _apply_change(
 ) -> None:
     node = _find_node(change.node, program, prefix)
     layer = layers.get(change.node, Layer())
-    objects = {each.id: each for each in layer.objects}
+    objects = {object_.id: object_ for object_ in layer.objects}
     for name in change.remove:
         if objects.pop(name, None) is None:
             raise bad_edit(f"{prefix}remove", "this step has no object %(name)r", name=name)
@@ -234,14 +234,14 @@ def _check_mark_answers(shape: Box | Span, node: Node, layer: LabelLayer | None,
 
 def find_unanswered_questions(marks: Iterable[Object], layer: LabelLayer) -> list[tuple[str, str]]:
     """Return the required questions that marks leave open, as ID and question."""
-    if not any(each.required for each in layer.questions):
+    if not any(question.required for question in layer.questions):
         return []
     return [
-        (each.id, name)
-        for each in marks
-        if isinstance(each, Box | Span)
-        for name, question in layer.find_asked_questions(each.label, each.answers).items()
-        if question.required and name not in each.answers
+        (mark.id, name)
+        for mark in marks
+        if isinstance(mark, Box | Span)
+        for name, question in layer.find_asked_questions(mark.label, mark.answers).items()
+        if question.required and name not in mark.answers
     ]
 
 
@@ -289,14 +289,14 @@ def _check_relations(objects: Iterable[Object], layer: LabelLayer | None, field:
     """Check that a layer has each relation once."""
     if layer is None or layer.type != "relations":
         return
-    keys = [build_relation_key(each, layer) for each in objects if isinstance(each, Relation)]
+    keys = [build_relation_key(relation, layer) for relation in objects if isinstance(relation, Relation)]
     if len(set(keys)) < len(keys):
         raise bad_edit(field, "“%(layer)s” has a relation twice", layer=layer.name)
 
 
 def _check_answers(objects: Iterable[Object], layer: LabelLayer | None, field: str) -> None:
     """Check that a layer has one answer, or each of its choices once."""
-    values = [each.value for each in objects if isinstance(each, Answer)]
+    values = [answer.value for answer in objects if isinstance(answer, Answer)]
     if layer is not None and values:
         _check_number_of(values, layer, field)
 
@@ -339,15 +339,15 @@ def drop_hanging_references(layers: dict[int, Layer], program: Program) -> None:
             continue
         below = _collect_ids_below(layers, program, index)
         kept: list[Object] = []
-        for each in layer.objects:
-            if isinstance(each, Chosen | Relation):
-                if below.issuperset(_list_references(each)):
-                    kept.append(each)
-            elif set(each.links) <= below:
-                kept.append(each)
+        for object_ in layer.objects:
+            if isinstance(object_, Chosen | Relation):
+                if below.issuperset(_list_references(object_)):
+                    kept.append(object_)
+            elif set(object_.links) <= below:
+                kept.append(object_)
             else:
-                links = tuple(name for name in each.links if name in below)
-                kept.append(each.model_copy(update={"links": links}))
+                links = tuple(name for name in object_.links if name in below)
+                kept.append(object_.model_copy(update={"links": links}))
         if kept != list(layer.objects):
             layers[index] = layer.model_copy(update={"objects": tuple(kept)})
 
@@ -357,33 +357,33 @@ def _check_references(
 ) -> None:
     """Check that new objects refer to objects of the steps directly below."""
     below = _collect_ids_below(layers, program, change.node)
-    for index, each in enumerate(change.put):
-        if unknown := [reference for reference in _list_references(each) if reference not in below]:
-            name = {Chosen: "ref", Relation: "ends"}.get(type(each), "links")
+    for index, object_ in enumerate(change.put):
+        if unknown := [reference for reference in _list_references(object_) if reference not in below]:
+            name = {Chosen: "ref", Relation: "ends"}.get(type(object_), "links")
             text = "the steps below this one have no object %(unknown)r"
-            if isinstance(each, Relation):
+            if isinstance(object_, Relation):
                 text = "the item has no mark %(unknown)r"
             raise bad_edit(f"{prefix}{objects}.{index}.{name}", text, unknown=unknown[0])
 
 
-def _list_references(each: Object) -> tuple[str, ...]:
+def _list_references(object_: Object) -> tuple[str, ...]:
     """Return the IDs of the objects of other steps that an object refers to."""
-    if isinstance(each, Relation):
-        return each.ends
-    return (each.ref,) if isinstance(each, Chosen) else each.links
+    if isinstance(object_, Relation):
+        return object_.ends
+    return (object_.ref,) if isinstance(object_, Chosen) else object_.links
 
 
 def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
     """Check that IDs are unique and no object is chosen twice in a layer."""
     seen: set[str] = set()
     for index, layer in layers.items():
-        references = [each.ref for each in layer.objects if isinstance(each, Chosen)]
+        references = [chosen.ref for chosen in layer.objects if isinstance(chosen, Chosen)]
         if len(references) != len(set(references)):
             raise bad_edit(field, "step %(index)s chooses an object twice", index=index)
-        for each in layer.objects:
-            if each.id in seen:
-                raise bad_edit(field, "two objects have the id %(id)r", id=each.id)
-            seen.add(each.id)
+        for object_ in layer.objects:
+            if object_.id in seen:
+                raise bad_edit(field, "two objects have the id %(id)r", id=object_.id)
+            seen.add(object_.id)
 
 
 def _collect_ids_below(layers: Mapping[int, Layer], program: Program, index: int) -> set[str]:
@@ -400,7 +400,7 @@ def _collect_ids_below(layers: Mapping[int, Layer], program: Program, index: int
             ids |= _collect_ids_below(layers, program, child)
         else:
             layer = layers.get(program.representative[child], Layer())
-            ids.update(each.id for each in layer.objects)
+            ids.update(object_.id for object_ in layer.objects)
     return ids
 
 
@@ -424,11 +424,11 @@ def _build_inverse(
 
 def _build_difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
     """Return the change that turns the layer ``now`` into ``then``."""
-    present = {each.id: each for each in now.objects}
-    wanted = {each.id: each for each in then.objects}
+    present = {object_.id: object_ for object_ in now.objects}
+    wanted = {object_.id: object_ for object_ in then.objects}
     change: dict[str, Any] = {"node": node}
-    if put := [each for each in then.objects if present.get(each.id) != each]:
-        change["put"] = [each.model_dump(mode="json") for each in put]
+    if put := [object_ for object_ in then.objects if present.get(object_.id) != object_]:
+        change["put"] = [object_.model_dump(mode="json") for object_ in put]
     if remove := [name for name in present if name not in wanted]:
         change["remove"] = remove
     if now.state != then.state:
@@ -451,8 +451,10 @@ def check_document(document: Document, program: Program, subject: Subject) -> Do
         node = _find_node(index, program, f"{path}.")
         if layer.state == "nothing" and layer.objects:
             raise bad_edit(f"{path}.state", "a step with objects cannot say that nothing is here")
-        for number, each in enumerate(layer.objects):
-            _check_object(each, node, subject, f"{path}.objects.{number}", find_layer_of_node(program, node))
+        for number, object_ in enumerate(layer.objects):
+            _check_object(
+                object_, node, subject, f"{path}.objects.{number}", find_layer_of_node(program, node)
+            )
         _check_answers(layer.objects, find_layer_of_node(program, node), f"{path}.objects")
         _check_relations(layer.objects, find_layer_of_node(program, node), f"{path}.objects")
         # The layer's objects were validated with the document; validating them again takes most of the time.

@@ -48,30 +48,34 @@ def build_document(
     at: dict[int, list[tuple[bool, Object]]] = {}  # whether it was drawn at an equal step instead
     for node, objects in sorted(drawn.items()):
         shared = program.representative[node]
-        at.setdefault(shared, []).extend((node != shared, each) for each in objects)
+        at.setdefault(shared, []).extend((node != shared, object_) for object_ in objects)
     settled_layers: dict[int, Layer] = {}
     geometry: dict[str, object] = {}
     for index in program.walk:
         if index not in at and index not in given_layers:
             continue
         offered = {
-            geometry[one.id]: one.id
-            for one in _collect_offered_objects(program, settled_layers, index)
-            if one.id in geometry
+            geometry[object_.id]: object_.id
+            for object_ in _collect_offered_objects(program, settled_layers, index)
+            if object_.id in geometry
         }
         kept: list[Object] = []
         shapes: set[object] = set()
-        for elsewhere, each in at.get(index, ()):
-            settled = each
-            if not isinstance(each, Chosen) and program.nodes[index].role == "choose" and not each.reason:
-                ref = offered.get(_extract_geometry(each))
+        for elsewhere, object_ in at.get(index, ()):
+            settled = object_
+            if (
+                not isinstance(object_, Chosen)
+                and program.nodes[index].role == "choose"
+                and not object_.reason
+            ):
+                ref = offered.get(_extract_geometry(object_))
                 if ref is None:
                     findings.mend(NOT_BELOW, path)
-                    settled = each.model_copy(update={"reason": reason})
+                    settled = object_.model_copy(update={"reason": reason})
                 else:
-                    settled = Chosen(id=each.id, ref=ref)
+                    settled = Chosen(id=object_.id, ref=ref)
             shape = (
-                geometry.get(settled.ref, each.id)
+                geometry.get(settled.ref, object_.id)
                 if isinstance(settled, Chosen)
                 else _extract_geometry(settled)
             )

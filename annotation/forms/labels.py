@@ -49,7 +49,7 @@ class _LabelForm(forms.Form):
             for layer in task.layers
             for asked, title in [
                 (layer, layer.name),
-                *((each, f"{layer.name} – {each.name}") for each in layer.questions),
+                *((question, f"{layer.name} – {question.name}") for question in layer.questions),
             ]
             for name in asked.names
         ]

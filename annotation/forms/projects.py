@@ -41,9 +41,9 @@ def build_template_layers(name: str) -> list[dict[str, Any]]:
 def _translate_layer(value: Any) -> Any:
     """Translate the names, hints and labels of a layer."""
     if isinstance(value, dict):
-        return {key: each if key == "type" else _translate_layer(each) for key, each in value.items()}
+        return {key: part if key == "type" else _translate_layer(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_translate_layer(each) for each in value]
+        return [_translate_layer(part) for part in value]
     return pgettext("label template", value) if isinstance(value, str) else value
 
 
@@ -81,7 +81,9 @@ class ProjectForm(forms.ModelForm):
         if len(workspaces) == 1:
             del self.fields["workspace"]
         else:
-            mine = Workspace.objects.filter(pk__in=[each.pk for each in workspaces]).order_by("name", "pk")
+            mine = Workspace.objects.filter(pk__in=[workspace.pk for workspace in workspaces]).order_by(
+                "name", "pk"
+            )
             self.fields["workspace"].queryset = mine  # type: ignore[attr-defined]
 
     def clean_labels(self) -> LabelTask | None:

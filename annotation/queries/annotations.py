@@ -119,7 +119,9 @@ def build_program_tree(program: Program, task: LabelTask | None = None) -> dict[
 
     Nodes of a plain task have a ``layer``, with the colours and keys of its labels.
     """
-    layers = {} if task is None else {index: each.shown() for index, each in enumerate(task.layers, start=1)}
+    layers = (
+        {} if task is None else {index: layer.shown() for index, layer in enumerate(task.layers, start=1)}
+    )
     return {
         "text": str(program),
         "walk": list(program.walk),

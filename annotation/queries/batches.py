@@ -45,7 +45,7 @@ def select_batches(project: Project) -> QuerySet[Batch]:
 def list_unfinished_batches(member: Membership) -> list[BatchProgress]:
     """Return a person's batches with work left."""
     rows = select_batches(member.project).filter(annotator=member.user)
-    return [each for each in build_batch_progress(rows) if each.finished < each.items]
+    return [progress for progress in build_batch_progress(rows) if progress.finished < progress.items]
 
 
 def build_batch_progress(rows: Iterable[Batch]) -> list[BatchProgress]:

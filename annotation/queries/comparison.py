@@ -97,7 +97,7 @@ def _compute_relation_agreement(
         build_relation_item(item.external_id, parse_item_program(item, kind), documents, item.tokens)
         for item, documents in groups
     ]
-    if not (present := [each for each in related if each is not None]):
+    if not (present := [item for item in related if item is not None]):
         return {}
     measured = agreement(present, "spans", rng=np.random.default_rng(SEED), resamples=RESAMPLES)
     return {

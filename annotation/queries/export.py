@@ -104,10 +104,10 @@ def _build_records(project: Project, block: list[dict[str, Any]], positions: ran
             answer=row["answer"],
             gold=gold and drop_hidden_layers(gold, row["program"], project.kind),
             annotations=tuple(
-                each.model_copy(
-                    update={"document": drop_hidden_layers(each.document, row["program"], project.kind)}
+                annotation.model_copy(
+                    update={"document": drop_hidden_layers(annotation.document, row["program"], project.kind)}
                 )
-                for each in annotations.get(row["pk"], ())
+                for annotation in annotations.get(row["pk"], ())
             ),
             extra={**row["extra"], OWN: own},
         )

@@ -91,7 +91,7 @@ def describe_steps(output: SystemOutput, item: Item, project: Project) -> list[S
         len(item.images),
         drawn,
         output.proposals,
-        map_outputs_to_nodes(program, {each["index"]: each for each in output.modules}),
+        map_outputs_to_nodes(program, {module["index"]: module for module in output.modules}),
     )
     shown = describe_images(project, item.images)
     return [_describe_step(node, program, item, pair, shown, ran) for node in program.nodes]
@@ -123,7 +123,7 @@ def _describe_step(
         if probabilities or (gold and shown)
         else [],
         words=cut_passage(
-            item.passage, item.tokens, attention, [one for one in gold or [] if isinstance(one, Span)]
+            item.passage, item.tokens, attention, [span for span in gold or [] if isinstance(span, Span)]
         )
         if item.passage and (attention or gold)
         else [],

@@ -92,7 +92,7 @@ def _label_node(program: Program, node: int) -> str:
 
 def _build_step_row(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
     answers = any(
-        isinstance(each, Answer | Relation) for layer in step.layers.values() for each in layer.objects
+        isinstance(object_, Answer | Relation) for layer in step.layers.values() for object_ in layer.objects
     )
     return {
         "label": label,
@@ -124,19 +124,19 @@ def _group_answers(answers: Mapping[str, Sequence[str | int]]) -> list[tuple[str
     """Return the answers to one question, each with the letters of its people."""
     groups: dict[str, list[str]] = {}
     for who, values in answers.items():
-        groups.setdefault(", ".join(sorted(str(each) for each in values)), []).append(who)
+        groups.setdefault(", ".join(sorted(str(value) for value in values)), []).append(who)
     return list(groups.items())
 
 
 def _quote(step: Step, cluster: Cluster[Any]) -> dict[str, Any]:
     """Return a cluster's quote and label, or its answer or relation."""
     who, index = next(iter(cluster.members.items()))
-    each = step.layers[who].objects[index]
-    if isinstance(each, Answer):
-        return {"answer": each.value}
-    if isinstance(each, Relation):
+    object_ = step.layers[who].objects[index]
+    if isinstance(object_, Answer):
+        return {"answer": object_.value}
+    if isinstance(object_, Relation):
         first, second = (_end(*end) for end in cluster.median)
-        return {"answer": f"{first} – {each.label} → {second}"}
+        return {"answer": f"{first} – {object_.label} → {second}"}
     shape = step.objects[who][index]
     return {"quote": shape.quote if isinstance(shape, Span) else "", "label": shape.label}
 
@@ -157,10 +157,10 @@ def _build_overlay(step: Step, image_index: int, image: dict[str, Any]) -> dict[
     height = image["height"] or 3
     high = round(1000 * height / width)
     boxes = [
-        {"letter": f"{who} {each.label}".strip(), "number": number % 6, **_scale_mark(each, high)}
+        {"letter": f"{who} {mark.label}".strip(), "number": number % 6, **_scale_mark(mark, high)}
         for number, (who, objects) in enumerate(step.objects.items())
-        for each in objects
-        if isinstance(each, Box) and each.image == image_index
+        for mark in objects
+        if isinstance(mark, Box) and mark.image == image_index
     ]
     return {"url": image["url"], "name": image["name"], "high": high, "boxes": boxes}
 
@@ -215,7 +215,7 @@ def _choose_plain_words(group: Group, task: LabelTask) -> dict[str, str]:
         for layer in task.layers
         for name, kind in (
             (layer.name, layer.type),
-            *((f"{layer.name} – {each.name}", each.type) for each in layer.questions),
+            *((f"{layer.name} – {question.name}", question.type) for question in layer.questions),
         )
         if kind == "rating"
     }

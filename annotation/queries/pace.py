@@ -74,15 +74,15 @@ def compute_pace(project: Project, number: int) -> Pace:
         days=days,
         rows=[
             PaceRow(name, day, len(seconds), median(seconds))
-            for name, each in sorted(by_person.items())
-            for day, seconds in sorted(each.items())
+            for name, by_day in sorted(by_person.items())
+            for day, seconds in sorted(by_day.items())
         ],
         people=sorted(
-            (_build_person_pace(name, each, days) for name, each in by_person.items()),
+            (_build_person_pace(name, by_day, days) for name, by_day in by_person.items()),
             key=lambda person: (-person.submitted, person.annotator),
         ),
         classes=_count_classes(
-            [value for each in by_person.values() for part in each.values() for value in part]
+            [value for by_day in by_person.values() for part in by_day.values() for value in part]
         ),
     )
 
@@ -101,4 +101,4 @@ def _build_person_pace(name: str, by_day: dict[date, list[float]], days: Sequenc
 def _count_classes(seconds: Sequence[float]) -> list[int]:
     """Count the values of each class; one at an end belongs to the next."""
     counts = Counter(bisect(ENDS, value) for value in seconds)
-    return [counts[each] for each in range(len(ENDS) + 1)]
+    return [counts[index] for index in range(len(ENDS) + 1)]

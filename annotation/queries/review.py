@@ -47,7 +47,9 @@ def find_next_to_settle(item: Item) -> Item | None:
         following = calm.filter(position__gt=item.position).first()
     if following is not None:
         return following
-    return next((each for each in list_first_to_settle(item.project, 2) if each.pk != item.pk), None)
+    return next(
+        (candidate for candidate in list_first_to_settle(item.project, 2) if candidate.pk != item.pk), None
+    )
 
 
 def list_finished_annotations(item: Item) -> list[Annotation]:

@@ -110,7 +110,7 @@ def _count(
         counted.shown += 1
         counted.suggested += sum(len(several) for several in own.values())
         decided = _count_decisions(
-            layers.values(), {each["id"] for several in own.values() for each in several}
+            layers.values(), {suggestion["id"] for several in own.values() for suggestion in several}
         )
         counted.accepted += decided["accepted"]
         counted.changed += decided["changed"]
@@ -130,8 +130,8 @@ def _count_decisions(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Coun
     decided: Counter[str] = Counter()
     for layer in layers:
         decided["rejected"] += len(ids & set(layer.get("rejected", ())))
-        for each in layer.get("objects", ()):
-            origin = each.get("suggested")
+        for object_ in layer.get("objects", ()):
+            origin = object_.get("suggested")
             if origin and origin["id"] in ids:
                 decided["changed" if origin.get("changed") else "accepted"] += 1
     return decided
@@ -145,7 +145,10 @@ def _compute_likeness(
     if document.problem is not None:
         return None
     objects = {
-        node: [{name: value for name, value in each.items() if name != "probability"} for each in several]
+        node: [
+            {name: value for name, value in suggestion.items() if name != "probability"}
+            for suggestion in several
+        ]
         for node, several in own.items()
     }
     theirs = {node: {"state": "done", "objects": objects.get(node, [])} for node in nodes}
@@ -160,19 +163,19 @@ def _compute_likeness(
 def _select_layers(document: Document, nodes: set[int]) -> dict[int, Layer]:
     """Return the layers of some nodes, without relations of marks at others."""
     layers = {node: layer for node, layer in document.layers.items() if node in nodes}
-    ids = {each.id for layer in layers.values() for each in layer.objects}
+    ids = {object_.id for layer in layers.values() for object_ in layer.objects}
     if len(layers) == len(document.layers):
         return layers
     return {
         node: layer.model_copy(
-            update={"objects": tuple(each for each in layer.objects if _has_all_ends(each, ids))}
+            update={"objects": tuple(object_ for object_ in layer.objects if _has_all_ends(object_, ids))}
         )
         for node, layer in layers.items()
     }
 
 
-def _has_all_ends(each: Object, ids: set[str]) -> bool:
-    return not isinstance(each, Relation) or ids.issuperset(each.ends)
+def _has_all_ends(object_: Object, ids: set[str]) -> bool:
+    return not isinstance(object_, Relation) or ids.issuperset(object_.ends)
 
 
 def _mean(values: list[float]) -> float | None:

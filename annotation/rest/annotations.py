@@ -133,8 +133,8 @@ class Operations(RestView):
             "revision": saved.annotation.revision,
             **annotations.compute_outcome(saved.annotation, saved.document),
             "saved": [
-                {"id": each.uid, "revision": each.revision, "inverse": each.inverse}
-                for each in saved.operations
+                {"id": operation.uid, "revision": operation.revision, "inverse": operation.inverse}
+                for operation in saved.operations
             ],
         }
         return answer(validate_row(wire.Saved, row))

@@ -138,7 +138,7 @@ class Images(ProjectView):
             request,
             query,
             files,
-            lambda part: (rows.build_image_row(project, each.name, each) for each in part),
+            lambda part: (rows.build_image_row(project, file.name, file) for file in part),
         )
 
     @describe_method(

@@ -99,8 +99,8 @@ def build_annotation_detail(annotation: Annotation) -> AnnotationDetail:
     return _build_annotation(
         AnnotationDetail,
         annotation,
-        history=[build_history_row(each) for each in list_operations(annotation)],
-        comments=[build_comment_shape(each) for each in comments],
+        history=[build_history_row(operation) for operation in list_operations(annotation)],
+        comments=[build_comment_shape(comment) for comment in comments],
     )
 
 
@@ -153,7 +153,7 @@ def build_output_run_row(run: OutputRun) -> wire.OutputRun:
 def build_faithfulness_row(scores: Faithfulness) -> wire.Faithfulness:
     """Return the scores of a system as a row."""
     values = asdict(scores)
-    worst = [{**each, "item_id": str(each["item_id"])} for each in values["worst"]]
+    worst = [{**item, "item_id": str(item["item_id"])} for item in values["worst"]]
     return validate_row(wire.Faithfulness, {**values, "worst": worst})
 
 

@@ -110,7 +110,7 @@ def _suggest_next_act(member: Membership, context: dict[str, Any]) -> tuple[str,
     slug, counts = member.project.slug, context["totals"]
     if not counts.items:
         return None  # the page says so itself
-    returned = [each for each in context["annotations"] if each.is_returned]
+    returned = [annotation for annotation in context["annotations"] if annotation.is_returned]
     if returned:
         sentence = ngettext(
             "%(number)d annotation was returned to you.",
@@ -179,9 +179,14 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
 def _progress(member: Membership, annotation: Annotation) -> str:
     """Return how much the person has finished, of their batch if it is one."""
     if annotation.batch_id is not None:
-        (each,) = build_batch_progress(select_batches(member.project).filter(pk=annotation.batch_id))
-        given = {"name": each.batch.name, "done": each.finished, "of": each.items, "due": each.batch.due_on}
-        if each.batch.due_on is None:
+        (progress,) = build_batch_progress(select_batches(member.project).filter(pk=annotation.batch_id))
+        given = {
+            "name": progress.batch.name,
+            "done": progress.finished,
+            "of": progress.items,
+            "due": progress.batch.due_on,
+        }
+        if progress.batch.due_on is None:
             return _("%(name)s: %(done)d of %(of)d items finished") % given
         return _("%(name)s: %(done)d of %(of)d items finished, due %(due)s") % given
     done = (

@@ -64,7 +64,10 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
     context = {
         "project": member.project,
         "form": form,
-        "imports": table.rows((each, each.undone_at is None and not is_touched(each)) for each in earlier),
+        "imports": table.rows(
+            (item_import, item_import.undone_at is None and not is_touched(item_import))
+            for item_import in earlier
+        ),
         "imports_table": table,
         "images_missing": is_waiting(member.project),
     }

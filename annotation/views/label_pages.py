@@ -75,7 +75,7 @@ def _refuse_without_labels(request: HttpRequest, member: Membership) -> HttpResp
 
 
 def _page(request: HttpRequest, member: Membership, task: LabelTask, **sent: forms.Form) -> HttpResponse:
-    wrong = [each for each in sent.values() if each.errors]
+    wrong = [form for form in sent.values() if form.errors]
     context = {
         "project": member.project,
         "form": wrong[0] if wrong else None,

@@ -210,7 +210,8 @@ def nodes(request: HttpRequest, member: Membership, system: str, revision: str, 
 def system(request: HttpRequest, member: Membership, system: str, revision: str) -> HttpResponse:
     """Show the faithfulness of one system by module, and its worst items."""
     if (system, revision) not in [
-        (each.system, each.revision) for each in list_systems_with_outputs(member.project)
+        (known_system.system, known_system.revision)
+        for known_system in list_systems_with_outputs(member.project)
     ]:
         raise Http404(NOT_THERE)
     context: dict[str, object] = {"project": member.project, "system": system, "revision": revision}
@@ -251,10 +252,18 @@ def _runs(request: HttpRequest, member: Membership) -> dict[str, Any]:
 def _served(project: Project) -> dict[str, Any]:
     """Return the served systems that fit, and if any server answers."""
     systems, programs = list_served_systems(), (None, get_kind(project))
-    readers = [each.name for each in systems if each.kind == "reader" and project.kind == "spans"]
+    readers = [
+        served_system.name
+        for served_system in systems
+        if served_system.kind == "reader" and project.kind == "spans"
+    ]
     return {
         "is_answered": any(server.answers for server in read_server_states()),
-        "served": [each.name for each in systems if each.kind == "modular" and each.programs in programs],
+        "served": [
+            served_system.name
+            for served_system in systems
+            if served_system.kind == "modular" and served_system.programs in programs
+        ],
         "reader_form": ReaderForm(project=project, served=readers) if readers else None,
     }
 

@@ -43,7 +43,9 @@ def _build_people_rows(measured: Pace) -> list[dict[str, Any]]:
     """Return each person with the columns of their days, all of one scale."""
     most = max((number for person in measured.people for number in person.by_day), default=0)
     labels = [day.isoformat() for day in measured.days]
-    rows = [("", "", middle, low, high) for low, middle, high in (each.quartiles for each in measured.people)]
+    rows = [
+        ("", "", middle, low, high) for low, middle, high in (person.quartiles for person in measured.people)
+    ]
     shapes, _zero = charts.build_intervals(rows)
     return [
         {

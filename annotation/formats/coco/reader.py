@@ -252,12 +252,14 @@ class _Reading:
     ) -> ItemRecord:
         """Make an item of a file that this site wrote."""
         program = parse_program_text(item.program, "boxes") if item.program else None
-        drawn = [each for picture in pictures for each in self._outlines.get(picture.id, [])]
-        outlines = [(path, each) for _number, path, each in sorted(drawn, key=lambda each: each[0])]
+        drawn = [part for picture in pictures for part in self._outlines.get(picture.id, [])]
+        outlines = [(path, outline) for _number, path, outline in sorted(drawn, key=lambda part: part[0])]
         gold = None if item.gold is None else self._document(item.gold, outlines, pictures, program)
         people = []
         for within, annotation in annotations:
-            own = [(f"{within}.annotations[{at}]", each) for at, each in enumerate(annotation.annotations)]
+            own = [
+                (f"{within}.annotations[{at}]", outline) for at, outline in enumerate(annotation.annotations)
+            ]
             document = self._document(annotation.work.get("document"), own, pictures, program)
             people.append(AnnotationRecord.model_validate({**annotation.work, "document": document}))
         return check_record(
@@ -330,7 +332,7 @@ class _Reading:
 def _collect_ids(values: Sequence[Any]) -> set[Id]:
     """Return the ids of parts, also of those that are refused."""
     ids = (value.get("id") for value in values if isinstance(value, dict))
-    return {each for each in ids if isinstance(each, int | str)}
+    return {identity for identity in ids if isinstance(identity, int | str)}
 
 
 def _build_find_program(names: Sequence[str]) -> Program | None:

@@ -160,7 +160,7 @@ def _convert_box_to_pixels(image: Image, box: Box, raw: Mapping[str, Any] | None
     exact = (x, y, right * image.width - x, bottom * image.height - y)
     bbox = [round(value, DIGITS) for value in exact]
     if raw is not None:
-        if all(abs(one - other) < 10**-DIGITS for one, other in zip(raw["bbox"], bbox, strict=True)):
+        if all(abs(before - after) < 10**-DIGITS for before, after in zip(raw["bbox"], bbox, strict=True)):
             return dict(raw)
         raw = {key: value for key, value in raw.items() if key not in ("segmentation", "area")}
     return {"iscrowd": 0, **(raw or {}), "bbox": bbox, "area": round(exact[2] * exact[3], DIGITS)}
@@ -186,4 +186,4 @@ def _build_item(record: ItemRecord) -> dict[str, Any]:
 
 def _make_id_counter(used: Iterable[Id]) -> count[int]:
     """Count from the number after the largest used one, at least from 1."""
-    return count(max((one for one in used if isinstance(one, int)), default=0) + 1)
+    return count(max((identity for identity in used if isinstance(identity, int)), default=0) + 1)

@@ -125,7 +125,9 @@ class Lists:
             if any(_list_span_tokens(before, node) != _list_span_tokens(now, node) for node in nodes):
                 events = name.startswith("after-m")
                 shapes = (
-                    self._event(each, now) if events else each for node in nodes for each in now.get(node, ())
+                    self._event(shape, now) if events else shape
+                    for node in nodes
+                    for shape in now.get(node, ())
                 )
                 spans = list(dict.fromkeys(shape.tokens for shape in shapes if isinstance(shape, Span)))
             lists.append((name, spans))
@@ -133,7 +135,7 @@ class Lists:
 
     def _event(self, number: Box | Span, now: Mapping[int, Sequence[Box | Span]]) -> Box | Span:
         """Return the event that a number is linked to, or the number itself."""
-        drawn = {each.id: each for objects in now.values() for each in objects}
+        drawn = {shape.id: shape for objects in now.values() for shape in objects}
         return next((drawn[link] for link in number.links if link in drawn), number)
 
     def _take(self, number: int, name: str, spans: list[tuple[int, int]], nodes: list[int]) -> None:
@@ -186,7 +188,9 @@ class Lists:
         below = self._spans.get(self._program.representative[node.children[0]], {})
         if node.role == "choose":
             # The file gives the largest and smallest numbers as the events around them.
-            inside = [one for one in below.values() if _count_tokens_beyond(one.tokens, span.tokens) == 0]
+            inside = [
+                other for other in below.values() if _count_tokens_beyond(other.tokens, span.tokens) == 0
+            ]
             equal = below.get(span.tokens) or (
                 inside[0] if node.type == "numbers" and len(inside) == 1 else None
             )
@@ -194,15 +198,15 @@ class Lists:
                 return Chosen(id=span.id, ref=equal.id)
             self._findings.mend(NOT_BELOW, self._question.query_id)
             return span.model_copy(update={"reason": "as released: equals no span of the step below"})
-        around = [one for one in below.values() if _count_tokens_beyond(span.tokens, one.tokens) == 0]
+        around = [other for other in below.values() if _count_tokens_beyond(span.tokens, other.tokens) == 0]
         if len(around) != 1 and node.module != "relocate":
             self._findings.mend(UNLINKED, self._question.query_id)
         source = around if len(around) == 1 else list(below.values()) if len(below) == 1 else []
-        return span.model_copy(update={"links": tuple(one.id for one in source)})
+        return span.model_copy(update={"links": tuple(other.id for other in source)})
 
 
 def _list_span_tokens(shapes: Mapping[int, Sequence[Box | Span]], node: int) -> list[tuple[int, int]] | None:
-    return [each.tokens for each in shapes[node] if isinstance(each, Span)] if node in shapes else None
+    return [span.tokens for span in shapes[node] if isinstance(span, Span)] if node in shapes else None
 
 
 def _count_tokens_beyond(inner: tuple[int, int], outer: tuple[int, int]) -> int:

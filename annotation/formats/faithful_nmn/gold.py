@@ -180,9 +180,9 @@ def _build_objects(
     if program.nodes[index].role != "choose":
         return tuple(drawn[index])
     offered = {
-        (box.image, box.box): one.id
+        (box.image, box.box): object_.id
         for child in reversed(_find_offering_steps(program, program.nodes[index].children[0]))
-        for box, one in zip(
+        for box, object_ in zip(
             drawn.get(child, ()), layers[child].objects if child in layers else (), strict=True
         )
     }

@@ -52,8 +52,8 @@ def _build_task(record: ItemRecord) -> dict[str, Any]:
     }
     stored = kept.get("works", {})
     people = [
-        _build_annotation(record, each, stored.get(str(number), {}))
-        for number, each in enumerate(record.annotations)
+        _build_annotation(record, annotation, stored.get(str(number), {}))
+        for number, annotation in enumerate(record.annotations)
     ]
     gold = [_build_gold(record, record.gold, stored.get("gold", {}))] if record.gold is not None else []
     meta = {**task.get("meta", {}), OURS: {key: value for key, value in ours.items() if value}}
@@ -95,9 +95,9 @@ def _build_results(record: ItemRecord, document: Document, kept: dict[str, Any])
     if program is not None:
         shapes = resolve_references(document, program)
         for node, layer in document.layers.items():
-            for each, shape in zip(layer.objects, shapes.get(node, ()), strict=True):
+            for object_, shape in zip(layer.objects, shapes.get(node, ()), strict=True):
                 yield _build_object_result(
-                    record, program, node, each, shape, kept.get("results", {}).get(each.id, {})
+                    record, program, node, object_, shape, kept.get("results", {}).get(object_.id, {})
                 )
             yield from _build_layer_results(node, layer, target)
     if document.problem is not None:
@@ -119,11 +119,11 @@ def _build_layer_results(node: int, layer: Layer, target: str) -> Iterator[dict[
 
 
 def _build_object_result(
-    record: ItemRecord, program: Program, node: int, each: Object, shape: Box | Span, rest: dict[str, Any]
+    record: ItemRecord, program: Program, node: int, object_: Object, shape: Box | Span, rest: dict[str, Any]
 ) -> dict[str, Any]:
     """Return one box or span; a chosen object has the shape it refers to."""
     label = describe(program.nodes[node])
-    result: dict[str, Any] = {"id": each.id, "from_name": f"m{node}"}
+    result: dict[str, Any] = {"id": object_.id, "from_name": f"m{node}"}
     if isinstance(shape, Box):
         image = record.images[shape.image]
         left, top, right, bottom = (100 * edge for edge in shape.box)
@@ -141,10 +141,10 @@ def _build_object_result(
         result |= {"to_name": "passage", "type": "labels"}
         value = {"start": shape.span[0], "end": shape.span[1], "text": shape.quote}
         labels = {"labels": [label]}
-    ours: dict[str, Any] = {"ref": each.ref} if isinstance(each, Chosen) else {}
-    if not isinstance(each, Chosen):
-        ours |= {"links": list(each.links)} if each.links else {}
-        ours |= {"reason": each.reason} if each.reason else {}
+    ours: dict[str, Any] = {"ref": object_.ref} if isinstance(object_, Chosen) else {}
+    if not isinstance(object_, Chosen):
+        ours |= {"links": list(object_.links)} if object_.links else {}
+        ours |= {"reason": object_.reason} if object_.reason else {}
     meta = {**rest.get("meta", {}), **({OURS: ours} if ours else {})}
     value = {**(rest.get("value") or labels), **value}
     return {**result, **rest, "value": value, **({"meta": meta} if meta else {})}

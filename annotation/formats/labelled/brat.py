@@ -82,9 +82,9 @@ def _read_meanings(source: Source, name: str, length: int) -> Meanings:
     for path in source.path.rglob(name):
         value = read_document(path).value
         if isinstance(value, dict) and all(
-            isinstance(each, list) and len(each) == length for each in value.values()
+            isinstance(meaning, list) and len(meaning) == length for meaning in value.values()
         ):
-            return {name: tuple(map(str, each)) for name, each in value.items()}
+            return {name: tuple(map(str, meaning)) for name, meaning in value.items()}
         raise BadFile(path, say("is not a list of %(length)s texts for each name", length=length))
     return {}
 
@@ -148,7 +148,7 @@ def _parse_brat_span(entry: Entry, match: re.Match[str], label: str, findings: F
     start, end = min(part[0] for part in parts), max(part[1] for part in parts)
     between = pairwise(parts)
     # brat cuts spans at line breaks; such parts are one span of ours.
-    if any(entry.passage[one[1] : other[0]].strip() for one, other in between):
+    if any(entry.passage[before[1] : after[0]].strip() for before, after in between):
         findings.mend(APART, where)
     quoted = match[4] if len(parts) == 1 else None
     return build_entry_span(entry, start, end, label, findings, quote=quoted, name=match[1])

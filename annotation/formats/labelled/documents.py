@@ -50,25 +50,27 @@ def _list_layers(record: ItemRecord, document: Document | None) -> Iterator[tupl
 def list_spans(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Span]]:
     """Yield the spans of a document with their layers."""
     for layer, stored in _list_layers(record, document):
-        yield from ((layer, each) for each in stored.objects if isinstance(each, Span))
+        yield from ((layer, span) for span in stored.objects if isinstance(span, Span))
 
 
 def list_image_marks(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
     """Yield the boxes, polygons, ellipses and key points of a document."""
     for layer, stored in _list_layers(record, document):
-        yield from ((layer, each) for each in stored.objects if isinstance(each, Box))
+        yield from ((layer, mark) for mark in stored.objects if isinstance(mark, Box))
 
 
 def list_boxes(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
     """Yield the marks that cover something, for formats that hold their boxes."""
     return (
-        (layer, each) for layer, each in list_image_marks(record, document) if not isinstance(each, KeyPoint)
+        (layer, mark) for layer, mark in list_image_marks(record, document) if not isinstance(mark, KeyPoint)
     )
 
 
 def list_key_points(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, KeyPoint]]:
     """Yield the key points of a document with their layers."""
-    return ((layer, each) for layer, each in list_image_marks(record, document) if isinstance(each, KeyPoint))
+    return (
+        (layer, point) for layer, point in list_image_marks(record, document) if isinstance(point, KeyPoint)
+    )
 
 
 def list_corners(mark: Box) -> Outline:
@@ -83,7 +85,7 @@ def list_answers(
 ) -> Iterator[tuple[LabelLayer, list[str | int]]]:
     """Yield the layers that have answers, with their values."""
     for layer, stored in _list_layers(record, document):
-        if values := [each.value for each in stored.objects if isinstance(each, Answer)]:
+        if values := [answer.value for answer in stored.objects if isinstance(answer, Answer)]:
             yield layer, values
 
 
@@ -99,7 +101,7 @@ def list_mark_answers(
 def list_relations(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Relation]]:
     """Yield the relations of a document with their layers."""
     for layer, stored in _list_layers(record, document):
-        yield from ((layer, each) for each in stored.objects if isinstance(each, Relation))
+        yield from ((layer, relation) for relation in stored.objects if isinstance(relation, Relation))
 
 
 def list_classes(record: ItemRecord, document: Document | None) -> list[str]:

@@ -113,10 +113,10 @@ def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
             questions = layers[owners[given.mark]].questions
             question = questions.setdefault(given.question, _Layer(given.type))
             _note_answer(question, given.type, given.value, about[given.mark, given.question])
-    for each in labelling.relations if labelling.marks else ():
-        layer = layers.setdefault(each.layer, _Layer("relations"))
-        layer.directed |= not each.both
-        layer.labels.setdefault(each.label.strip() or BARE_RELATION)
+    for relation in labelling.relations if labelling.marks else ():
+        layer = layers.setdefault(relation.layer, _Layer("relations"))
+        layer.directed |= not relation.both
+        layer.labels.setdefault(relation.label.strip() or BARE_RELATION)
 
 
 def _note_answer(layer: _Layer, kind: LayerType, value: str | int, number: int) -> None:

@@ -83,9 +83,10 @@ def read_labelled(reader: Reader, source: Source) -> Iterator[ItemRecord]:
 
 def _build_record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
     documents = [
-        (each, build_labelled_document(each, task, findings, entry.external_id)) for each in entry.labellings
+        (labelling, build_labelled_document(labelling, task, findings, entry.external_id))
+        for labelling in entry.labellings
     ]
-    golds = [document for each, document in documents if each.annotator is None]
+    golds = [document for labelling, document in documents if labelling.annotator is None]
     return ItemRecord(
         external_id=entry.external_id,
         kind="boxes" if entry.images else "spans",
@@ -96,9 +97,9 @@ def _build_record(entry: Entry, task: LabelTask, findings: Findings) -> ItemReco
         images=tuple(entry.images),
         gold=golds[0] if golds else None,
         annotations=tuple(
-            AnnotationRecord(annotator=each.annotator, document=document, **each.fields)
-            for each, document in documents
-            if each.annotator is not None
+            AnnotationRecord(annotator=labelling.annotator, document=document, **labelling.fields)
+            for labelling, document in documents
+            if labelling.annotator is not None
         ),
         extra=entry.extra,
     )
@@ -127,9 +128,9 @@ def build_labelled_document(labelling: Labelling, task: LabelTask, findings: Fin
     for answer in labelling.about:
         if answer.mark not in names:
             findings.mend(ABOUT_A_MARK, path)
-    for index, each in _build_relations(labelling, task, names, findings, path):
+    for index, relation in _build_relations(labelling, task, names, findings, path):
         objects[index].append(
-            each.model_copy(update={"id": _free(each.id, index, len(objects[index]), used)})
+            relation.model_copy(update={"id": _free(relation.id, index, len(objects[index]), used)})
         )
     for name, kind, value in labelling.answers:
         index = _find_layer_index(
@@ -151,9 +152,9 @@ def _match_answers(
 ) -> dict[str, tuple[str | int, ...]]:
     """Return the answers about a mark by the questions of its layer."""
     answers: dict[str, tuple[str | int, ...]] = {}
-    for each in about:
-        question = _find_question(each, layer)
-        value = None if question is None else _convert_answer(question, each)
+    for answer in about:
+        question = _find_question(answer, layer)
+        value = None if question is None else _convert_answer(question, answer)
         if question is None or value is None:
             findings.mend(ABOUT_A_MARK, path)
         else:
@@ -164,8 +165,8 @@ def _match_answers(
 def _find_question(about: AboutMark, layer: LabelLayer) -> Question | None:
     """Return the question of that name, or the only one of that type."""
     kinds = {"choice", "choices"} if about.type in ("choice", "choices") else {about.type}
-    fitting = [each for each in layer.questions if about.type is None or each.type in kinds]
-    named = [each for each in fitting if each.name.casefold() == about.question.casefold()]
+    fitting = [question for question in layer.questions if about.type is None or question.type in kinds]
+    named = [question for question in fitting if question.name.casefold() == about.question.casefold()]
     if not named and (about.type is None or len(fitting) != 1):
         return None
     return (named or fitting)[0]
@@ -191,19 +192,21 @@ def _build_relations(
 ) -> Iterator[tuple[int, Relation]]:
     """Yield the relations of a labelling with the nodes of their layers."""
     present: set[tuple[object, ...]] = set()
-    for each in labelling.relations:
+    for related in labelling.relations:
         if not any(layer.type == "relations" for layer in task.layers):
             findings.mend(RELATIONS, path)
             continue
-        index = _find_layer_index(task, each.layer, {"relations"})
+        index = _find_layer_index(task, related.layer, {"relations"})
         layer = task.layers[index - 1]
-        label = each.label.strip() or (layer.names[0] if len(layer.names) == 1 else BARE_RELATION)
-        first, second = (names.get(end) for end in each.ends)
+        label = related.label.strip() or (layer.names[0] if len(layer.names) == 1 else BARE_RELATION)
+        first, second = (names.get(end) for end in related.ends)
         if not first or not second or first == second:
             findings.mend(DANGLING, path)
             continue
-        for ends in [(first, second), (second, first)][: 2 if each.both and layer.directed else 1]:
-            relation = Relation(id=each.name if MARK_ID.fullmatch(each.name) else "m", ends=ends, label=label)
+        for ends in [(first, second), (second, first)][: 2 if related.both and layer.directed else 1]:
+            relation = Relation(
+                id=related.name if MARK_ID.fullmatch(related.name) else "m", ends=ends, label=label
+            )
             key = (index, *build_relation_key(relation, layer))
             if key not in present:
                 present.add(key)

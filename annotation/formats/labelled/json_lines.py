@@ -118,16 +118,16 @@ def _read_doccano_entry(source: Source, line: Line) -> Entry:
     given = [name for name in ("label", "labels", "entities", "cats") if name in line]
     for name in given:
         value = line[name] if isinstance(line[name], list) else [line[name]]
-        for each in value:
-            if isinstance(each, str):
-                gold.answers.append((CLASS, "choice", each))
-            elif (isinstance(each, dict) and "bbox" in each) or picture:
+        for annotation in value:
+            if isinstance(annotation, str):
+                gold.answers.append((CLASS, "choice", annotation))
+            elif (isinstance(annotation, dict) and "bbox" in annotation) or picture:
                 source.findings.mend(OTHER_SHAPES, entry.external_id)
             else:
                 start, end, label = (
-                    (each["start_offset"], each["end_offset"], each["label"])
-                    if isinstance(each, dict)
-                    else each
+                    (annotation["start_offset"], annotation["end_offset"], annotation["label"])
+                    if isinstance(annotation, dict)
+                    else annotation
                 )
                 gold.marks.append(
                     (ENTITIES, build_entry_span(entry, start, end, str(label), source.findings))
@@ -218,8 +218,8 @@ def _read_prodigy_entry(source: Source, line: Line) -> Entry:
         return entry
     author = line.get("_annotator_id") or line.get("_session_id")
     labelling = Labelling(annotator=str(author) if author else None)
-    for each in line.get("spans") or []:
-        _take_prodigy(source, entry, labelling, each)
+    for span in line.get("spans") or []:
+        _take_prodigy(source, entry, labelling, span)
     names = {str(option["id"]): str(option.get("text", option["id"])) for option in line.get("options") or []}
     for chosen in line.get("accept") or (
         [line["label"]] if line.get("label") and not line.get("spans") else []
@@ -232,24 +232,24 @@ def _read_prodigy_entry(source: Source, line: Line) -> Entry:
     return entry
 
 
-def _take_prodigy(source: Source, entry: Entry, labelling: Labelling, each: Line) -> None:
-    label = str(each.get("label") or "")
+def _take_prodigy(source: Source, entry: Entry, labelling: Labelling, mark: Line) -> None:
+    label = str(mark.get("label") or "")
     if not label:
         source.findings.mend(NO_LABEL, entry.external_id)
     elif not entry.images:
         span = build_entry_span(
-            entry, each["start"], each["end"], label, source.findings, quote=each.get("text")
+            entry, mark["start"], mark["end"], label, source.findings, quote=mark.get("text")
         )
         labelling.marks.append((ENTITIES, span))
-    elif each.get("type") in ("polygon", "freehand"):
+    elif mark.get("type") in ("polygon", "freehand"):
         width, height = require_image_size(entry.images[0])
-        corners = [(x / width, y / height) for x, y in each["points"]]
+        corners = [(x / width, y / height) for x, y in mark["points"]]
         polygon = build_polygon(corners, label, source.findings, entry.external_id)
         labelling.marks += [(OBJECTS, polygon)] if polygon else []
-    elif each.get("type", "rect") != "rect" or not {"x", "y", "width", "height"} <= each.keys():
+    elif mark.get("type", "rect") != "rect" or not {"x", "y", "width", "height"} <= mark.keys():
         source.findings.mend(OTHER_SHAPES, entry.external_id)
     else:
-        edges = (each["x"], each["y"], each["x"] + each["width"], each["y"] + each["height"])
+        edges = (mark["x"], mark["y"], mark["x"] + mark["width"], mark["y"] + mark["height"])
         box = build_box_from_pixels(edges, label, entry.images[0], source.findings, entry.external_id)
         if box is not None:
             labelling.marks.append((OBJECTS, box))
@@ -331,7 +331,9 @@ def read_eraser(source: Source) -> Iterator[Entry]:
     """
     folder = source.path / "docs"
     if source.path.is_dir():
-        folder = next((each for each in sorted(source.path.rglob("docs")) if each.is_dir()), folder)
+        folder = next(
+            (candidate for candidate in sorted(source.path.rglob("docs")) if candidate.is_dir()), folder
+        )
     if not folder.is_dir():
         text = "has no folder docs; ERASER's annotations and documents belong into one folder or zip file"
         raise BadFile(source.path, say(text))
@@ -345,8 +347,12 @@ def read_eraser(source: Source) -> Iterator[Entry]:
 
 
 def _read_eraser_entry(texts: dict[str, Path], source: Source, line: Line) -> Entry:
-    evidences = [each for group in line.get("evidences") or [] for each in group]
-    named = [*(line.get("docids") or []), *(each["docid"] for each in evidences), line["annotation_id"]]
+    evidences = [evidence for group in line.get("evidences") or [] for evidence in group]
+    named = [
+        *(line.get("docids") or []),
+        *(evidence["docid"] for evidence in evidences),
+        line["annotation_id"],
+    ]
     document = str(named[0])
     path = texts.get(document) or texts.get(f"{document}.txt")
     if path is None:
@@ -356,9 +362,9 @@ def _read_eraser_entry(texts: dict[str, Path], source: Source, line: Line) -> En
     entry = Entry(str(line["annotation_id"]), title=str(line.get("query") or ""), passage=passage)
     entry.tokens = tuple(match.span() for match in re.finditer(r"\S+", passage))
     gold = Labelling()
-    for each in evidences:
-        first, beyond = each["start_token"], each["end_token"]
-        if str(each["docid"]) != document:
+    for evidence in evidences:
+        first, beyond = evidence["start_token"], evidence["end_token"]
+        if str(evidence["docid"]) != document:
             source.findings.mend(ELSEWHERE, entry.external_id)
         elif not 0 <= first < beyond <= len(entry.tokens):
             text = "%(first)s to %(beyond)s is outside the document of %(number)s tokens"
@@ -366,7 +372,7 @@ def _read_eraser_entry(texts: dict[str, Path], source: Source, line: Line) -> En
             raise field_error("evidences", text, **numbers)
         else:
             start, end = entry.tokens[first][0], entry.tokens[beyond - 1][1]
-            label = str(each.get("label") or "Evidence")
+            label = str(evidence.get("label") or "Evidence")
             gold.marks.append(("Rationale", build_entry_span(entry, start, end, label, source.findings)))
     if line.get("classification"):
         gold.answers.append((CLASS, "choice", str(line["classification"])))

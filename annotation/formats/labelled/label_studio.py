@@ -158,7 +158,7 @@ def _build_entry(source: Source, task: Task, number: int) -> Entry:
 def _find_image_names(value: object) -> list[str]:
     """Return the names of the images in a value of a task's data."""
     several = value if isinstance(value, list) else [value]
-    names = [each for each in several if isinstance(each, str)]
+    names = [name for name in several if isinstance(name, str)]
     names = [parse_qs(urlsplit(name).query).get("d", [name])[0] for name in names]
     return [
         name
@@ -188,7 +188,7 @@ def _find_original_size(task: Task) -> tuple[int | None, int | None]:
 
 def _choose_text_key(texts: dict[str, str], task: Task) -> str:
     """Return the key of the text that spans lie in: where their quotes are."""
-    values = [result.get("value") or {} for each in task.annotations for result in each.result]
+    values = [result.get("value") or {} for annotation in task.annotations for result in annotation.result]
     quotes = [value["text"] for value in values if isinstance(value.get("text"), str)]
     for key in sorted(texts, key=lambda key: key not in ("text", "passage")):
         if quotes and all(quote.strip() in texts[key] for quote in quotes):
@@ -420,7 +420,7 @@ def _build_results(record: ItemRecord, document: Document) -> Iterator[dict[str,
         kind, value = _build_mark_value(mark)
         more = {"image_rotation": 0, **size, **_build_origin(mark)}
         yield _build_result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
-        yield from (each | size for each in _build_answer_results(layer, mark, to, value))
+        yield from (result | size for result in _build_answer_results(layer, mark, to, value))
     for layer, relation in list_relations(record, document):
         about = {"layer": layer.name, "id": relation.id}
         direction = "right" if layer.directed else "bi"

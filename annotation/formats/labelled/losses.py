@@ -76,13 +76,13 @@ def _count_parts(record: ItemRecord, *, with_people: bool) -> Iterator[tuple[str
         words = " ".join(record.passage[start:end] for start, end in record.tokens)
         yield SPACES, int(words != record.passage)
     layers = parse_record_task(record).layers
-    asked: list[Question] = [each for layer in layers for each in (layer, *layer.questions)]
-    yield PARENTS, sum(bool(label.parent) for each in asked for label in each.labels)
+    asked: list[Question] = [question for layer in layers for question in (layer, *layer.questions)]
+    yield PARENTS, sum(bool(label.parent) for question in asked for label in question.labels)
     kinds = [layer.type for layer in layers]
     yield LAYERS, max(len(kinds) - len(set(kinds)), 0)
-    documents = [each for author, each in list_labellings(record) if with_people or author is None]
+    documents = [document for author, document in list_labellings(record) if with_people or author is None]
     yield UNLABELLED, int(not documents)
-    yield EMPTY, int(not any(layer.objects for each in documents for layer in each.layers.values()))
+    yield EMPTY, int(not any(layer.objects for document in documents for layer in document.layers.values()))
     for document in documents:
         yield from _count_document_parts(record, document)
 

@@ -199,9 +199,9 @@ def _read_webanno_entry(source: Source, path: Path) -> list[Entry]:
         (find_code_point(passage, start), find_code_point(passage, end)) for start, end in tokens
     )
     gold = Labelling()
-    for each in marked.values():
-        start, end = find_code_point(passage, each.start), find_code_point(passage, each.end)
-        gold.marks.append((each.layer, build_entry_span(entry, start, end, each.label, source.findings)))
+    for mark in marked.values():
+        start, end = find_code_point(passage, mark.start), find_code_point(passage, mark.end)
+        gold.marks.append((mark.layer, build_entry_span(entry, start, end, mark.label, source.findings)))
     entry.labellings = [gold]
     return [entry]
 

@@ -81,8 +81,8 @@ def read_w3c(source: Source) -> Iterator[Entry]:
             )
             continue
         groups: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-        for number, each in enumerate(page):
-            if not isinstance(each, dict) or not isinstance(each.get("target"), dict):
+        for number, annotation in enumerate(page):
+            if not isinstance(annotation, dict) or not isinstance(annotation.get("target"), dict):
                 source.findings.refuse(
                     value_error("expected an annotation with one target"),
                     path,
@@ -90,15 +90,17 @@ def read_w3c(source: Source) -> Iterator[Entry]:
                     within=f"items[{number}]",
                 )
             else:
-                about = each["target"].get("source")
+                about = annotation["target"].get("source")
                 name = about.get("id", "") if isinstance(about, dict) else about
-                groups.setdefault(str(name), []).append((number, each))
+                groups.setdefault(str(name), []).append((number, annotation))
         for name, marked in groups.items():
             location = {"path": path, "element": element, "within": f"items[{marked[0][0]}]"}
             yield from make_entries_or_refuse(
                 source,
                 location,
-                partial(_read_resource_entry, source, name, [each for _number, each in marked], texts),
+                partial(
+                    _read_resource_entry, source, name, [annotation for _number, annotation in marked], texts
+                ),
             )
 
 
@@ -107,13 +109,17 @@ def _read_resource_entry(
 ) -> list[Entry]:
     own = re.fullmatch(r"urn:touchstone:([^:]*):passage", name)
     external_id = unquote(own[1]) if own else unquote(name)
-    sources = [each["target"]["source"] for each in marked]
-    embedded = next((each["value"] for each in sources if isinstance(each, dict) and each.get("value")), None)
-    fragments = any(
-        str(_list_selectors(each)[0].get("value", "")).startswith(("xywh=", "<svg")) for each in marked
+    sources = [annotation["target"]["source"] for annotation in marked]
+    embedded = next(
+        (resource["value"] for resource in sources if isinstance(resource, dict) and resource.get("value")),
+        None,
     )
-    if fragments or any(each["target"].get("type") == "Image" for each in marked):
-        size = next((each for each in sources if isinstance(each, dict)), {})
+    fragments = any(
+        str(_list_selectors(annotation)[0].get("value", "")).startswith(("xywh=", "<svg"))
+        for annotation in marked
+    )
+    if fragments or any(annotation["target"].get("type") == "Image" for annotation in marked):
+        size = next((resource for resource in sources if isinstance(resource, dict)), {})
         entry = Entry(
             external_id, images=(find_image(source, external_id, size.get("width"), size.get("height")),)
         )
@@ -126,8 +132,8 @@ def _read_resource_entry(
         text = "the text of %(name)r is missing; add it as a .txt file to the zip file"
         raise field_error("target.source", text, name=name)
     authors: dict[str | None, Labelling] = {}
-    for each in marked:
-        creator = each.get("creator") or {}
+    for annotation in marked:
+        creator = annotation.get("creator") or {}
         names = (
             (creator.get(key) for key in ("nickname", "name", "id"))
             if isinstance(creator, dict)
@@ -137,10 +143,11 @@ def _read_resource_entry(
         labelling = authors.setdefault(
             author,
             Labelling(
-                annotator=author, fields={"status": str(each.get("status", "submitted"))} if author else {}
+                annotator=author,
+                fields={"status": str(annotation.get("status", "submitted"))} if author else {},
             ),
         )
-        _take_w3c(source, entry, labelling, each)
+        _take_w3c(source, entry, labelling, annotation)
     entry.labellings = list(authors.values())
     return [entry]
 
@@ -148,15 +155,15 @@ def _read_resource_entry(
 def _list_selectors(annotation: dict[str, Any]) -> list[dict[str, Any]]:
     given = annotation["target"].get("selector")
     several = given if isinstance(given, list) else [given]
-    return [each for each in several if isinstance(each, dict)] or [{}]
+    return [selector for selector in several if isinstance(selector, dict)] or [{}]
 
 
 def _take_w3c(source: Source, entry: Entry, labelling: Labelling, annotation: dict[str, Any]) -> None:
-    body = annotation.get("body") or []
-    bodies = body if isinstance(body, list) else [body]
-    bodies = [{"value": each} if isinstance(each, str) else each for each in bodies]
-    bodies = [each for each in bodies if isinstance(each, dict)]
-    values = {each.get("purpose", "tagging"): each.get("value") for each in bodies if "question" not in each}
+    stored = annotation.get("body") or []
+    bodies = stored if isinstance(stored, list) else [stored]
+    bodies = [{"value": body} if isinstance(body, str) else body for body in bodies]
+    bodies = [body for body in bodies if isinstance(body, dict)]
+    values = {body.get("purpose", "tagging"): body.get("value") for body in bodies if "question" not in body}
     layer, label = str(values.get("classifying") or ""), str(values.get("tagging") or "")
     where = str(annotation.get("id", entry.external_id))
     selectors = _list_selectors(annotation)
@@ -183,13 +190,13 @@ def _take_answers(labelling: Labelling, bodies: list[dict[str, Any]]) -> None:
     layer, mark = labelling.marks[-1]
     own = f"w{len(labelling.marks)}"
     about = [
-        parse_stated_answer(own, str(each["question"]), str(each.get("questionType")), str(each.get("value")))
-        for each in bodies
-        if "question" in each
+        parse_stated_answer(own, str(body["question"]), str(body.get("questionType")), str(body.get("value")))
+        for body in bodies
+        if "question" in body
     ]
     if any(about):
         labelling.marks[-1] = (layer, mark.model_copy(update={"id": own}))
-        labelling.about += [each for each in about if each]
+        labelling.about += [answer for answer in about if answer]
 
 
 def _parse_fragment(source: Source, entry: Entry, label: str, fragment: str, where: str) -> Box | None:
@@ -230,9 +237,11 @@ def _parse_svg(source: Source, entry: Entry, label: str, svg: str, where: str) -
 
 def _locate_span(source: Source, entry: Entry, label: str, selectors: list[dict[str, Any]]) -> Span:
     position: dict[str, Any] = next(
-        (each for each in selectors if each.get("type") == "TextPositionSelector"), {}
+        (selector for selector in selectors if selector.get("type") == "TextPositionSelector"), {}
     )
-    exact = next((each["exact"] for each in selectors if isinstance(each.get("exact"), str)), None)
+    exact = next(
+        (selector["exact"] for selector in selectors if isinstance(selector.get("exact"), str)), None
+    )
     if "start" in position and "end" in position:
         start, end = position["start"], position["end"]
         return build_entry_span(entry, start, end, label, source.findings, quote=exact)

@@ -87,4 +87,6 @@ class Command(SimulationCommand):
 
 def _read_gold(path: Path) -> dict[str, str]:
     records = read_jsonl(Source(path))
-    return {one.external_id: one.gold.model_dump_json() for one in records if one.gold is not None}
+    return {
+        record.external_id: record.gold.model_dump_json() for record in records if record.gold is not None
+    }

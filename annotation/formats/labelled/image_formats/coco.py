@@ -98,15 +98,15 @@ def read(source: Source) -> Iterator[Entry]:
     element = read_document(path)
     for _field, content in findings.validate_each(_File, [element.value], path, element, ""):
         categories = {
-            each.id: each
-            for _at, each in findings.validate_each(
+            category.id: category
+            for _at, category in findings.validate_each(
                 _Category, content.categories, path, element, "categories"
             )
         }
         layers = list(_declare_layers(categories.values()))
         drawn: dict[int | str, list[tuple[str, _Object]]] = {}
-        for at, each in findings.validate_each(_Object, content.annotations, path, element, "annotations"):
-            drawn.setdefault(each.image_id, []).append((at, each))
+        for at, object_ in findings.validate_each(_Object, content.annotations, path, element, "annotations"):
+            drawn.setdefault(object_.image_id, []).append((at, object_))
         for at, picture in findings.validate_each(_Picture, content.images, path, element, "images"):
             make = partial(
                 _build_entry,
@@ -124,8 +124,8 @@ def read(source: Source) -> Iterator[Entry]:
                 }
                 yield entry
         for objects in drawn.values():
-            at, each = objects[0]
-            error = field_error("image_id", "there is no image %(image_id)r", image_id=each.image_id)
+            at, object_ = objects[0]
+            error = field_error("image_id", "there is no image %(image_id)r", image_id=object_.image_id)
             findings.refuse(error, path, element=element, within=at)
 
 
@@ -140,26 +140,26 @@ def _build_entry(
     kept = picture.model_dump(exclude={"file_name", "width", "height"}, exclude_unset=True)
     entry = Entry(picture.file_name, images=(image,), extra={"image": kept})
     gold = Labelling()
-    for at, each in drawn:
-        if each.category_id not in categories:
+    for at, object_ in drawn:
+        if object_.category_id not in categories:
             text = "%(at)s.category_id: there is no category %(category_id)r"
-            raise value_error(text, at=at, category_id=each.category_id)
-        if each.iscrowd:
+            raise value_error(text, at=at, category_id=object_.category_id)
+        if object_.iscrowd:
             source.findings.mend(CROWDS, at)
-        category, before = categories[each.category_id], len(gold.marks)
-        _take(source, entry, gold, each, category, at)
-        for index in range(before, len(gold.marks) if each.attributes else before):
+        category, before = categories[object_.category_id], len(gold.marks)
+        _take(source, entry, gold, object_, category, at)
+        for index in range(before, len(gold.marks) if object_.attributes else before):
             layer, mark = gold.marks[index]
             own = mark.model_copy(update={"id": f"c{index}"})
             gold.marks[index] = (layer, own)
-            gold.about += _list_attribute_answers(each, category, own.id)
+            gold.about += _list_attribute_answers(object_, category, own.id)
     entry.labellings = [gold] if is_annotated else []
     return [entry]
 
 
-def _list_attribute_answers(each: _Object, category: _Category, mark: str) -> Iterator[AboutMark]:
+def _list_attribute_answers(object_: _Object, category: _Category, mark: str) -> Iterator[AboutMark]:
     """Yield what other tools call the attributes of an object as answers."""
-    for name, given in each.attributes.items() if isinstance(each.attributes, dict) else ():
+    for name, given in object_.attributes.items() if isinstance(object_.attributes, dict) else ():
         for value in given if isinstance(given, list) else [given]:
             if isinstance(value, str | int) and not isinstance(value, bool):
                 yield AboutMark(mark, name, category.questions.get(name), value)
@@ -167,27 +167,35 @@ def _list_attribute_answers(each: _Object, category: _Category, mark: str) -> It
 
 def _declare_layers(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
     """Yield the layers of a file: key points by their category, and the rest."""
-    parents = {each.name: each.supercategory or "" for each in categories if not each.keypoints}
+    parents = {
+        category.name: category.supercategory or "" for category in categories if not category.keypoints
+    }
     if parents:
         yield LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": nest_labels(parents)})
-    for each in categories:
-        if each.keypoints:
-            labels = tuple(dict.fromkeys(each.keypoints))
-            yield LabelLayer.model_validate({"type": "points", "name": each.name, "labels": labels})
+    for category in categories:
+        if category.keypoints:
+            labels = tuple(dict.fromkeys(category.keypoints))
+            yield LabelLayer.model_validate({"type": "points", "name": category.name, "labels": labels})
 
 
-def _take(source: Source, entry: Entry, gold: Labelling, each: _Object, category: _Category, at: str) -> None:
+def _take(
+    source: Source, entry: Entry, gold: Labelling, object_: _Object, category: _Category, at: str
+) -> None:
     """Add the key points of an object, its outline, or else its box."""
-    image, name = entry.images[0], str(each.id or "")
+    image, name = entry.images[0], str(object_.id or "")
     width, height = require_image_size(image)
-    if category.keypoints and each.keypoints:
+    if category.keypoints and object_.keypoints:
         for label, x, y, seen in zip(
-            category.keypoints, each.keypoints[::3], each.keypoints[1::3], each.keypoints[2::3], strict=False
+            category.keypoints,
+            object_.keypoints[::3],
+            object_.keypoints[1::3],
+            object_.keypoints[2::3],
+            strict=False,
         ):
             if seen:
                 gold.marks.append((category.name, build_point(x / width, y / height, label)))
         return
-    parts = each.segmentation if isinstance(each.segmentation, list) else []
+    parts = object_.segmentation if isinstance(object_.segmentation, list) else []
     if parts and can_hold_marks(source, "polygons"):
         for part in parts:
             corners = [(x / width, y / height) for x, y in zip(part[::2], part[1::2], strict=True)]
@@ -196,12 +204,12 @@ def _take(source: Source, entry: Entry, gold: Labelling, each: _Object, category
         if len(parts) > 1:
             source.findings.mend(PARTS, at)
         return
-    if each.segmentation:
+    if object_.segmentation:
         source.findings.mend(OUTLINES, at)
-    if each.bbox is None:
+    if object_.bbox is None:
         source.findings.mend(OTHER_SHAPES, at)
         return
-    x, y, across, down = each.bbox
+    x, y, across, down = object_.bbox
     box = build_box_from_pixels(
         (x, y, x + across, y + down), category.name, image, source.findings, at, name=name
     )
@@ -241,7 +249,7 @@ def _list_categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
     asked: dict[str, dict[str, str]] = {}
     for layer in parse_record_task(record).layers:
         for name in layer.names if layer.questions else ():
-            asked.setdefault(name, {}).update({each.name: each.type for each in layer.questions})
+            asked.setdefault(name, {}).update({question.name: question.type for question in layer.questions})
     parents = {
         label.name: label.parent for layer in parse_record_task(record).layers for label in layer.labels
     }
@@ -299,12 +307,12 @@ def _group_key_points(record: ItemRecord) -> Iterator[tuple[LabelLayer, int, dic
     for layer, point in list_key_points(record, record.gold):
         layers[layer.name] = layer
         own = sets.setdefault((layer.name, point.image), [])
-        free = next((each for each in own if point.label not in each), None)
+        free = next((points for points in own if point.label not in points), None)
         if free is None:
             own.append(free := {})
         free[point.label] = point
     for (name, image), several in sets.items():
-        yield from ((layers[name], image, each) for each in several)
+        yield from ((layers[name], image, points) for points in several)
 
 
 def _build_keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: dict[str, KeyPoint]) -> Row:
@@ -313,7 +321,9 @@ def _build_keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: d
     for name in layer.names:
         x, y = shown[name].point if name in shown else (0.0, 0.0)
         flat += [*_round_values((x * width, y * height)), SEEN if name in shown else 0]
-    xs, ys = zip(*((each.point[0] * width, each.point[1] * height) for each in shown.values()), strict=True)
+    xs, ys = zip(
+        *((point.point[0] * width, point.point[1] * height) for point in shown.values()), strict=True
+    )
     bbox = (min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
     about = {"bbox": _round_values(bbox), "area": round(bbox[2] * bbox[3], PIXEL_DIGITS), "iscrowd": 0}
     return {"keypoints": flat, "num_keypoints": len(shown), **about}

@@ -62,19 +62,20 @@ def read_cvat(source: Source) -> Iterator[Entry]:
         except BadFile as error:
             source.findings.refuse(error, path)
             continue
-        names = [each.findtext("name") or "" for each in root.iter("label") if each.findtext("name")]
+        names = [label.findtext("name") or "" for label in root.iter("label") if label.findtext("name")]
         inputs = {
-            (label.findtext("name") or "", each.findtext("name") or ""): each.findtext("input_type") or ""
+            (label.findtext("name") or "", attribute.findtext("name") or ""): attribute.findtext("input_type")
+            or ""
             for label in root.iter("label")
-            for each in label.iter("attribute")
+            for attribute in label.iter("attribute")
         }
         boxes = {"type": "boxes", "name": OBJECTS, "labels": tuple(dict.fromkeys(names))}
         declared = [LabelLayer.model_validate(boxes)] if names else []
-        for each in root.iter("image"):
+        for image in root.iter("image"):
             for entry in make_entries_or_refuse(
                 source,
-                {"path": path, "entry": each.get("name", "")},
-                partial(_read_cvat_entry, source, each, inputs),
+                {"path": path, "entry": image.get("name", "")},
+                partial(_read_cvat_entry, source, image, inputs),
             ):
                 marks = [mark for labelling in entry.labellings for _name, mark in labelling.marks]
                 other = any(isinstance(mark, KeyPoint | Ellipse) for mark in marks)
@@ -92,17 +93,17 @@ def _read_cvat_entry(
         raise field_error("width", "is missing or not a number") from error
     entry = Entry(name, images=(find_image(source, name, *size),))
     gold = Labelling()
-    for number, each in enumerate(element):
-        where = f"{name}: {each.tag} {number}"
-        if each.tag == "tag":
-            gold.answers.append((CLASS, "choice", each.get("label", "")))
-        elif each.tag not in CVAT_SHAPES or float(each.get("rotation") or 0):
+    for number, child in enumerate(element):
+        where = f"{name}: {child.tag} {number}"
+        if child.tag == "tag":
+            gold.answers.append((CLASS, "choice", child.get("label", "")))
+        elif child.tag not in CVAT_SHAPES or float(child.get("rotation") or 0):
             source.findings.mend(OTHER_SHAPES, where)
         else:
-            for name_of_layer, mark in _parse_cvat_marks(source, entry.images[0], each, where):
+            for name_of_layer, mark in _parse_cvat_marks(source, entry.images[0], child, where):
                 own = mark.model_copy(update={"id": f"c{len(gold.marks)}"})
                 gold.marks.append((name_of_layer, own))
-                gold.about += _parse_cvat_attributes(each, own, inputs)
+                gold.about += _parse_cvat_attributes(child, own, inputs)
     entry.labellings = [gold]
     return [entry]
 
@@ -111,8 +112,8 @@ def _parse_cvat_attributes(
     element: ElementTree.Element, mark: Box, inputs: dict[tuple[str, str], str]
 ) -> Iterator[AboutMark]:
     """Yield the attributes of a mark as answers; an empty one is none."""
-    for each in element.iter("attribute"):
-        name, value = each.get("name", ""), (each.text or "").strip()
+    for attribute in element.iter("attribute"):
+        name, value = attribute.get("name", ""), (attribute.text or "").strip()
         kind = ASKED.get(inputs.get((mark.label, name), ""))
         # A value that no question can hold must not keep the file from becoming a project.
         if (kind == "rating" and value not in RATINGS) or (kind == "choice" and len(value) > 60):

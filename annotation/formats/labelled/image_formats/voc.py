@@ -52,19 +52,19 @@ def _read_voc_entry(source: Source, path: Path) -> list[Entry]:
     name = root.findtext("filename") or ""
     entry = Entry(name, images=(find_image(source, name, width or None, height or None),))
     gold = Labelling()
-    for number, each in enumerate(root.iter("object")):
+    for number, object_ in enumerate(root.iter("object")):
         where = f"{path.name}: object {number}"
-        bounds = each.find("bndbox")
+        bounds = object_.find("bndbox")
         if bounds is None:
             source.findings.mend(OTHER_SHAPES, where)
             continue
-        if each.find("part") is not None:
+        if object_.find("part") is not None:
             source.findings.mend(ATTRIBUTES, where)
         # VOC counts pixels from 1, and its last pixel is inside the box.
         left, top = _parse_number(bounds, "xmin") - 1, _parse_number(bounds, "ymin") - 1
         edges = (left, top, _parse_number(bounds, "xmax"), _parse_number(bounds, "ymax"))
         box = build_box_from_pixels(
-            edges, each.findtext("name") or "", entry.images[0], source.findings, where
+            edges, object_.findtext("name") or "", entry.images[0], source.findings, where
         )
         if box is not None:
             gold.marks.append((OBJECTS, box))
@@ -116,10 +116,10 @@ def _format_voc(record: ItemRecord, index: int) -> bytes:
 def _add_voc_object(
     root: ElementTree.Element, label: str, edges: tuple[float, float, float, float], width: int, height: int
 ) -> None:
-    each = add_element(root, "object")
+    object_ = add_element(root, "object")
     for name, value in (("name", label), ("pose", "Unspecified"), ("truncated", 0), ("difficult", 0)):
-        add_element(each, name, value)
-    bounds = add_element(each, "bndbox")
+        add_element(object_, name, value)
+    bounds = add_element(object_, "bndbox")
     left, top, right, bottom = edges
     corners = (left * width + 1, top * height + 1, right * width, bottom * height)
     for name, corner in zip(("xmin", "ymin", "xmax", "ymax"), corners, strict=True):

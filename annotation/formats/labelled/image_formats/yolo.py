@@ -59,13 +59,15 @@ def read_yolo(source: Source) -> Iterator[Entry]:
 
 def _read_class_names(folder: Path, files: list[Path]) -> list[str]:
     for name in NAMES:
-        for file in (each for each in files if each.name == name):
+        for file in (path for path in files if path.name == name):
             if file.suffix in (".names", ".txt"):
                 return [line.strip() for line in read_text(file).splitlines() if line.strip()]
             try:
                 given = yaml.safe_load(read_text(file))
                 names = given["names"]
-                return [str(each) for each in (names.values() if isinstance(names, dict) else names)]
+                return [
+                    str(class_name) for class_name in (names.values() if isinstance(names, dict) else names)
+                ]
             except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise BadFile(file, say("has no list of names; add the names of the classes")) from error
     raise BadFile(folder, say("has no data.yaml, classes.txt or obj.names with the names of the classes"))
