@@ -59,7 +59,7 @@ def print_alignment(
         seed: Seed of the partitions and tests.
     """
     everything = read_records(records)
-    instances = [one for one in everything if near_synonyms or not one.is_doubtful]
+    instances = [instance for instance in everything if near_synonyms or not instance.is_doubtful]
     notes = []
     if left := len(everything) - len(instances):
         notes.append(f"records of swaps that hardly change the meaning, left out: {left} (--near-synonyms)")
@@ -247,13 +247,16 @@ def tabulate_by_method(results: Sequence[Alignment]) -> Table:
         *build_field_columns("n", "score", "answered", "among_answered"),
         Column("", cell=_format_method_cell),
     ]
-    across = {key: " ".join(_drop_empty_names(key)) or "all" for key in (keys(each)[1] for each in results)}
+    across = {
+        key: " ".join(_drop_empty_names(key)) or "all"
+        for key in (keys(alignment)[1] for alignment in results)
+    }
     return Table.from_records(
         "alignment_by_method",
         "Alignment score by step and method, in percent; below it the share among instances answered twice",
         results,
         columns,
-        rows=list(dict.fromkeys(keys(each)[0] for each in results)),
+        rows=list(dict.fromkeys(keys(alignment)[0] for alignment in results)),
         heads=[Column("", heading="System", cell=str)],
         across=across,
         keys=keys,
@@ -309,7 +312,7 @@ def draw_alignment_figure(results: Sequence[Alignment]) -> Figure:
     for alignment in results:
         panels.setdefault(_format_title(alignment, names), []).append(alignment)
     methods = list(dict.fromkeys(alignment.group.method for alignment in results))
-    rows = [len({each.group.system for each in panel}) for panel in panels.values()]
+    rows = [len({alignment.group.system for alignment in panel}) for panel in panels.values()]
     heights = [0.3 + count * (0.14 + 0.16 * len(methods)) for count in rows]
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(7.4, 1.1 + sum(heights)), layout="constrained")
@@ -400,7 +403,9 @@ def _format_title(
 def _select_varying_names(results: Sequence[Alignment], names: Sequence[str]) -> list[str]:
     """Return the names that tell the groups apart, and the first one."""
     return [
-        name for name in names if name == names[0] or len({getattr(each.group, name) for each in results}) > 1
+        name
+        for name in names
+        if name == names[0] or len({getattr(alignment.group, name) for alignment in results}) > 1
     ]
 
 

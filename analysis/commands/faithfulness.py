@@ -145,7 +145,7 @@ def _count_left_out_spans(gold: Sequence[GoldSpans], loaded: SpanOutputs) -> dic
         "outputs without gold": len((loaded.by_id.keys() | others) - ids),
         "questions whose predicted program is not of their type": len(ids & others),
         "outputs after those with gold": sum(
-            len(one.modules) - len(one.cut_to(example).modules) for example, one in shown
+            len(output.modules) - len(output.cut_to(example).modules) for example, output in shown
         ),
     }
 

@@ -326,7 +326,7 @@ def build_power_page(design: Design) -> Page:
 
 
 def _draw_curve_figure(design: Design) -> Figure:
-    rates = [(one.participants, one.all) for one in design.curve if one.all]
+    rates = [(point.participants, point.all) for point in design.curve if point.all]
     sizes = [size for size, _ in rates]
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(6.4, 3.6), layout="constrained")

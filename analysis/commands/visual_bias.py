@@ -106,7 +106,7 @@ def _build_bias_json(bias: VisualBias) -> Json:
         "labelled_true": int(bias.labels.sum()),
         "pairs": len(bias.sizes),
         "majority_label_accuracy": bias.majority_accuracy,
-        "pair_frequencies": [asdict(one) for one in bias.frequencies],
+        "pair_frequencies": [asdict(frequency) for frequency in bias.frequencies],
         "parts": {part: asdict(size) for part, size in compute_part_sizes(bias).items()},
     }
 
@@ -114,11 +114,12 @@ def _build_bias_json(bias: VisualBias) -> Json:
 def _build_system_json(scores: SystemScores) -> Json:
     return {
         "accuracy": {
-            part: {**_build_quantity_json(one), "examples": one.n} for part, one in scores.accuracy.items()
+            part: {**_build_quantity_json(accuracy), "examples": accuracy.n}
+            for part, accuracy in scores.accuracy.items()
         },
         "deltas": {
-            format_contrast_key(one): {**_build_quantity_json(one.difference), "p": one.p}
-            for one in scores.deltas
+            format_contrast_key(delta): {**_build_quantity_json(delta.difference), "p": delta.p}
+            for delta in scores.deltas
         },
     }
 

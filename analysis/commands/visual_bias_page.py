@@ -198,14 +198,14 @@ def _draw_pairs_figure(bias: VisualBias) -> Figure:
         canvas = Canvas(figsize=(7.4, 3.2), layout="constrained")
         left, right = canvas.subplots(1, 2)
         _draw_counts(left, rows)
-        _draw_shares(right, [one for one in rows if one.frequency > 1])
+        _draw_shares(right, [row for row in rows if row.frequency > 1])
         for axes in (left, right):
             _format_count_axis(axes, rows[-1].frequency)
     spoken = "; ".join(
-        f"{one.pairs} pairs in {one.frequency} examples each, {one.observed_same} of them with one label "
-        f"throughout ({_format_percent(one.observed_share)} %, "
-        f"expected {_format_percent(one.expected_share)} %)"
-        for one in rows
+        f"{row.pairs} pairs in {row.frequency} examples each, {row.observed_same} of them with one label "
+        f"throughout ({_format_percent(row.observed_share)} %, "
+        f"expected {_format_percent(row.expected_share)} %)"
+        for row in rows
     )
     caption = (
         "Left: image pairs by the number of their examples, on a logarithmic scale. Right: share of the "
@@ -215,8 +215,8 @@ def _draw_pairs_figure(bias: VisualBias) -> Figure:
 
 
 def _draw_counts(axes: Axes, rows: Sequence[Frequency]) -> None:
-    most = max(one.pairs for one in rows)
-    axes.bar_label(axes.bar([one.frequency for one in rows], [one.pairs for one in rows], color=COLOURS[0]))
+    most = max(row.pairs for row in rows)
+    axes.bar_label(axes.bar([row.frequency for row in rows], [row.pairs for row in rows], color=COLOURS[0]))
     axes.set_yscale("log")
     axes.set_ylim(0.5, 3 * most)
     # Plain numbers: powers of ten would need the fonts of formulae.
@@ -227,9 +227,9 @@ def _draw_counts(axes: Axes, rows: Sequence[Frequency]) -> None:
 
 
 def _draw_shares(axes: Axes, rows: Sequence[Frequency]) -> None:
-    x = [one.frequency for one in rows]
-    axes.plot(x, [PERCENT * one.expected_share for one in rows], "o--", color=GREY, label="expected")
-    axes.plot(x, [PERCENT * one.observed_share for one in rows], "s", color=COLOURS[1], label="observed")
+    x = [row.frequency for row in rows]
+    axes.plot(x, [PERCENT * row.expected_share for row in rows], "o--", color=GREY, label="expected")
+    axes.plot(x, [PERCENT * row.observed_share for row in rows], "s", color=COLOURS[1], label="observed")
     axes.set_ylim(0, 105)
     axes.set_ylabel("Pairs with one label throughout (%)")
     if rows:

@@ -293,16 +293,16 @@ def _compute_p(values: Array, first: int) -> Array:
 
 
 def _build_alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
-    n, answered = len(verdicts), sum(one.answered for one in verdicts)
-    aligned = sum(one.aligned for one in verdicts)
-    controls = [one.control for one in verdicts if one.control is not None]
+    n, answered = len(verdicts), sum(verdict.answered for verdict in verdicts)
+    aligned = sum(verdict.aligned for verdict in verdicts)
+    controls = [verdict.control for verdict in verdicts if verdict.control is not None]
     return Alignment(
         group=group,
         n=n,
         answered=answered,
-        higher=sum(one.higher for one in verdicts),
+        higher=sum(verdict.higher for verdict in verdicts),
         aligned=aligned,
-        untested=sum(one.p is None for one in verdicts),
+        untested=sum(verdict.p is None for verdict in verdicts),
         score=aligned / n,
         interval=_compute_wilson_interval(aligned, n),
         among_answered=aligned / answered if answered else None,

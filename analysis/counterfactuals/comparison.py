@@ -103,7 +103,9 @@ def find_other_answer(question: str, answer: str, entities: Sequence[str]) -> st
     None unless two are named and one of them is the answer.
     """
     named = {
-        mention: question[slice(*mention)] for one in entities if (mention := find_entity(question, one))
+        mention: question[slice(*mention)]
+        for entity in entities
+        if (mention := find_entity(question, entity))
     }
     if len(named) != 2:
         return None

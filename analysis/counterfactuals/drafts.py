@@ -76,7 +76,11 @@ def draft(
                 except ValueError as reason:
                     drafts.skipped[step, extent, str(reason)] += 1
                     continue
-                kept = [each for each in drafted if near_synonyms or not each[0].get("near_synonym")]
+                kept = [
+                    candidate
+                    for candidate in drafted
+                    if near_synonyms or not candidate[0].get("near_synonym")
+                ]
                 if len(kept) < len(drafted):
                     drafts.skipped[step, extent, NEAR_SYNONYM] += len(drafted) - len(kept)
                 _add(drafts, question, step, extent, kept)

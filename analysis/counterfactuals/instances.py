@@ -178,4 +178,4 @@ def instances_text(instances: Iterable[Instance]) -> str:
     Args:
         instances: Instances to write, in order.
     """
-    return format_json_lines(one.model_dump() for one in instances)
+    return format_json_lines(instance.model_dump() for instance in instances)

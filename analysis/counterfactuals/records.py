@@ -55,10 +55,10 @@ def select_usable(instances: Iterable[Instance], *, near_synonyms: bool = False)
     them or ``near_synonyms`` is true.
     """
     return [
-        one
-        for one in instances
-        if one.verdict != "rejected"
-        and (near_synonyms or not one.is_doubtful)
-        and one.original.answer is not None
-        and one.counterfactual.answer is not None
+        instance
+        for instance in instances
+        if instance.verdict != "rejected"
+        and (near_synonyms or not instance.is_doubtful)
+        and instance.original.answer is not None
+        and instance.counterfactual.answer is not None
     ]

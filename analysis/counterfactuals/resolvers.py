@@ -52,9 +52,11 @@ class _Resolved(BaseModel):
     def to_clusters(self) -> list[Cluster]:
         """Return the clusters as spans of code points, end exclusive."""
         if self.clusters_char_offsets is not None:  # maverick's ends are inclusive
-            return [tuple((start, end + 1) for start, end in one) for one in self.clusters_char_offsets]
+            return [
+                tuple((start, end + 1) for start, end in cluster) for cluster in self.clusters_char_offsets
+            ]
         if self.clusters is not None:
-            return [tuple(one) for one in self.clusters]
+            return [tuple(cluster) for cluster in self.clusters]
         named = (self.spans or {}).items()
         return [tuple((s.start, s.end) for s in spans) for name, spans in named if _SPACY.fullmatch(name)]
 
@@ -79,7 +81,7 @@ class Resolutions:
             Spans of each cluster in code points, end exclusive; None if the resolver did not read the text.
         """
         clusters = self.by_id.get(id, self.by_text.get(text))
-        if clusters is None or any(end > len(text) for one in clusters for _, end in one):
+        if clusters is None or any(end > len(text) for cluster in clusters for _, end in cluster):
             return None
         return clusters
 
@@ -137,10 +139,10 @@ def relevant_cluster(text: str, answer: str, clusters: Iterable[Cluster]) -> lis
     """
     wanted = frozenset(normalise_answer(answer).split())
     ranked = [
-        (max((_grade_mention(wanted, text[slice(*span)]) for span in one), default=0), one)
-        for one in clusters
+        (max((_grade_mention(wanted, text[slice(*span)]) for span in cluster), default=0), cluster)
+        for cluster in clusters
     ]
-    best = max(ranked, key=lambda each: (each[0], len(each[1])), default=(0, ()))
+    best = max(ranked, key=lambda candidate: (candidate[0], len(candidate[1])), default=(0, ()))
     return sorted(best[1]) if best[0] else []
 
 

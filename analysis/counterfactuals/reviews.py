@@ -48,7 +48,7 @@ def verdict_agreement(
 def as_json(instances: Sequence[Instance], *, rng: np.random.Generator) -> dict[str, Any]:
     """Count verdicts and measure their agreement, ready for JSON."""
     share, alpha = verdict_agreement(instances, rng=rng)
-    settled = [one.verdict or "open" for one in instances]
+    settled = [instance.verdict or "open" for instance in instances]
     return {
         "instances": len(instances),
         "verdicts": {name: settled.count(name) for name in sorted(set(settled))},

@@ -155,7 +155,11 @@ class BoxScores:
         Raises:
             ValueError: `resamples` is negative.
         """
-        tallies = {(way, name): one for way in AVERAGINGS for name, one in self.tallies(way).items()}
+        tallies = {
+            (averaging, name): tally
+            for averaging in AVERAGINGS
+            for name, tally in self.tallies(averaging).items()
+        }
         return quantities(tallies, rng=rng, resamples=resamples, level=level)
 
     def example_scores(self, averaging: Averaging = "per_example") -> Array:
@@ -241,7 +245,7 @@ def score_boxes(
         >>> score_boxes([gold], [output]).table("per_example")["find"].f1
         1.0
     """
-    named = outputs if isinstance(outputs, Mapping) else {one.id: one for one in outputs}
+    named = outputs if isinstance(outputs, Mapping) else {output.id: output for output in outputs}
     return score_cells(arrange(gold, named, partial=partial), reference=reference, thresholds=thresholds)
 
 

@@ -76,13 +76,14 @@ def score_by_argument(gold: Sequence[GoldExample], scores: BoxScores) -> list[Pa
         >>> dog = np.array([[0.0, 0.0, 0.5, 0.5]])
         >>> gold = [GoldExample("a", (GoldModule(0, "find", (dog,), "Dog"),))]
         >>> outputs = [OutputExample("a", (dog,), (OutputModule(0, "find", np.array([0.2])),))]
-        >>> [(one.argument, one.area, one.f1) for one in score_by_argument(gold, score_boxes(gold, outputs))]
+        >>> parts = score_by_argument(gold, score_boxes(gold, outputs))
+        >>> [(part.argument, part.area, part.f1) for part in parts]
         [('dog', 0.25, 0.0)]
     """
-    words = {(one.id, node.index): node.argument.lower() for one in gold for node in one.modules}
+    words = {(example.id, node.index): node.argument.lower() for example in gold for node in example.modules}
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for row, (example, index, module) in enumerate(_list_nodes(scores)):
-        groups[module, words.get((example, index), "")].append(row)
+    for row, (example_id, index, module) in enumerate(_list_nodes(scores)):
+        groups[module, words.get((example_id, index), "")].append(row)
     parts = [_build_part(scores, module, argument, rows) for (module, argument), rows in groups.items()]
     return sorted(parts, key=lambda part: (-part.n, part.module, part.argument))
 

@@ -119,10 +119,10 @@ def evaluate(
     f1 = boxes.intervals(rng=rng, resamples=resamples)
     figures: dict[str, dict[str, Figure]] = {}
     upper: dict[str, dict[str, Figure]] = {}
-    for way in AVERAGINGS:
-        table = boxes.table(way)
-        figures[way] = _build_figures(table, {name: f1[way, name] for name in table})
-        upper[way] = _build_figures(boxes.table(way, upper=True), {})
+    for averaging in AVERAGINGS:
+        table = boxes.table(averaging)
+        figures[averaging] = _build_figures(table, {name: f1[averaging, name] for name in table})
+        upper[averaging] = _build_figures(boxes.table(averaging, upper=True), {})
     return Evaluation(figures, upper, _list_worst_boxes(boxes, most))
 
 

@@ -125,20 +125,20 @@ def arrange(
 
     Raises MatchError if an output is missing or of another module, number of images or length.
     """
-    kept = [one for one in gold if not partial or one.id in outputs]
-    shown = [_find_output(one, outputs) for one in kept]
-    example, nodes, probabilities = _list_scored_nodes(kept, shown)
+    kept = [example for example in gold if not partial or example.id in outputs]
+    shown = [_find_output(example, outputs) for example in kept]
+    indices, nodes, probabilities = _list_scored_nodes(kept, shown)
     modules = (OVERALL, *dict.fromkeys(node.module for node in nodes))
     code = {name: number for number, name in enumerate(modules)}
     boxes = [drawn for node in nodes for drawn in node.boxes or ()]
-    proposals = [image for one in shown for image in one.proposals]
+    proposals = [image for output in shown for image in output.proposals]
     sizes = _collect_numbers(map(len, proposals))
-    images = _collect_numbers(len(one.proposals) for one in shown)
-    node_example = _collect_numbers(example)
+    images = _collect_numbers(len(output.proposals) for output in shown)
+    node_example = _collect_numbers(indices)
     node, image = list_range_members((np.cumsum(images) - images)[node_example], images[node_example])
     size = sizes[image]
     return Cells(
-        examples=tuple(one.id for one in kept),
+        examples=tuple(example.id for example in kept),
         modules=modules,
         node=node,
         node_example=node_example,

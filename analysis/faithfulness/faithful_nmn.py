@@ -168,7 +168,7 @@ def _find_annotated_lines(program: str, tokens: str) -> Iterator[tuple[int, str,
             yield (
                 line,
                 normalise_module_name(name),
-                ",".join(words.get(one, "?") for one in positions if one).lower(),
+                ",".join(words.get(position, "?") for position in positions if position).lower(),
             )
 
 

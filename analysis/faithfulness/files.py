@@ -144,7 +144,7 @@ def read_box_outputs(path: Path) -> dict[str, OutputExample]:
     Raises:
         InputError: The file is missing or malformed; names file, line and field.
     """
-    return {one.id: one for one in _read(path, _Output, _parse_box_output)}
+    return {output.id: output for output in _read(path, _Output, _parse_box_output)}
 
 
 def read_span_gold(path: Path) -> list[GoldSpans]:
@@ -203,10 +203,12 @@ def load_span_outputs(path: Path) -> SpanOutputs:
         InputError: Names file, line and field.
     """
     if not _is_nmn_drop(path):
-        return SpanOutputs({one.id: one for one in _read(path, _Example[_Attention], _parse_span_output)})
-    fits = {one.id: one for one in _read(path, _NmnDrop, _parse_released_output)}
-    others = tuple(id for id, one in fits.items() if not one.modules)
-    return SpanOutputs({id: one for id, one in fits.items() if one.modules}, others)
+        return SpanOutputs(
+            {output.id: output for output in _read(path, _Example[_Attention], _parse_span_output)}
+        )
+    fits = {output.id: output for output in _read(path, _NmnDrop, _parse_released_output)}
+    others = tuple(id for id, output in fits.items() if not output.modules)
+    return SpanOutputs({id: output for id, output in fits.items() if output.modules}, others)
 
 
 def _is_nmn_drop(path: Path) -> bool:

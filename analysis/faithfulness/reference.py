@@ -33,7 +33,7 @@ def change(gold: Sequence[GoldExample]) -> list[GoldExample]:
     boxes of their own. If a first child has no gold at all, its parent keeps its
     boxes.
     """
-    return [replace(one, modules=_replace_boxes(one.modules)) for one in gold]
+    return [replace(example, modules=_replace_boxes(example.modules)) for example in gold]
 
 
 def _replace_boxes(nodes: Sequence[GoldModule]) -> tuple[GoldModule, ...]:

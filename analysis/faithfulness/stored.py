@@ -52,15 +52,17 @@ class Stored(BaseModel):
         Raises AnalysisError if no example has the module.
         """
         own = [self.examples[id].get(module) for id in ids]
-        if all(one is None for one in own):
-            names = dict.fromkeys(name for one in self.examples.values() for name in one)
+        if all(score is None for score in own):
+            names = dict.fromkeys(name for scores in self.examples.values() for name in scores)
             raise AnalysisError(f"no example has the module {module!r}; there are {', '.join(names)}")
         if self.kind == "spans":
-            sums = np.array([one if isinstance(one, tuple) else (0.0, 0.0) for one in own], dtype=float)
+            sums = np.array([score if isinstance(score, tuple) else (0.0, 0.0) for score in own], dtype=float)
             return Tally(sums, compute_mean, int(sums[:, 1].sum()), f"no question has {module}")
-        counts = np.array([one.counts if isinstance(one, BoxParts) else [0.0] * 5 for one in own])
-        occurrences = np.array([one.occurrences if isinstance(one, BoxParts) else [0.0] * 4 for one in own])
-        present = np.array([one is not None for one in own])
+        counts = np.array([score.counts if isinstance(score, BoxParts) else [0.0] * 5 for score in own])
+        occurrences = np.array(
+            [score.occurrences if isinstance(score, BoxParts) else [0.0] * 4 for score in own]
+        )
+        present = np.array([score is not None for score in own])
         return build_f1_tally(averaging, compute_score_parts(averaging, counts, occurrences, present))
 
 

@@ -265,7 +265,7 @@ def _mark_agreed_below(
         list_answers_below(item, items[item].nodes[order].index, who)
         for (item, order), who in zip(node_keys, people, strict=True)
     ]
-    return np.array([bool(one) and all(one) for one in below], dtype=bool)
+    return np.array([bool(answers) and all(answers) for answers in below], dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -288,11 +288,11 @@ def _list_scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterat
     nodes = [items[item].nodes[order] for item, order in node_keys]
     module = np.array([node.module for node in nodes], dtype=object)
     depth = np.array([node.depth for node in nodes], dtype=np.int64)
-    value = np.empty(len(nodes), dtype=object)  # a value of each unit, None if people draw
+    values = np.empty(len(nodes), dtype=object)  # a value of each unit, None if people draw
     for unit, given in zip(layers.layer_unit, layers.valued, strict=True):
-        value[unit] = given if given is not None else value[unit]
-    truth = np.array([isinstance(each, bool) for each in value], dtype=bool)
-    drawn = np.array([each is None for each in value], dtype=bool)
+        values[unit] = given if given is not None else values[unit]
+    truth = np.array([isinstance(value, bool) for value in values], dtype=bool)
+    drawn = np.array([value is None for value in values], dtype=bool)
     asked = ("presence", *(("token",) if "token" in pairs.tables else ()))
     at = pairs.unit
     yield _Scope(DRAWN, drawn[at], drawn, asked, ("interval", "ordinal", "ratio"))

@@ -106,8 +106,8 @@ def _list_objects(objects: Mapping[str, Sequence[Object]]) -> tuple[list[str], l
 
     The order does not depend on the mapping's.
     """
-    listed = [(who, index, one) for who in sorted(objects) for index, one in enumerate(objects[who])]
-    return [who for who, _, _ in listed], [index for _, index, _ in listed], [one for _, _, one in listed]
+    listed = [(who, index, mark) for who in sorted(objects) for index, mark in enumerate(objects[who])]
+    return [who for who, _, _ in listed], [index for _, index, _ in listed], [mark for _, _, mark in listed]
 
 
 def _compute_overlaps(boxes: Array, images: Array) -> Array:

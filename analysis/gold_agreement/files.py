@@ -108,7 +108,9 @@ def _build_item(path: Path, number: int, record: _Record, program: Program) -> I
             field = f"annotations of {annotation.annotator}"
             raise InputError(path, str(error), where=f"line {number}", field=field) from None
         objects[annotation.annotator] = {
-            node.index: [(each.image, each.box) if each.box else each.span for each in shapes[node.index]]
+            node.index: [
+                (shape.image, shape.box) if shape.box else shape.span for shape in shapes[node.index]
+            ]
             for node in nodes
             if node.index in shapes
         }
@@ -130,34 +132,34 @@ def _build_item(path: Path, number: int, record: _Record, program: Program) -> I
 
 def _resolve(document: _Document, depth: int) -> dict[int, list[_Object]]:
     """Return the objects of each annotated node, with references followed."""
-    every = {each.id: each for layer in document.layers.values() for each in layer.objects}
+    every = {mark.id: mark for layer in document.layers.values() for mark in layer.objects}
 
-    def follow(each: _Object) -> _Object | None:
+    def follow(mark: _Object) -> _Object | None:
         for _step in range(depth):
-            if each.ref is None:
-                return each if each.box or (each.span and each.tokens) else None
-            if each.ref not in every:
+            if mark.ref is None:
+                return mark if mark.box or (mark.span and mark.tokens) else None
+            if mark.ref not in every:
                 return None
-            each = every[each.ref]
+            mark = every[mark.ref]
         return None
 
     return {
-        node: [shape for each in layer.objects if (shape := follow(each)) is not None]
+        node: [shape for mark in layer.objects if (shape := follow(mark)) is not None]
         for node, layer in document.layers.items()
         if layer.state != "open" or layer.objects
     }
 
 
 def _execute(program: Program, document: _Document, shapes: Mapping[int, list[_Object]]) -> Execution:
-    drawn = {each.id: each for objects in shapes.values() for each in objects}
+    drawn = {shape.id: shape for objects in shapes.values() for shape in objects}
 
-    def executable(each: _Object) -> FoundBox | FoundSpan:
-        if each.box:
-            return FoundBox(each.image, each.box)
-        sources = tuple(drawn[name].span for name in each.links if name in drawn and drawn[name].span)
-        assert each.span is not None
-        return FoundSpan(*each.span, each.quote, sources=sources)  # type: ignore[arg-type]
+    def executable(shape: _Object) -> FoundBox | FoundSpan:
+        if shape.box:
+            return FoundBox(shape.image, shape.box)
+        sources = tuple(drawn[name].span for name in shape.links if name in drawn and drawn[name].span)
+        assert shape.span is not None
+        return FoundSpan(*shape.span, shape.quote, sources=sources)  # type: ignore[arg-type]
 
-    outputs = {node: [executable(each) for each in objects] for node, objects in shapes.items()}
+    outputs = {node: [executable(shape) for shape in objects] for node, objects in shapes.items()}
     values = {node: layer.value for node, layer in document.layers.items() if layer.value is not None}
     return run(program, outputs, values)

@@ -164,8 +164,8 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
             annotators.append(person)
             valued.append(value)
             if kind == "boxes":
-                outlines |= {len(rows) + at: one[2] for at, one in enumerate(objects) if len(one) == 3}
-            rows += [_build_row(item, person, node, one, kind) for one in objects]
+                outlines |= {len(rows) + at: mark[2] for at, mark in enumerate(objects) if len(mark) == 3}
+            rows += [_build_row(item, person, node, mark, kind) for mark in objects]
     table = np.array(rows, dtype=float).reshape(-1, 5)
     unit, start, count = _transpose_rows(layers, 3)
     unit_item, unit_node = _transpose_rows(list(units), 2)

@@ -99,16 +99,16 @@ def _build_edges(corners: Array) -> Array:
 
 def _find_crossings(edges: Array) -> Array:
     """Return the heights at which two edges cross."""
-    start, way = edges[:, :2], edges[:, 2:] - edges[:, :2]
+    start, direction = edges[:, :2], edges[:, 2:] - edges[:, :2]
     ahead = start[None, :, :] - start[:, None, :]
 
     def cross(left: Array, right: Array) -> Array:
         return np.asarray(left[..., 0] * right[..., 1] - left[..., 1] * right[..., 0])
 
-    slope = cross(way[:, None, :], way[None, :, :])
+    slope = cross(direction[:, None, :], direction[None, :, :])
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = cross(ahead, way[None, :, :]) / slope
-        other = cross(ahead, way[:, None, :]) / slope
+        own = cross(ahead, direction[None, :, :]) / slope
+        other = cross(ahead, direction[:, None, :]) / slope
     met = (own > 0) & (own < 1) & (other > 0) & (other < 1)
     edge, other_edge = np.nonzero(met)
-    return np.asarray(start[edge, 1] + own[edge, other_edge] * way[edge, 1])
+    return np.asarray(start[edge, 1] + own[edge, other_edge] * direction[edge, 1])

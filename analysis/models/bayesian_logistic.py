@@ -143,7 +143,7 @@ def bayes_logistic(
     contrasts = [draws[1 + second] - draws[1 + first] for first, second in pairs]
     spreads = draws[target.columns :]
     checked = [_diagnose(values) for values in contrasts]
-    r_hat, effective = max(one[0] for one in checked), min(one[1] for one in checked)
+    r_hat, effective = max(diagnosis[0] for diagnosis in checked), min(diagnosis[1] for diagnosis in checked)
     apart = max(_diagnose(values)[0] for values in spreads)
     if r_hat > MOST_R_HAT or apart > MOST_R_HAT_OF_SPREADS or effective < FEWEST_EFFECTIVE:
         reason = f"the chains do not agree (R-hat {r_hat:.3f}, {effective:.0f} effective draws)"
@@ -215,7 +215,7 @@ class _Target:
         members = [sparse.csr_array((np.ones(len(rows)), (rows, code))) for code in dense]
         self.loads = sparse.hstack([sparse.csr_array(exog), *members]).tocsr()
         self.transposed = self.loads.T.tocsr()  # once, because each of thousands of steps multiplies by it
-        sizes = [one.shape[1] for one in members]
+        sizes = [matrix.shape[1] for matrix in members]
         self.component = np.repeat(np.arange(len(sizes)), sizes)  # of each random effect
         self.firsts = np.cumsum([0, *sizes[:-1]])
         self.spreads = slice(self.columns, self.columns + len(sizes))

@@ -428,8 +428,8 @@ class _Curvature:
 
 def _build_indicator(codes: NDArray[np.intp], columns: int) -> sparse.csr_matrix:
     """Build the matrix of zeros and ones that has ones at each row's codes."""
-    rows, each = codes.shape
-    pointers = np.arange(0, rows * each + 1, each)
+    rows, per_row = codes.shape
+    pointers = np.arange(0, rows * per_row + 1, per_row)
     return sparse.csr_matrix((np.ones(codes.size), codes.ravel(), pointers), shape=(rows, columns))
 
 

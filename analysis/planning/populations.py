@@ -211,7 +211,7 @@ def pilot_values(values: Sequence[Array], items: int) -> PilotValues:
         [-0.71, 0.71]
     """
     people = []
-    for own in (each[~np.isnan(each)] for each in values):
+    for own in (group[~np.isnan(group)] for group in values):
         if len(own) < 2:
             raise ValueError("each condition of the pilot needs the values of two participants")
         # Drawing from n values would spread by a factor of (n-1)/n too little.

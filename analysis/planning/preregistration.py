@@ -202,7 +202,7 @@ def _format_list(entries: Sequence[str]) -> list[str]:
 
 def _describe_whole_design(frozen: FrozenVersion) -> list[str]:
     definition = frozen.definition
-    conditions = {each.name: each for each in definition.conditions}
+    conditions = {declared.name: declared for declared in definition.conditions}
     lines = [*_describe_design(frozen), ""]
     for condition in frozen.version.conditions:
         declared = conditions.get(condition.name)
@@ -280,7 +280,7 @@ def _describe_simulation(task: TaskOptions) -> list[str]:
 def _describe_questions(version: Version) -> list[str]:
     lines = [*_TASK_WORDS.get(version.task.kind, ()), *_describe_simulation(version.task)]
     if version.task.criteria:
-        lines += [*(f"- `{one.key}`: “{one.text}”" for one in version.task.criteria), ""]
+        lines += [*(f"- `{criterion.key}`: “{criterion.text}”" for criterion in version.task.criteria), ""]
     if version.item_questionnaire or not lines:
         lines += ["Beside every item:", ""]
         lines += [_describe_question(question) for question in version.item_questionnaire]
@@ -468,7 +468,9 @@ def _describe_test(frozen: FrozenVersion, plan: Plan) -> str:
         False: "permutations of participants between the two conditions",
         True: "swaps of the two conditions within participants",
     }
-    tests = " or, where the same participants see both, ".join(words[one] for one in sorted(within))
+    tests = " or, where the same participants see both, ".join(
+        words[is_within] for is_within in sorted(within)
+    )
     return (
         f"The claim is about these items. Each is tested by {plan.permutations} {tests} (all of them where "
         f"they are fewer), two-sided; {correction} Those about items like these are exploratory."

@@ -104,7 +104,7 @@ def design_sentence(design: Design) -> str:
     if smallest.participants is None:
         result = smallest.reason.capitalize()
     else:
-        point = next(one for one in smallest.tried if one.participants == smallest.participants)
+        point = next(power for power in smallest.tried if power.participants == smallest.participants)
         size = f"{smallest.participants} participants"
         if not design.is_paired:
             size += f" per condition ({smallest.participants * len(design.effects)} in all)"

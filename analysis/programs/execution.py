@@ -75,13 +75,13 @@ def compute_value(objects: Sequence[FoundBox] | Sequence[FoundSpan] | None, type
 
 def read_stated_value(objects: Sequence[Any], type_: Type) -> Value | None:
     """Return the number or date that all spans state; None without one."""
-    values = {each.value if each.value is not None else _read(each.quote, type_) for each in objects}
+    values = {span.value if span.value is not None else _read(span.quote, type_) for span in objects}
     return values.pop() if len(values) == 1 else None
 
 
 def read_values(objects: Sequence[FoundSpan], type_: Type) -> list[Value | None]:
     """Return the number or date of each span."""
-    return [each.value if each.value is not None else _read(each.quote, type_) for each in objects]
+    return [span.value if span.value is not None else _read(span.quote, type_) for span in objects]
 
 
 def _read(quote: str, type_: Type) -> Value | None:

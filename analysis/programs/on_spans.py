@@ -112,7 +112,7 @@ def _compute_number(
     if len(node.children) == 1:  # subtraction within one node
         pair = [] if spans is None else list(dict.fromkeys(read_values(spans, program.nodes[child].type)))
     else:
-        pair = [results[each] for each in node.children]
+        pair = [results[operand] for operand in node.children]
     if len(pair) != 2:
         return None
     first, second = pair

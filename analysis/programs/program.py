@@ -273,7 +273,7 @@ def _infer_type(
         raise ProgramError.from_offset(message, text, read[index].offset)
     for child, allowed in zip(below, module.inputs, strict=False):
         if types[child] not in allowed:
-            wanted = _join_alternatives(tuple(_NOUNS[each] for each in allowed))
+            wanted = _join_alternatives(tuple(_NOUNS[type_] for type_ in allowed))
             message = (
                 f"“{modules[child].name}” gives {_NOUNS[types[child]]}, but “{module.name}” needs {wanted}"
             )

@@ -167,7 +167,7 @@ def _build_table(kind: Kind) -> str:
 def _build_row(module: Module) -> str:
     argument = " or ".join(f"`{choice}`" for choice in module.choices) or module.argument.replace("none", "")
     inputs = ["/".join(types) for types in module.inputs]
-    given = inputs[: module.least] + [f"({each})" for each in inputs[module.least :]]
+    given = inputs[: module.least] + [f"({optional_input})" for optional_input in inputs[module.least :]]
     output = module.output or "as its first input"
     return (
         f"| `{module.name}` | {argument} | {', '.join(given)} | {output} | {module.role} | {module.meaning} |"

@@ -191,7 +191,10 @@ def _build_empty_report(study: Study) -> Page:
 def _build_page(study: Study, sections: Sequence[Section]) -> Page:
     """Put the sections on a page, all but the first in parts that close."""
     leads = _build_leads(study)
-    parts = [replace(one, lead=leads.get(one.name, ""), is_open=one.name in OPEN) for one in sections[1:]]
+    parts = [
+        replace(section, lead=leads.get(section.name, ""), is_open=section.name in OPEN)
+        for section in sections[1:]
+    ]
     return Page(study.bundle.study.title, _write_banner(study), _list_facts(study), [sections[0], *parts])
 
 
@@ -345,7 +348,7 @@ def _describe_permutations(inference: Inference) -> str:
         False: "permutation of participants between conditions",
         True: "swapping conditions within participants",
     }
-    used = {one.paired for one in inference.family.comparisons} or {False}
+    used = {comparison.paired for comparison in inference.family.comparisons} or {False}
     return " or, where the same participants saw both conditions, by ".join(
         words[paired] for paired in sorted(used)
     )

@@ -130,7 +130,9 @@ def draw_figures(data: Ratings) -> dict[str, list[Block]]:
             draw_certainty_figure(data.study),
         ],
         "Figure 9": [
-            draw_boxes_figure(data.study, [one for one in available if one.unit in ("share", "seconds")])
+            draw_boxes_figure(
+                data.study, [measure for measure in available if measure.unit in ("share", "seconds")]
+            )
         ],
         "Figure 10": [draw_likert_figure(data.study)],
     }
@@ -152,7 +154,9 @@ def _list_sample_claims() -> list[Claim[Ratings]]:
         fact("Participants", "participants", lambda data: len(data.release.participants)),
         fact("Questions of each participant", "questions", lambda data: len(data.release.item_ids)),
         fact(
-            "Conditions", "conditions", lambda data: len({one.condition for one in data.release.participants})
+            "Conditions",
+            "conditions",
+            lambda data: len({participant.condition for participant in data.release.participants}),
         ),
         *(fact(label, key, None, NO_DEMOGRAPHICS) for label, key in (("Female", "female"), ("Male", "male"))),
         Claim(location, "Mean age", facts["mean_age"], None, decimals=1, reason=NO_DEMOGRAPHICS),
@@ -382,7 +386,9 @@ def _list_human_values(row: str, data: Ratings, *, fewer: bool = True) -> list[f
     agreement = [_read_mean("agreement", system, data, fewer=fewer) for system in SYSTEMS]
     true = [rated - false for rated, false in zip(agreement, _read_printed("fp"), strict=True)]
     return (
-        true if row == "tp" else [-each - fn for each, fn in zip(agreement, _read_printed("fn"), strict=True)]
+        true
+        if row == "tp"
+        else [-rated - fn for rated, fn in zip(agreement, _read_printed("fn"), strict=True)]
     )
 
 

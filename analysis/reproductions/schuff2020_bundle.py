@@ -84,7 +84,8 @@ def write_bundle(release: Release, folder: Path) -> Path:
         for participant in release.participants
     ]
     surveys = [
-        _build_id_columns(one) | one.post_questionnaire_ratings.answers() for one in release.participants
+        _build_id_columns(participant) | participant.post_questionnaire_ratings.answers()
+        for participant in release.participants
     ]
     for name, rows in (("trials", trials), ("participants", people), ("post_survey", surveys)):
         write_text(folder / f"{name}.csv", format_csv(list(rows[0]), [list(row.values()) for row in rows]))
@@ -122,7 +123,9 @@ def _build_study(release: Release) -> Mapping[str, Any]:
         }
         for name in CONDITIONS
     ]
-    items = [dict(zip(("key", "role", "text", "scale"), each, strict=True)) for each in _ITEM_QUESTIONS]
+    items = [
+        dict(zip(("key", "role", "text", "scale"), question, strict=True)) for question in _ITEM_QUESTIONS
+    ]
     post = [{"key": key, "role": key, "text": text, "scale": _AGREE} for key, text in _POST_QUESTIONS]
     version = {
         "version": 1,

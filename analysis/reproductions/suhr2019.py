@@ -171,7 +171,7 @@ def _list_system_claims() -> list[Claim[Examples]]:
 def _find_frequency_value(split: str, frequency: int, column: str, data: Examples) -> float | None:
     if split not in data.splits:
         return None
-    rows = {one.frequency: one for one in data.splits[split].frequencies}
+    rows = {row.frequency: row for row in data.splits[split].frequencies}
     row = rows.get(frequency, Frequency(frequency, 0, 0.0, 2.0 ** (1 - frequency), 0, 0.0))
     share = column.endswith("_percent")
     value: float = getattr(row, column.replace("_percent", "_share"))

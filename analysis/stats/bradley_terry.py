@@ -78,7 +78,7 @@ def fit_strengths(
     drawn = []
     for start in range(0, resamples, AT_ONCE):
         counts = rng.multinomial(people, np.full(people, 1 / people), min(AT_ONCE, resamples - start))
-        drawn.append(_maximise(*(np.tensordot(counts.astype(float), each, axes=1) for each in (w, t)))[0])
+        drawn.append(_maximise(*(np.tensordot(counts.astype(float), tally, axes=1) for tally in (w, t)))[0])
     replicates = np.concatenate(drawn) if drawn else np.empty((0, w.shape[1]))
     wide = widen_level(level, people) if people > 1 else level
     has_interval = people > 1 and not np.isnan(logs).any()

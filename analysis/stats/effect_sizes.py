@@ -59,7 +59,7 @@ def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fin
     n1, n2 = map(len, groups)
     method = "bias-corrected standardised difference, noncentral t interval"
     result = Finding("Hedges' g", (n1, n2), method, level=level)
-    if refused := explain_too_few(groups) or explain_constant(groups, each=True):
+    if refused := explain_too_few(groups) or explain_constant(groups, within_groups=True):
         return replace(result, reason=refused)
     freedom = n1 + n2 - 2
     pooled = sqrt(sum(((group - group.mean()) ** 2).sum() for group in groups) / freedom)
@@ -223,7 +223,7 @@ def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
     groups = select_defined_values(first, second)
     sizes = (len(groups[0]), len(groups[1]))
     result = Finding("difference of means", sizes, "Welch's t over participants", level=level)
-    if refused := explain_too_few(groups) or explain_constant(groups, each=True):
+    if refused := explain_too_few(groups) or explain_constant(groups, within_groups=True):
         return replace(result, reason=refused)
     test = welch_test(*groups)
     low, high = map(float, test.confidence_interval(level))

@@ -152,7 +152,7 @@ def _explain_refusal(groups: tuple[Array, Array], *, paired: bool) -> str:
     return (
         explain_unchanged(groups[1] - groups[0])
         if paired
-        else explain_too_few(groups) or explain_constant(groups, each=True)
+        else explain_too_few(groups) or explain_constant(groups, within_groups=True)
     )
 
 

@@ -167,7 +167,7 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
     n = len(before)
     method = "mean change in average standard deviations of the conditions, Bonett's interval"
     result = Finding("Hedges' g", (n, n), method, level=level)
-    if refused := explain_too_few_pairs(n, 3) or explain_constant((before, after), each=True):
+    if refused := explain_too_few_pairs(n, 3) or explain_constant((before, after), within_groups=True):
         return replace(result, reason=refused)
     covariance = np.cov(before, after)
     spread = float(np.trace(covariance)) / 2

@@ -119,12 +119,12 @@ def explain_too_few(groups: Sequence[Array]) -> str:
     return f"each condition needs at least {LEAST} participants with a defined value; there are {sizes}"
 
 
-def explain_constant(groups: Sequence[Array], *, each: bool = False) -> str:
+def explain_constant(groups: Sequence[Array], *, within_groups: bool = False) -> str:
     """Explain why values that do not vary say nothing, "" if they vary.
 
-    each: refuse only if the values vary in neither condition, not only if all are one value.
+    within_groups: refuse only if the values vary in neither condition, not only if all are one value.
     """
-    if each:
+    if within_groups:
         if all(is_constant(group) for group in groups):
             return "the values do not vary within either condition, so nothing says how people differ"
         return ""

@@ -187,11 +187,11 @@ def compare_family(
         )
         for declared in family
     ]
-    adjusted = {about: holm([one.about(about).p for one in comparisons]) for about in TARGETS}
+    adjusted = {about: holm([comparison.about(about).p for comparison in comparisons]) for about in TARGETS}
     return Family(
         tuple(
-            replace(one, adjusted={about: values[index] for about, values in adjusted.items()})
-            for index, one in enumerate(comparisons)
+            replace(comparison, adjusted={about: values[index] for about, values in adjusted.items()})
+            for index, comparison in enumerate(comparisons)
         )
     )
 
@@ -280,10 +280,10 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
         ValueError: A measure or a condition is unknown.
     """
     tests = [_build_omnibus(estimates, key, tuple(conditions)) for key in measures]
-    adjusted = {about: holm([one.p(about) for one in tests]) for about in TARGETS}
+    adjusted = {about: holm([test.p(about) for test in tests]) for about in TARGETS}
     return [
-        replace(one, adjusted={about: values[index] for about, values in adjusted.items()})
-        for index, one in enumerate(tests)
+        replace(test, adjusted={about: values[index] for about, values in adjusted.items()})
+        for index, test in enumerate(tests)
     ]
 
 
@@ -297,8 +297,8 @@ def _build_omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) 
         about: _test_conditions(estimates, definition, conditions, items=about == "items_like_these")
         for about in TARGETS
     }
-    reasons = dict.fromkeys(one for one in tests.values() if isinstance(one, str))
-    kept = {about: one for about, one in tests.items() if isinstance(one, CrossedTest)}
+    reasons = dict.fromkeys(result for result in tests.values() if isinstance(result, str))
+    kept = {about: test for about, test in tests.items() if isinstance(test, CrossedTest)}
     return Omnibus(definition, conditions, kept, reason="; ".join(reasons))
 
 

@@ -65,7 +65,7 @@ def pair_with_unexplained(conditions: Iterable[Condition]) -> list[tuple[str, st
     plain = [condition for condition in shown if not condition.explained]
     pairs = []
     for condition in shown:
-        own = [one for one in plain if one.system == condition.system] or plain
+        own = [candidate for candidate in plain if candidate.system == condition.system] or plain
         if condition.explained and own:
             pairs.append((own[0].name, condition.name))
     return pairs

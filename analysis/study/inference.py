@@ -123,7 +123,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         raise AnalysisError(f"the plan does not fit the study: {error}") from None
     within_systems = [(key, *pair) for key in measures for pair in pair_styles(study.conditions)]
     if study.task is not TASKS["verification"]:  # there, the family compares most styles
-        within_systems = [each for each in within_systems if each not in family]
+        within_systems = [comparison for comparison in within_systems if comparison not in family]
     styles = compare_family(
         estimates, within_systems, rng=rng, permutations=used.permutations, level=1 - used.alpha
     )

@@ -198,7 +198,7 @@ def list_rule_subsets(count: int) -> tuple[list[int], bool]:
         return subsets, True
     everything = 2**count - 1
     single = [1 << bit for bit in range(count)]
-    return [0, *single, *(everything - one for one in reversed(single)), everything], False
+    return [0, *single, *(everything - mask for mask in reversed(single)), everything], False
 
 
 class _Source:

@@ -37,7 +37,7 @@ class PredictAndScore:
             for (answer, facts), row in zip(gold, predicted, strict=True)
         ]
         for key in KEYS:
-            table = table.append_column(key, pa.array([each[key] for each in scores], pa.float64()))
+            table = table.append_column(key, pa.array([score[key] for score in scores], pa.float64()))
         return table
 
 

@@ -66,7 +66,7 @@ def _read_arrow_batches(source: Any, *, is_file: bool) -> Iterator[pa.RecordBatc
 
 def _build_rows(batch: pa.RecordBatch, names: dict[str, list[str]]) -> list[dict[str, Any]]:
     return [
-        {key: _name_class(each, names.get(key)) for key, each in row.items()} for row in batch.to_pylist()
+        {key: _name_class(value, names.get(key)) for key, value in row.items()} for row in batch.to_pylist()
     ]
 
 

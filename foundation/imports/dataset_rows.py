@@ -37,7 +37,7 @@ def find_dataset_folder(files: Sequence[Path]) -> Path | None:
     """
     for file in files:
         if file.name == SPLITS:
-            names = ", ".join(sorted(each.parent.name for each in files if each.name == STATE))
+            names = ", ".join(sorted(state.parent.name for state in files if state.name == STATE))
             raise BadFile(file, say("holds several splits (%(names)s); use the folder of one", names=names))
     folders = [file.parent for file in files if file.name == STATE]
     return folders[0] if len(folders) == 1 else None
@@ -77,10 +77,10 @@ def read_rows(path: Path, *, on_progress: OnProgress | None = None) -> Iterator[
 def _list_row_files(folder: Path) -> list[Path]:
     """Return the files of rows in a folder: those of its state, or all."""
     try:
-        names = [each["filename"] for each in json.loads((folder / STATE).read_bytes())["_data_files"]]
+        names = [entry["filename"] for entry in json.loads((folder / STATE).read_bytes())["_data_files"]]
         files = [folder / Path(str(name)).name for name in names]
     except OSError:
-        files = sorted(each for each in folder.iterdir() if each.suffix in SUFFIXES)
+        files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
     except (KeyError, TypeError, ValueError) as error:
         raise BadFile(folder / STATE, say("does not name the files of the dataset")) from error
     if missing := [file for file in files if not file.is_file()]:

@@ -75,7 +75,7 @@ class Refused(TouchstoneError):
 
     def __init__(self, findings: "Findings") -> None:
         more = findings.refused_count - len(findings.refused)
-        lines = [str(each) for each in findings.refused] + ([f"and {more} more"] if more else [])
+        lines = [str(refusal) for refusal in findings.refused] + ([f"and {more} more"] if more else [])
         super().__init__("\n".join(lines))
         self._result = findings.as_json()
 
@@ -179,13 +179,15 @@ class Findings:
             # Only counted: to find the lines of thousands of mistakes would take minutes.
             self.refused_count += error.error_count() if isinstance(error, ValidationError) else 1
             return
-        for each in _list_refusals(error, path, line, element, entry, within):
+        for mistake in _list_refusals(error, path, line, element, entry, within):
             if not self.collect:
-                raise error if isinstance(error, TouchstoneError) else each from error
+                raise error if isinstance(error, TouchstoneError) else mistake from error
             self.refused_count += 1
             if len(self.refused) < MOST_REFUSALS:
-                file, field = _escape_unstorable([self._format_path(each.path), each.field[:MOST_FIELD]])
-                self.refused.append(Refusal(file, each.line, field, _shorten_reason(each.message)))
+                file, field = _escape_unstorable(
+                    [self._format_path(mistake.path), mistake.field[:MOST_FIELD]]
+                )
+                self.refused.append(Refusal(file, mistake.line, field, _shorten_reason(mistake.message)))
 
     def validate_each(
         self, kind: type[Part], values: Iterable[Any], path: Path, element: Element, name: str
@@ -260,14 +262,14 @@ class Findings:
     def as_json(self) -> dict[str, Any]:
         """Return the findings as the result of a job holds them."""
         return {
-            "mended": [asdict(each) for each in self.mended.values()],
-            "refused": [asdict(each) for each in self.refused],
+            "mended": [asdict(mending) for mending in self.mended.values()],
+            "refused": [asdict(refusal) for refusal in self.refused],
             "refused_count": self.refused_count,
-            MESSAGES: [dump_message(each.reason) for each in self.refused],
+            MESSAGES: [dump_message(refusal.reason) for refusal in self.refused],
         }
 
     def __str__(self) -> str:
-        return "\n".join(str(each) for each in self.mended.values()) or "nothing had to be mended"
+        return "\n".join(str(mending) for mending in self.mended.values()) or "nothing had to be mended"
 
     def _format_path(self, path: Path) -> str:
         """Return the name of a file as the person knows it."""

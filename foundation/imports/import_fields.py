@@ -53,13 +53,13 @@ def list_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str
     """Return path, field (``context[3][1]``) and message of each error."""
     return [
         (
-            each["loc"],
+            problem["loc"],
             "".join(
-                f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"]
+                f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"]
             ).removeprefix("."),
-            _describe_problem(each),
+            _describe_problem(problem),
         )
-        for each in _merge_union_errors(error.errors(include_url=False))
+        for problem in _merge_union_errors(error.errors(include_url=False))
     ]
 
 
@@ -70,7 +70,7 @@ def _merge_union_errors(errors: Iterable[Any]) -> Iterator[Any]:
         if not others or first["loc"] == location:
             yield from (first, *others)
         else:
-            precise = (each for each in others if not each["type"].endswith(("_type", "_parsing")))
+            precise = (problem for problem in others if not problem["type"].endswith(("_type", "_parsing")))
             yield next(precise, {**first, "type": "scalar_type"}) | {"loc": location}
 
 

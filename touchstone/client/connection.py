@@ -260,7 +260,7 @@ def _parse_error(response: httpx.Response) -> ApiError:
     body = body if isinstance(body, dict) else {}
     title = str(body.get("title") or response.reason_phrase)
     detail = str(body.get("detail") or title)
-    fields = [FieldProblem(each["field"], each["detail"]) for each in body.get("errors", ())]
+    fields = [FieldProblem(problem["field"], problem["detail"]) for problem in body.get("errors", ())]
     members = {name: value for name, value in body.items() if name not in _PROBLEM}
     kind = BY_STATUS.get(status, ApiError)
     return kind(status, title, detail, fields, _parse_seconds(response), members)

@@ -173,7 +173,9 @@ class _Statistic(NamedTuple):
 def _tabulate_calibration(calibrations: Sequence[Calibration], titles: dict[str, str]) -> Table:
     statistics = []
     for row in calibrations:
-        statistics += [_Statistic(row, f"right at {each.level}", each.right, 100, 0) for each in row.levels]
+        statistics += [
+            _Statistic(row, f"right at {level.level}", level.right, 100, 0) for level in row.levels
+        ]
         statistics.append(_Statistic(row, "slope", row.slope, 100, 1))
         statistics += [_Statistic(row, "auroc", row.auroc, 1, 2), _Statistic(row, "gamma", row.gamma, 1, 2)]
     columns = [
@@ -187,7 +189,7 @@ def _tabulate_calibration(calibrations: Sequence[Calibration], titles: dict[str,
         Column("low high", "mean.interval"),
         *build_field_columns("participants", "undefined", of="mean"),
     ]
-    levels = {f"right at {each.level}": f"Certainty {each.level}" for each in calibrations[0].levels}
+    levels = {f"right at {level.level}": f"Certainty {level.level}" for level in calibrations[0].levels}
     return Table.from_records(
         "calibration",
         "Calibration: is certainty a sign of being right?",

@@ -41,8 +41,11 @@ class Claim(NamedTuple):
 
 def build_claims(comparisons: Sequence[Comparison], target: Target) -> list[Claim]:
     """Return the comparisons that have an estimate, in their order."""
-    about = [(one, one.about(target)) for one in comparisons]
-    claims = [Claim(one, each.estimate, each.interval, each.n, one.adjusted[target]) for one, each in about]
+    about = [(comparison, comparison.about(target)) for comparison in comparisons]
+    claims = [
+        Claim(comparison, finding.estimate, finding.interval, finding.n, comparison.adjusted[target])
+        for comparison, finding in about
+    ]
     return [claim for claim in claims if claim.estimate is not None]
 
 

@@ -54,12 +54,16 @@ def build_differences_section(study: Study, inference: Inference) -> Section:
     comparisons = inference.family.comparisons
     titles = study.titles
     blocks: list[Block] = [Text(_describe_comparisons(inference, titles))]
-    if any(one.paired for one in comparisons):
+    if any(comparison.paired for comparison in comparisons):
         blocks.append(Text(PAIRED))
     if inference.omnibus:
         blocks.append(_tabulate_omnibus_tests(inference, titles))
     blocks += _build_target_blocks(comparisons, titles, inference, "differences")
-    if margins := [one for one in comparisons if not one.reason and one.equivalence is not None]:
+    if margins := [
+        comparison
+        for comparison in comparisons
+        if not comparison.reason and comparison.equivalence is not None
+    ]:
         blocks.append(_tabulate_equivalence(margins, titles, inference.plan.target, inference.plan.alpha))
     return Section("differences", "Differences between conditions", blocks)
 
@@ -70,12 +74,12 @@ def _build_target_blocks(
     """Build a table for each target, what is missing, and the assumptions."""
     blocks: list[Block] = []
     plan = inference.plan
-    shown = [one for one in comparisons if not one.reason]
-    for target in sorted(TARGETS, key=lambda each: each != plan.target) if shown else ():
+    shown = [comparison for comparison in comparisons if not comparison.reason]
+    for target in sorted(TARGETS, key=lambda about: about != plan.target) if shown else ():
         tests = ", and ".join(
             words.format(permutations=f"{plan.permutations:,}")
             for paired, words in HOW_TESTED.items()
-            if paired in {one.paired for one in comparisons}
+            if paired in {comparison.paired for comparison in comparisons}
         )
         role = ""
         if inference.declared and name == "differences":
@@ -87,14 +91,18 @@ def _build_target_blocks(
         blocks.append(Text(f"{ABOUT[target]}.{role} {HOW[target].format(tests=tests)}"))
         blocks.append(_tabulate_differences(comparisons, shown, titles, plan.alpha, target, name))
     refused = dict.fromkeys(
-        f"{format_pair_label(one, titles)} in {_lower_first_letter(one.measure.label)}: {one.reason}."
-        for one in comparisons
-        if one.reason
+        f"{format_pair_label(comparison, titles)} in {_lower_first_letter(comparison.measure.label)}: "
+        f"{comparison.reason}."
+        for comparison in comparisons
+        if comparison.reason
     )
     if refused:
         blocks += [Text("Not compared:"), Points(list(refused))]
     assumed = dict.fromkeys(
-        sentence for one in shown for target in TARGETS for sentence in one.about(target).assumptions
+        sentence
+        for comparison in shown
+        for target in TARGETS
+        for sentence in comparison.about(target).assumptions
     )
     if assumed:
         blocks += [Text("Assumptions:"), Points(list(assumed))]
@@ -103,10 +111,10 @@ def _build_target_blocks(
 
 def _tabulate_omnibus_tests(inference: Inference, titles: dict[str, str]) -> Table:
     rows = [
-        _Tested(one.measure, about, one.tests[about], one.adjusted[about])
+        _Tested(omnibus.measure, about, omnibus.tests[about], omnibus.adjusted[about])
         for about in sorted(TARGETS, key=lambda name: name != inference.plan.target)
-        for one in inference.omnibus
-        if about in one.tests
+        for omnibus in inference.omnibus
+        if about in omnibus.tests
     ]
     columns = [
         Column("measure", "measure.key", "Measure", lambda row: Cell(row.measure.label)),
@@ -136,8 +144,12 @@ def build_styles_section(study: Study, inference: Inference) -> Section | None:
         return None
     titles = study.titles
     several = [(system, shown) for system, shown in group_styles(study.conditions).items() if len(shown) > 1]
-    named = "; ".join(f"{system}: {', '.join(one.title for one in shown)}" for system, shown in several)
-    stands = ", ".join(one.title for one in study.systems if any(one in shown for _, shown in several))
+    named = "; ".join(
+        f"{system}: {', '.join(condition.title for condition in shown)}" for system, shown in several
+    )
+    stands = ", ".join(
+        condition.title for condition in study.systems if any(condition in shown for _, shown in several)
+    )
     blocks: list[Block] = [
         Text(
             f"These conditions show the same system, so they compare styles of showing it, not systems "

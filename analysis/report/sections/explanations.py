@@ -126,7 +126,11 @@ def _select_main_claims(study: Study, inference: Inference, key: str) -> list[Cl
     """Return the claims about a main measure, explanations against none."""
     pairs = pair_with_unexplained(study.conditions)
     compared = [*inference.family.comparisons, *inference.styles.comparisons]
-    own = [one for one in compared if one.measure.key == key and (one.first, one.second) in pairs]
+    own = [
+        comparison
+        for comparison in compared
+        if comparison.measure.key == key and (comparison.first, comparison.second) in pairs
+    ]
     return build_claims(own, inference.plan.target)
 
 
@@ -170,11 +174,21 @@ def build_against_zero_card(study: Study) -> Card | None:
     points = [
         f"{words}: {_format_estimates(own, study.titles)}."
         for words, own in (
-            (question.above, [each for each in given if each.interval and each.interval[0] > 0]),
-            (question.below, [each for each in given if each.interval and each.interval[1] < 0]),
+            (
+                question.above,
+                [estimate for estimate in given if estimate.interval and estimate.interval[0] > 0],
+            ),
+            (
+                question.below,
+                [estimate for estimate in given if estimate.interval and estimate.interval[1] < 0],
+            ),
             (
                 "Open",
-                [each for each in given if not each.interval or each.interval[0] <= 0 <= each.interval[1]],
+                [
+                    estimate
+                    for estimate in given
+                    if not estimate.interval or estimate.interval[0] <= 0 <= estimate.interval[1]
+                ],
             ),
         )
         if own

@@ -110,14 +110,14 @@ def _pair_effects(
 
 
 def _list_contrast_pairs(model: Model) -> set[tuple[str, str]]:
-    return {(one.first, one.second) for one in model.contrasts}
+    return {(contrast.first, contrast.second) for contrast in model.contrasts}
 
 
 def _index_by_pair(model: Model | None) -> dict[tuple[str, str], Contrast]:
     if model is None:
         return {}
     every = [*model.contrasts, *([model.position] if model.position else [])]
-    return {(one.first, one.second): one for one in every}
+    return {(contrast.first, contrast.second): contrast for contrast in every}
 
 
 def _index_refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapping[str, float]]:
@@ -204,7 +204,7 @@ def _build_bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Bl
 
 def _list_bayes_notes(posteriors: dict[str, BayesModel]) -> list[str]:
     first = next(iter(posteriors.values()))
-    error = max(one.error for model in posteriors.values() for one in model.contrasts)
+    error = max(contrast.error for model in posteriors.values() for contrast in model.contrasts)
     effective = min(model.effective for model in posteriors.values())
     r_hat = max(model.r_hat for model in posteriors.values())
     factors = " and ".join(f"{factor:g}" for factor in PRIOR_FACTORS)

@@ -314,9 +314,9 @@ class _Estimated(NamedTuple):
 def _tabulate_measures(study: Study, measures: Sequence[Measure]) -> Table:
     views = {"with": study.retained, "without": study.everything}
     records = [
-        _Estimated(exclusions, one)
+        _Estimated(exclusions, estimate)
         for exclusions, view in views.items()
-        for one in view.estimates.table.values()
+        for estimate in view.estimates.table.values()
     ]
     columns = [
         Column("exclusions"),

@@ -49,7 +49,7 @@ class _Strength(NamedTuple):
     def counts(self) -> tuple[int, int, int]:
         """Wins, ties and losses."""
         wins, ties = (
-            each.sum(axis=0) for each in (self.preference.compared.wins, self.preference.compared.ties)
+            counts.sum(axis=0) for counts in (self.preference.compared.wins, self.preference.compared.ties)
         )
         return (
             int(wins[self.condition_index].sum()),
@@ -67,10 +67,10 @@ def build_preference_cards(study: Study) -> list[Card]:
     return [
         Card(
             "Which is preferred?",
-            [_describe_order(study, each, titles) for each in fitted],
+            [_describe_order(study, preference, titles) for preference in fitted],
             _draw_strengths_figure(study, fitted),
         ),
-        Card("Does the side matter?", [_describe_sides(each) for each in fitted]),
+        Card("Does the side matter?", [_describe_sides(preference) for preference in fitted]),
     ]
 
 
@@ -119,7 +119,9 @@ def _describe_sides(preference: Preference) -> str:
 
 
 def _list_strengths(fitted: Sequence[Preference]) -> list[_Strength]:
-    return [_Strength(each, index) for each in fitted for index in range(len(each.conditions))]
+    return [
+        _Strength(preference, index) for preference in fitted for index in range(len(preference.conditions))
+    ]
 
 
 def _tabulate_strengths(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
@@ -134,11 +136,13 @@ def _tabulate_strengths(fitted: Sequence[Preference], titles: dict[str, str]) ->
         Column("reason", "preference.strengths.reason"),
     ]
     notes = [
-        f"{each.criterion.key}: {each.strengths.reason}." for each in fitted if each.strengths.reason
+        f"{preference.criterion.key}: {preference.strengths.reason}."
+        for preference in fitted
+        if preference.strengths.reason
     ] + [
-        f"{each.criterion.key}: Davidson’s ν is {format_number(each.strengths.ties)}."
-        for each in fitted
-        if each.strengths.ties and not each.strengths.reason
+        f"{preference.criterion.key}: Davidson’s ν is {format_number(preference.strengths.ties)}."
+        for preference in fitted
+        if preference.strengths.ties and not preference.strengths.reason
     ]
     return Table.from_columns(
         "strengths", "Strengths of the conditions", _list_strengths(fitted), columns, notes
@@ -158,12 +162,12 @@ class _Pair(NamedTuple):
 
 def _tabulate_pairs(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
     pairs = []
-    for each in fitted:
-        wins, ties = each.compared.wins.sum(axis=0), each.compared.ties.sum(axis=0)
+    for preference in fitted:
+        wins, ties = preference.compared.wins.sum(axis=0), preference.compared.ties.sum(axis=0)
         pairs += [
-            _Pair(each.criterion.key, first, second, int(wins[i, j]), int(ties[i, j]), int(wins[j, i]))
-            for i, first in enumerate(each.conditions)
-            for j, second in enumerate(each.conditions)
+            _Pair(preference.criterion.key, first, second, int(wins[i, j]), int(ties[i, j]), int(wins[j, i]))
+            for i, first in enumerate(preference.conditions)
+            for j, second in enumerate(preference.conditions)
             if i < j and wins[i, j] + wins[j, i] + ties[i, j]
         ]
     columns = [
@@ -197,16 +201,16 @@ def _format_percent_cell(share: Share) -> Cell:
 
 def _draw_strengths_figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
     """Draw the strengths, one panel per criterion; None without any."""
-    shown = [each for each in fitted if not each.strengths.reason]
+    shown = [preference for preference in fitted if not preference.strengths.reason]
     if not shown:
         return None
     styles = assign_styles(study)
-    heights = [len(each.conditions) + 1.3 for each in shown]
+    heights = [len(preference.conditions) + 1.3 for preference in shown]
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(COLUMN, 0.3 * sum(heights) + 0.3))
         panels = canvas.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
-        for panel, each in zip(panels, shown, strict=True):
-            rows = [_Strength(each, index) for index in range(len(each.conditions))]
+        for panel, preference in zip(panels, shown, strict=True):
+            rows = [_Strength(preference, index) for index in range(len(preference.conditions))]
             for y, row in enumerate(rows):
                 style = styles[row.condition]
                 if row.interval:
@@ -215,19 +219,19 @@ def _draw_strengths_figure(study: Study, fitted: Sequence[Preference]) -> Figure
                     [row.log], [y], s=38, color=style.colour, marker=style.marker, edgecolors=INK,
                     linewidths=0.9, zorder=3,
                 )  # fmt: skip
-            people = len(each.compared.wins)
+            people = len(preference.compared.wins)
             panel.set_yticks(
                 range(len(rows)), [label_with_n(styles[row.condition].title, people) for row in rows]
             )
             panel.set_ylim(len(rows) - 0.4, -0.6)
             panel.axvline(0, color=INK, linewidth=0.8)
             panel.grid(axis="x", color=GRID, linewidth=0.6)
-            panel.set_title(wrap_text(each.criterion.text, 44), loc="left")
+            panel.set_title(wrap_text(preference.criterion.text, 44), loc="left")
         panels[-1].set_xlabel("Strength (logarithm)")
     spoken = "; ".join(
-        f"{each.criterion.key}, {styles[row.condition].title}: {format_number(row.log)} "
+        f"{preference.criterion.key}, {styles[row.condition].title}: {format_number(row.log)} "
         f"{format_interval(row.interval)}"
-        for each in shown
-        for row in _list_strengths([each])
+        for preference in shown
+        for row in _list_strengths([preference])
     )
     return render_figure(canvas, "strengths", CAPTION, f"Log strengths: {spoken}.", half=True)

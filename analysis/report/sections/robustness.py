@@ -66,7 +66,7 @@ def build_choices_section(study: Study, choices: Choices) -> Section:
 def build_left_out_block(relations: Relations, results: Sequence[Robustness]) -> Block:
     """Show the correlations without each system, if enough are left."""
     labels = {score.key: score.label for score in relations.scores if score.headline}
-    shown = [one for one in results if not one.reason and one.score in labels]
+    shown = [result for result in results if not result.reason and result.score in labels]
     if shown and len(relations.systems) >= LEAST_SYSTEMS:
         return _tabulate_left_out(shown, labels, relations)
     text = (
@@ -80,9 +80,9 @@ def _build_stability_blocks(
     stability: Sequence[Stability], labels: dict[str, str], measure_names: dict[str, str]
 ) -> list[Block]:
     """Tabulate measures with a sign that some choice changes; count the rest."""
-    shown = [one for one in stability if one.score in labels and one.same_sign is not None]
-    changed = dict.fromkeys(one.measure for one in shown if one.same_sign != 1)
-    kept = [measure_names[key] for key in dict.fromkeys(one.measure for one in shown) if key not in changed]
+    shown = [pair for pair in stability if pair.score in labels and pair.same_sign is not None]
+    changed = dict.fromkeys(pair.measure for pair in shown if pair.same_sign != 1)
+    kept = [measure_names[key] for key in dict.fromkeys(pair.measure for pair in shown) if key not in changed]
     table = Table.from_records(
         "multiverse_stability",
         "Share of universes that keep the rank relation",
@@ -139,9 +139,9 @@ class _LeftOut(NamedTuple):
 def _tabulate_left_out(shown: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
     headline = {measure.key: measure.label for measure in relations.measures if measure.headline}
     subsets = [
-        _LeftOut(one, subset)
-        for one in shown
-        for subset in ((one.everything,) if one.everything else ()) + one.without
+        _LeftOut(pair, subset)
+        for pair in shown
+        for subset in ((pair.everything,) if pair.everything else ()) + pair.without
     ]
     columns = [
         *build_field_columns("measure", "score", of="pair"),

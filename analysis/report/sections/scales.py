@@ -89,7 +89,9 @@ def _tabulate_by_condition(study: Study, scores: list[ScaleScore]) -> Table:
 def _tabulate_scores_before(study: Study, scores: list[ScaleScore]) -> Table:
     """Describe scores before the items, of all participants and by condition."""
     people = study.people
-    own = [(each.title, people.loc[people["condition"] == each.name]) for each in study.conditions]
+    own = [
+        (condition.title, people.loc[people["condition"] == condition.name]) for condition in study.conditions
+    ]
     groups = [("All", people), *((title, members) for title, members in own if len(members))]
     rows = []
     for score in scores:

@@ -45,7 +45,7 @@ def _build_explanation_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of explanations asks, and what else its data hold."""
     questions = QUESTIONS[study.version.task.kind]
     cards = [
-        *(build_explanation_card(study, inference, each) for each in questions),
+        *(build_explanation_card(study, inference, question) for question in questions),
         build_against_zero_card(study),
     ]
     cards.append(_build_differences_card(study, inference, "What else differs?"))
@@ -102,7 +102,7 @@ def _build_helpfulness_card(study: Study, inference: Inference) -> Card:
 def _build_ratings_card(study: Study) -> Card:
     estimates = study.retained.estimates
     rated = [estimates.get("helpfulness", condition.name) for condition in study.conditions]
-    points = _describe_helpfulness(study, [one for one in rated if one.value is not None])
+    points = _describe_helpfulness(study, [estimate for estimate in rated if estimate.value is not None])
     caption = (
         "Helpfulness of the explanations: small marks are participants, large ones their means with 95 % "
         "confidence intervals."
@@ -128,8 +128,16 @@ def _describe_helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
         ]
     if points:
         middle = (points + 1) / 2
-        above = [titles[one.condition] for one in rated if one.interval and one.interval[0] > middle]
-        below = [titles[one.condition] for one in rated if one.interval and one.interval[1] < middle]
+        above = [
+            titles[estimate.condition]
+            for estimate in rated
+            if estimate.interval and estimate.interval[0] > middle
+        ]
+        below = [
+            titles[estimate.condition]
+            for estimate in rated
+            if estimate.interval and estimate.interval[1] < middle
+        ]
         sentences += [f"Clearly above the middle of the scale: {', '.join(above)}."] if above else []
         sentences += [f"Clearly below it: {', '.join(below)}."] if below else []
         sentences += [] if above or below else ["No mean is clearly above or below the middle of the scale."]
@@ -164,13 +172,17 @@ def _describe_certainty(study: Study, inference: Inference) -> list[str]:
                 else "."
             )
         )
-    controls = [one.title for one in study.conditions if not one.advice]
+    controls = [condition.title for condition in study.conditions if not condition.advice]
     if controls:
         points.append(
             f"Without advice: {', '.join(controls)}. It has no measures of reliance and is left out of "
             "rankings and correlations."
         )
-    truth = [one.title for one in study.conditions if one.advice and (one.system is None or one.ground_truth)]
+    truth = [
+        condition.title
+        for condition in study.conditions
+        if condition.advice and (condition.system is None or condition.ground_truth)
+    ]
     if truth:
         points.append(
             f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
@@ -192,7 +204,9 @@ def _describe_certainty(study: Study, inference: Inference) -> list[str]:
 def _describe_rationales(study: Study) -> list[str]:
     """Name the conditions that showed free-text rationales."""
     alone = [condition.title for condition in study.systems if condition.explanation == "rationale"]
-    with_facts = [one.title for one in study.conditions if one.explanation == "facts+rationale"]
+    with_facts = [
+        condition.title for condition in study.conditions if condition.explanation == "facts+rationale"
+    ]
     points = []
     if with_facts:
         points.append(f"Shown with facts and a free-text rationale: {', '.join(with_facts)}.")
