@@ -40,7 +40,7 @@ def build_questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
 
     Items without an answer or without the file of an image are left out.
     """
-    files = {one.name: one for one in ImageFile.objects.filter(project=project)}
+    files = {file.name: file for file in ImageFile.objects.filter(project=project)}
     gold = dict(Gold.objects.filter(item__project=project, current=True).values_list("item", "document"))
     records: list[QuestionRecord] = []
     lacking = Lacking([], [])
@@ -74,8 +74,8 @@ def _find_images(item: Item, files: Mapping[str, ImageFile]) -> list[ItemImage] 
     if len(stored) < len(item.images):
         return None
     return [
-        ItemImage(path=one.path, width=one.width or 1, height=one.height or 1, name=one.name)
-        for one in stored
+        ItemImage(path=file.path, width=file.width or 1, height=file.height or 1, name=file.name)
+        for file in stored
     ]
 
 
@@ -105,8 +105,10 @@ def _build_gold_steps(program: Program, stored: object) -> list[Step] | None:
 
     def output(index: int) -> Output:
         objects = ran.objects[index] or ()
-        boxes: list[StepBox] = [(one.image, *one.box, None) for one in objects if isinstance(one, FoundBox)]
-        spans = sorted((one.start, one.end, GOLD_STRENGTH) for one in objects if isinstance(one, FoundSpan))
+        boxes: list[StepBox] = [(box.image, *box.box, None) for box in objects if isinstance(box, FoundBox)]
+        spans = sorted(
+            (span.start, span.end, GOLD_STRENGTH) for span in objects if isinstance(span, FoundSpan)
+        )
         return _select_values(ran, index, program.nodes[index].module), boxes, spans
 
     return _build_steps(program, output)
@@ -123,7 +125,7 @@ def _select_values(ran: Execution, index: int, module: str) -> Values:
 
 def _build_system_steps(row: SystemOutput, project: Project) -> list[Step]:
     program = parse_item_program(row.item, project.kind)
-    outputs = map_outputs_to_nodes(program, {one["index"]: one for one in row.modules})
+    outputs = map_outputs_to_nodes(program, {module["index"]: module for module in row.modules})
 
     def output(index: int) -> Output:
         module = outputs.get(index, {})
@@ -178,4 +180,4 @@ def _select_attended_tokens(item: Item, attention: Sequence[float]) -> Tokens:
         (start, end, compute_strength(weight, most))
         for (start, end), weight in zip(item.tokens, attention, strict=False)
     )
-    return [one for one in graded if one[2]]
+    return [token for token in graded if token[2]]

@@ -243,23 +243,23 @@ def _read_oidc_providers() -> list[dict[str, object]]:
     except ValueError as error:
         raise ImproperlyConfigured(f"OIDC_PROVIDERS is not JSON: {error}") from error
     if not isinstance(providers, list) or not all(
-        isinstance(each, dict)
-        and set(each) == names
-        and all(isinstance(value, str) for value in each.values())
-        for each in providers
+        isinstance(provider, dict)
+        and set(provider) == names
+        and all(isinstance(value, str) for value in provider.values())
+        for provider in providers
     ):
         raise ImproperlyConfigured(
             f"OIDC_PROVIDERS must be a JSON list of objects with the texts {', '.join(sorted(names))}."
         )
     return [
         {
-            "provider_id": each["id"],
-            "name": each["name"],
-            "client_id": each["client_id"],
-            "secret": each["secret"],
-            "settings": {"server_url": each["server_url"]},
+            "provider_id": provider["id"],
+            "name": provider["name"],
+            "client_id": provider["client_id"],
+            "secret": provider["secret"],
+            "settings": {"server_url": provider["server_url"]},
         }
-        for each in providers
+        for provider in providers
     ]
 
 
@@ -541,7 +541,7 @@ def _read_metrics_networks() -> list[IPv4Network | IPv6Network]:
         ImproperlyConfigured: METRICS_NETWORKS is not a list of networks.
     """
     try:
-        return [ip_network(each.strip()) for each in env.list("METRICS_NETWORKS", default=[])]
+        return [ip_network(network.strip()) for network in env.list("METRICS_NETWORKS", default=[])]
     except ValueError as error:
         raise ImproperlyConfigured(
             f"METRICS_NETWORKS must be networks such as 127.0.0.0/8,10.1.0.0/16, separated by commas: {error}"

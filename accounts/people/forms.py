@@ -103,7 +103,7 @@ class InvitationForm(forms.Form):
                 self.add_error("slug", _("This workspace has nothing of this kind with this short name."))
             roles = load_sharing_module(kind).ROLES
             if role and role not in roles:
-                names = ", ".join(str(each.label) for each in roles)
+                names = ", ".join(str(choice.label) for choice in roles)
                 self.add_error(
                     "role", _("For this, choose one of these roles: %(roles)s.") % {"roles": names}
                 )

@@ -27,10 +27,10 @@ def choose_workspace(slug: str | None) -> Workspace:
         NotFound: There is none of that name, or several to choose from.
     """
     workspaces = list(Workspace.objects.order_by("slug"))
-    chosen = [each for each in workspaces if slug in (None, each.slug)]
+    chosen = [workspace for workspace in workspaces if slug in (None, workspace.slug)]
     if len(chosen) == 1:
         return chosen[0]
-    names = ", ".join(each.slug for each in workspaces)
+    names = ", ".join(workspace.slug for workspace in workspaces)
     if not workspaces:
         raise NotFound(
             say("there is no workspace yet; create one with: .venv/bin/python manage.py create_workspace")

@@ -105,7 +105,7 @@ def describe_method(
             request=request,
             parameters=[
                 *(describe_parameters(query) if query else ()),
-                *(OpenApiParameter(each, str, OpenApiParameter.HEADER) for each in headers),
+                *(OpenApiParameter(header, str, OpenApiParameter.HEADER) for header in headers),
             ],
             responses={**responses, **success},
         )(method)

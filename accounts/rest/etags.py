@@ -21,5 +21,5 @@ def require_match(request: Request, current: str) -> None:
     sent = request.headers.get("If-Match")
     if sent is None:
         raise Refused(428, "Send If-Match with the ETag of the state that you change.")
-    if sent != "*" and current not in (each.strip() for each in sent.split(",")):
+    if sent != "*" and current not in (etag.strip() for etag in sent.split(",")):
         raise Refused(412, "Somebody changed this since. Read it again, and send your change with its ETag.")

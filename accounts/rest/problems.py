@@ -57,10 +57,10 @@ def build_field_refusal(error: ValidationError, prefix: str = "") -> Refused:
     """Return the refusal of a body or query with invalid fields."""
     fields = [
         FieldProblem(
-            field=prefix + ".".join(str(part) for part in each["loc"]),
-            detail=str(describe_error(each)),
+            field=prefix + ".".join(str(part) for part in problem["loc"]),
+            detail=str(describe_error(problem)),
         )
-        for each in error.errors(include_url=False)
+        for problem in error.errors(include_url=False)
     ]
     first = fields[0]
     return Refused(422, f"{first.field}: {first.detail}".removeprefix(": "), fields)

@@ -19,7 +19,7 @@ def load_own_workspaces(request: HttpRequest) -> list[Workspace]:
 def find_chosen_workspace(request: HttpRequest) -> Workspace | None:
     """Return the workspace that the person chose to see; None means all."""
     slug = request.session.get(_KEY)
-    return next((each for each in load_own_workspaces(request) if each.slug == slug), None)
+    return next((workspace for workspace in load_own_workspaces(request) if workspace.slug == slug), None)
 
 
 def choose_workspace(request: HttpRequest, slug: str) -> None:

@@ -42,7 +42,8 @@ class Sessions(ListUserSessionsView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """List the sessions."""
         sessions = [
-            (each, browser_name(each.user_agent)) for each in select_sessions(require_user(self.request))
+            (session, browser_name(session.user_agent))
+            for session in select_sessions(require_user(self.request))
         ]
         return FormView.get_context_data(self, sessions=sessions, **kwargs)
 

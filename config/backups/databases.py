@@ -42,7 +42,7 @@ def list_shipped_migrations() -> set[str]:
     loader = MigrationLoader(None)
     names = {
         *loader.disk_migrations,
-        *(key for each in loader.disk_migrations.values() for key in each.replaces),
+        *(key for migration in loader.disk_migrations.values() for key in migration.replaces),
     }
     return {f"{app}.{name}" for app, name in names}
 

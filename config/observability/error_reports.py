@@ -55,7 +55,7 @@ def filter_event(event: Event, _hint: Hint) -> Event:
     """Return the parts of a report that may leave the site."""
     kept: dict[str, Any] = {name: value for name, value in event.items() if name in EVENT}
     raised = event.get("exception") or {}
-    kept["exception"] = {"values": [_filter_exception(each) for each in raised.get("values", [])]}
+    kept["exception"] = {"values": [_filter_exception(exception) for exception in raised.get("values", [])]}
     return kept  # type: ignore[return-value]
 
 

@@ -61,10 +61,10 @@ def _search_studies(user: User, text: str) -> list[Hit]:
 
 def _search_projects(user: User, text: str) -> list[Hit]:
     projects = [member.project for member in list_memberships(user)]
-    matching = [each for each in projects if text.lower() in f"{each.title} {each.slug}".lower()]
+    matching = [project for project in projects if text.lower() in f"{project.title} {project.slug}".lower()]
     return [
-        Hit(each.title, each.slug, reverse("annotation:project", args=[each.slug]))
-        for each in matching[:MOST]
+        Hit(project.title, project.slug, reverse("annotation:project", args=[project.slug]))
+        for project in matching[:MOST]
     ]
 
 

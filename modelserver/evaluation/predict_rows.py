@@ -74,7 +74,7 @@ class RowPredictor:
             The columns of `SCHEMA`, in the order of the rows. ``error`` says why a question has no answer.
         """
         names = "id" if "id" in rows else "_id"
-        ids = [str(each) for each in rows[names]]
+        ids = [str(question_id) for question_id in rows[names]]
         errors: dict[int, str] = {}
         items: dict[int, QAItem] = {}
         for at, (question, context) in enumerate(zip(rows["question"], rows["context"], strict=True)):
@@ -200,7 +200,7 @@ def _convert_to_lists(value: Any) -> Any:
     """Return nested lists; Ray hands arrays of NumPy over."""
     if isinstance(value, str) or value is None:
         return value
-    return [_convert_to_lists(each) for each in value]
+    return [_convert_to_lists(element) for element in value]
 
 
 def _build_row(prediction: QAPrediction) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _find_spans(item: QAItem, located: Located, text: str) -> Iterator[Span]:
 
 def require_finite_logits(*logits: Floats) -> None:
     """Raise PredictionFailed unless all logits are finite numbers."""
-    if not all(np.isfinite(each).all() for each in logits):
+    if not all(np.isfinite(values).all() for values in logits):
         raise PredictionFailed("the system's logits are not finite numbers: its weights are damaged")
 
 

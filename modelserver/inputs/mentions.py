@@ -74,8 +74,8 @@ def find_mention_type(text: str, answer: str) -> MentionType | None:
     if start < 0 or not answer:
         return None
     last = start + len(answer)
-    touching = (one for one in find_mentions(text) if one.start < last and start < one.end)
-    return next((one.type for one in touching), None)
+    touching = (mention for mention in find_mentions(text) if mention.start < last and start < mention.end)
+    return next((mention.type for mention in touching), None)
 
 
 def _skip_openers(text: str, start: int, end: int) -> int:

@@ -49,8 +49,8 @@ class Selection:
         given = list(gold)
         if not self:
             return given
-        asked = [each for each in given if self.reasoning is None or is_comparison(each)]
-        chosen = [short for each in asked if (short := self._shorten(each)) is not None]
+        asked = [example for example in given if self.reasoning is None or is_comparison(example)]
+        chosen = [short for example in asked if (short := self._shorten(example)) is not None]
         notes = (
             (len(given) - len(asked), "that compare nothing"),
             (len(asked) - len(chosen), "without a fact"),

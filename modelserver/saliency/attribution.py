@@ -129,7 +129,7 @@ def occlusion(
             scored = _score_rows(system, part, [job.rows() for job in part])
             for job, value in zip(part, scored.double().tolist(), strict=True):
                 values[job.number].append(value)
-    return [Attribution(one[0] - np.array(one[1:]), one[0]) for one in values]
+    return [Attribution(scores[0] - np.array(scores[1:]), scores[0]) for scores in values]
 
 
 def _get_rows(subject: Subject) -> Tensor:
@@ -152,11 +152,11 @@ def integrated_gradients(
     backward passes, and two forward passes for ``delta``.
     """
     nodes, weights = np.polynomial.legendre.leggauss(options.steps)
-    ways = (nodes + 1) / 2  # from [-1, 1] to [0, 1]
+    fractions = (nodes + 1) / 2  # from [-1, 1] to [0, 1]
     jobs = [
-        Job(number, s, partial(torch.lerp, s.baseline, s.rows, float(way)))
+        Job(number, s, partial(torch.lerp, s.baseline, s.rows, float(fraction)))
         for number, s in enumerate(subjects)
-        for way in ways
+        for fraction in fractions
     ]
     mean = [torch.zeros_like(subject.rows, dtype=torch.float64) for subject in subjects]
     left = [iter(weights / 2) for _ in subjects]

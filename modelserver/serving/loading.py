@@ -75,7 +75,10 @@ class ServedReader(_Served[Predictor]):
         explain = find_explainer(self._inner)
         assert explain is not None  # `explain` gives this method only then
         with self._precision():
-            return [one.model_copy(update={"revision": self.revision}) for one in explain(items, options)]
+            return [
+                explanation.model_copy(update={"revision": self.revision})
+                for explanation in explain(items, options)
+            ]
 
 
 class ServedNetwork(_Served[Executor]):
@@ -178,6 +181,6 @@ def _count_float_bytes(file: Path) -> int:
         with file.open("rb") as stream:
             (length,) = struct.unpack("<Q", stream.read(8))
             head = json.loads(stream.read(min(length, 100_000_000)))
-        return sum(4 * math.prod(one["shape"]) for key, one in head.items() if key != "__metadata__")
+        return sum(4 * math.prod(entry["shape"]) for key, entry in head.items() if key != "__metadata__")
     except (OSError, ValueError, struct.error, KeyError, TypeError, AttributeError):
         return 0

@@ -231,7 +231,7 @@ class PooledSystem:
         first = loaded[0]
         self.description, self.revision = first.description, first.revision
         self.language_model = first.language_model
-        self.weight_bytes = sum(one.weight_bytes for one in loaded)
+        self.weight_bytes = sum(system.weight_bytes for system in loaded)
         for task in ("predict", "explain", "execute"):
             if task in first.tasks:
                 setattr(self, task, partial(self._compute, task))
@@ -308,7 +308,7 @@ class WorkerPool:
         self._chosen, self._remote_seconds = chosen, remote_seconds
         here = None if chosen is None else select_local_specs(chosen)
         level = logging.getLevelName(logging.getLogger().level)
-        setups = [Setup(here, one, level, tuple(sys.path)) for one in hardware] if here != () else []
+        setups = [Setup(here, device, level, tuple(sys.path)) for device in hardware] if here != () else []
         self.processes = [WorkerProcess(setup, batch_seconds=batch_seconds) for setup in setups]
 
     def sources(self) -> dict[str, Source]:
@@ -321,7 +321,7 @@ class WorkerPool:
             process.start()
         available = self.processes[0].list_available() if self.processes else {}
         names = [spec.name for spec in self._chosen] if self._chosen is not None else list(available)
-        remote = {one.name: one for one in self._chosen or () if isinstance(one, RemoteSpec | ChatSpec)}
+        remote = {spec.name: spec for spec in self._chosen or () if isinstance(spec, RemoteSpec | ChatSpec)}
         return {name: self._source(name, remote.get(name), available) for name in names}
 
     def _source(
@@ -352,7 +352,7 @@ class WorkerPool:
             loads = [pool.submit(process.load, name) for process in self.processes]
         try:
             loaded = [load.result() for load in loads]
-            if len({one.revision for one in loaded}) > 1:
+            if len({system.revision for system in loaded}) > 1:
                 raise LoadFailed(f"{name} was changed while it was loaded; ask again")
         except ModelServerError:
             for process in self.processes:

@@ -90,7 +90,7 @@ def _require_known_facts(item: QAItem, prediction: QAPrediction) -> None:
     facts = [(title, index) for title, sentences in item.context for index in range(len(sentences))]
     given = prediction.fact_probabilities
     # If articles share a title, a fact may be listed once, as our own systems do, or for each article.
-    if given is not None and [one.fact for one in given] not in (facts, list(texts)):
+    if given is not None and [probability.fact for probability in given] not in (facts, list(texts)):
         raise ValueError("fact_probabilities: they must be those of all sentences, in their order")
     if prediction.location is not None:
         _require_known_place(texts, prediction.location)
@@ -128,9 +128,9 @@ def count_weight_bytes(system: object) -> int:
         return int(declared)
     attributes = getattr(system, "__dict__", {}).values()
     modules = [
-        one
-        for one in attributes
-        if all(isinstance(getattr(one, kind, None), MethodType) for kind in ("parameters", "buffers"))
+        attribute
+        for attribute in attributes
+        if all(isinstance(getattr(attribute, kind, None), MethodType) for kind in ("parameters", "buffers"))
     ]
     tensors = {id(tensor): tensor for module in modules for tensor in _list_tensors(module)}
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())

@@ -90,7 +90,7 @@ class Contextual(Embedder):
         """Return the pieces that the encoder reads, over all windows."""
         encoded = self.reader.encode(item)
         taken = [_select_question(encoded), *self._articles(encoded, np.ones(len(encoded), dtype=bool))]
-        return sum(self.reader.length(one.window) for one in taken)
+        return sum(self.reader.length(pieces.window) for pieces in taken)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return vectors of the question [N, M, size] and the context [K, size]."""
@@ -152,10 +152,10 @@ class Contextual(Embedder):
     def _encode(self, taken: Sequence[Taken]) -> Tensor:
         """Return the vectors of the pieces taken, in order, [pieces, hidden]."""
         device = next(self.encoder.parameters()).device
-        ends = np.cumsum([0] + [one.end - one.start for one in taken])
+        ends = np.cumsum([0] + [pieces.end - pieces.start for pieces in taken])
         vectors = [torch.zeros(0, self.encoder.config.hidden_size, device=device)]
         order = [np.zeros(0, dtype=np.int64)]
-        for positions in plan_batches([self.reader.length(one.window) for one in taken], OF_WINDOWS):
+        for positions in plan_batches([self.reader.length(pieces.window) for pieces in taken], OF_WINDOWS):
             inputs = self.reader.inputs([taken[position].window for position in positions], device)
             states = self.encoder(**inputs.tensors).last_hidden_state.float()  # [W, T, hidden]
             rows = []

@@ -177,11 +177,11 @@ def scan(forget: Tensor, update: Tensor, groups: Groups) -> Tensor:  # [S * C, d
     takes a CPU hardly longer than one of the L steps without chunks.
     """
     chunks, d = sum(groups.sizes), forget.shape[1]
-    each = (chunks,) * groups.steps
-    states = Recurrence.apply(forget, update, each)
+    sizes = (chunks,) * groups.steps
+    states = Recurrence.apply(forget, update, sizes)
     if len(groups.sizes) == 1:
         return states
-    kept = Recurrence.apply(forget, F.pad(forget[:chunks], (0, 0, 0, len(forget) - chunks)), each)
+    kept = Recurrence.apply(forget, F.pad(forget[:chunks], (0, 0, 0, len(forget) - chunks)), sizes)
     ends = Recurrence.apply(kept[-chunks:], states[-chunks:], groups.sizes)
     start = torch.cat([ends.new_zeros(groups.sizes[0], d), ends[groups.before]])  # [C, d]
     states, kept = states.view(groups.steps, chunks, d), kept.view(groups.steps, chunks, d)

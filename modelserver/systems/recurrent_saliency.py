@@ -84,9 +84,9 @@ class RecurrentSaliency:
         features = [_hide(read, rows_) for read, rows_ in zip(reads, hidden, strict=True)]
         batch = collate(features, self._system.device)
         question = nn.utils.rnn.pad_sequence(
-            [one[:m] for one, m in zip(rows, asked, strict=True)], batch_first=True
+            [vectors[:m] for vectors, m in zip(rows, asked, strict=True)], batch_first=True
         )
-        context = torch.cat([one[m:] for one, m in zip(rows, asked, strict=True)])
+        context = torch.cat([vectors[m:] for vectors, m in zip(rows, asked, strict=True)])
         if any(rows_ is not None for rows_ in hidden):  # a hidden word is no longer asked for, either
             context = torch.cat(
                 [context[:, :ASKED], batch.asked[:, None].float(), context[:, ASKED + 1 :]], 1

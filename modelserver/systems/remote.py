@@ -89,7 +89,7 @@ class RemoteSystem:
         reply = self._reply(items)
         if not self._given:
             self._require_same(self._revision(reply))
-        answers = {one["id"]: one for one in reply["predictions"]}
+        answers = {prediction["id"]: prediction for prediction in reply["predictions"]}
         return [self._outcome(item, answers.get(item.id)) for item in items]
 
     def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation | ItemError]:

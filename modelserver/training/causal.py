@@ -308,10 +308,14 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         self.model, self.tokenizer, self.recipe, self.examples = Staged(model), tokenizer, recipe, examples
         self.workers = workers
         self.steps, self.total_steps, self.check_every = 0, recipe.steps, recipe.check_every
-        hidden = {name for name, each in model.named_parameters() if each.ndim == 2 and "embed" not in name}
+        hidden = {
+            name
+            for name, parameter in model.named_parameters()
+            if parameter.ndim == 2 and "embed" not in name
+        }
         self.optimiser = Muon(
-            [each for name, each in model.named_parameters() if name in hidden],
-            [each for name, each in model.named_parameters() if name not in hidden],
+            [parameter for name, parameter in model.named_parameters() if name in hidden],
+            [parameter for name, parameter in model.named_parameters() if name not in hidden],
             matrix_rate=5 * recipe.rate,
             rate=recipe.rate,
         )

@@ -119,7 +119,7 @@ class Trainer(loop.Trainer[Labelled]):
     ) -> None:
         self.choice, self.recipe, self.examples, self.folder = choice, recipe, examples, encoder
         self.weights = compute_type_weights(examples) if recipe.weighted else None
-        self.words = WordCNN(Vocabulary.build([each.question for each in examples], at_least=RARE))
+        self.words = WordCNN(Vocabulary.build([example.question for example in examples], at_least=RARE))
         self.encoder: EncoderTypes | None = None
         self.optimiser: torch.optim.Optimizer = torch.optim.Adam(self.words.parameters(), lr=recipe.word_rate)
         self.check_every = -(-len(examples) // recipe.batch)  # steps of an epoch
@@ -139,9 +139,9 @@ class Trainer(loop.Trainer[Labelled]):
         learner = self.encoder or self.words
         learner.train()
         chosen = self._batch()
-        types = torch.tensor([TYPES.index(each.type) for each in chosen])
+        types = torch.tensor([TYPES.index(example.type) for example in chosen])
         weights = self.weights if learner is self.words else None
-        loss = cross_entropy(learner([each.question for each in chosen]), types, weights)
+        loss = cross_entropy(learner([example.question for example in chosen]), types, weights)
         self.optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(learner.parameters(), self.recipe.clip)
@@ -150,7 +150,7 @@ class Trainer(loop.Trainer[Labelled]):
         return loss.item()
 
     def _begin_encoder(self) -> None:
-        self.encoder = open_encoder(self.folder, [each.question for each in self.examples])
+        self.encoder = open_encoder(self.folder, [example.question for example in self.examples])
         self.optimiser = torch.optim.Adam(self.encoder.parameters(), lr=self.recipe.encoder_rate)
 
     def _batch(self) -> list[Labelled]:
@@ -194,16 +194,16 @@ def compute_type_weights(examples: Sequence[Labelled]) -> torch.Tensor:
     A type of n examples has 1/n of their number by the number of types that
     occur; one that does not occur has 0.
     """
-    counts = Counter(each.type for each in examples)
+    counts = Counter(example.type for example in examples)
     share = len(examples) / len(counts)
     return torch.tensor([share / counts[kind] if counts[kind] else 0.0 for kind in TYPES])
 
 
 def compute_accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dict[str, float]:
     """Return accuracy and macro F1 over the types of labels or predictions."""
-    chances = compute_type_logprobs(model, [each.question for each in examples])
+    chances = compute_type_logprobs(model, [example.question for example in examples])
     predicted = [TYPES[number] for number in chances.argmax(-1)]
-    types = [each.type for each in examples]
+    types = [example.type for example in examples]
     scores = []
     for kind in set(predicted) | set(types):
         both = sum(a == b == kind for a, b in zip(predicted, types, strict=True))

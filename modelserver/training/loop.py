@@ -276,7 +276,7 @@ def group_by_rate(
     """
     slow = [] if encoder is None else list(encoder.parameters())
     inside = set(slow)
-    others = [each for each in model.parameters() if each not in inside]
+    others = [parameter for parameter in model.parameters() if parameter not in inside]
     groups: list[dict[str, Any]] = [{"params": others, "full": rate}]
     return [*groups, {"params": slow, "full": encoder_rate}] if slow else groups
 

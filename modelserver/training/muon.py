@@ -41,16 +41,16 @@ class Muon(torch.optim.Optimizer):
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """Take a step with the gradients that are there."""
         for group in self.param_groups:
-            with_gradient = [each for each in group["params"] if each.grad is not None]
+            with_gradient = [parameter for parameter in group["params"] if parameter.grad is not None]
             (self._step_muon if group["muon"] else self._step_adam)(group, with_gradient)
 
     def _step_muon(self, group: dict[str, Any], parameters: Sequence[Tensor]) -> None:
         alike = defaultdict(list)
-        for each in parameters:
-            alike[each.shape].append(each)
+        for parameter in parameters:
+            alike[parameter.shape].append(parameter)
         for shape, matrices in alike.items():
-            moments = [self._moment(each, "moment") for each in matrices]
-            gradients = [each.grad for each in matrices if each.grad is not None]
+            moments = [self._moment(matrix, "moment") for matrix in matrices]
+            gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]
             torch._foreach_lerp_(moments, gradients, 1 - group["momentum"])
             updates = orthogonalise(torch.stack(torch._foreach_lerp(gradients, moments, group["momentum"])))
             scale = max(1.0, shape[0] / shape[1]) ** 0.5
@@ -59,15 +59,15 @@ class Muon(torch.optim.Optimizer):
 
     def _step_adam(self, group: dict[str, Any], parameters: Sequence[Tensor]) -> None:
         first, second = group["betas"]
-        for each in parameters:
-            gradient = each.grad
+        for parameter in parameters:
+            gradient = parameter.grad
             assert gradient is not None
-            count = self.state[each].setdefault("count", torch.zeros((), dtype=torch.float64))
+            count = self.state[parameter].setdefault("count", torch.zeros((), dtype=torch.float64))
             count += 1
-            mean = self._moment(each, "mean").lerp_(gradient, 1 - first)
-            square = self._moment(each, "square").lerp_(gradient.square(), 1 - second)
+            mean = self._moment(parameter, "mean").lerp_(gradient, 1 - first)
+            square = self._moment(parameter, "square").lerp_(gradient.square(), 1 - second)
             size = (square / (1 - second ** int(count))).sqrt_().add_(1e-8)
-            each.addcdiv_(mean, size, value=-group["lr"] / (1 - first ** int(count)))
+            parameter.addcdiv_(mean, size, value=-group["lr"] / (1 - first ** int(count)))
 
     def _moment(self, parameter: Tensor, name: str) -> Tensor:
         state: dict[str, Tensor] = self.state[parameter]

@@ -53,7 +53,7 @@ def options_of_command(cls: type[Options]) -> type[Options]:
 
 def extract_options(options: Any, part: type[Options], **changes: Any) -> Options:
     """Return what a base class of options declares, with changes if any."""
-    values = {each.name: getattr(options, each.name) for each in fields(part)}  # type: ignore[arg-type]
+    values = {option.name: getattr(options, option.name) for option in fields(part)}  # type: ignore[arg-type]
     return part(**values | changes)
 
 

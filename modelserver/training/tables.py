@@ -134,7 +134,7 @@ def _summarise_runs(runs: Sequence[Any], summary: Callable[[list[Any]], Any]) ->
         return {name: _summarise_runs([run[name] for run in runs], summary) for name in common}
     if isinstance(first, (list, tuple)):
         return [_summarise_runs(values, summary) for values in zip(*runs, strict=True)]
-    if isinstance(first, str) or any(each is None for each in runs):
+    if isinstance(first, str) or any(run is None for run in runs):
         return first
     value = float(summary(list(runs)))
     return int(value) if isinstance(first, int) and value.is_integer() else value

@@ -377,7 +377,7 @@ def _merge_failures(failures: Sequence[Unavailable]) -> Unavailable:
 
 def _find_common_systems(lists: Mapping[Server, SystemList]) -> list[SystemInfo]:
     """Return the systems that are in every list. Raises MixedRevisions."""
-    by_server = {server: {one.name: one for one in found.systems} for server, found in lists.items()}
+    by_server = {server: {system.name: system for system in found.systems} for server, found in lists.items()}
     (first, systems), *rest = by_server.items()
     for other, theirs in rest:
         for name in systems.keys() & theirs.keys():
@@ -388,7 +388,7 @@ def _find_common_systems(lists: Mapping[Server, SystemList]) -> list[SystemInfo]
                     f"{systems[name].revision}, {other.url} in {theirs[name].revision}; give them the same "
                     "weights"
                 )
-    return [one for name, one in systems.items() if all(name in theirs for _, theirs in rest)]
+    return [system for name, system in systems.items() if all(name in theirs for _, theirs in rest)]
 
 
 def _parse_error(response: httpx.Response, prefix: str) -> ModelServerError:

@@ -150,8 +150,8 @@ class Command(JobCommand):
     def _tell_mendings(self, findings: Findings) -> None:
         if findings.mended:
             self.stdout.write("mended or left out:")
-        for each in findings.mended.values():
-            self.stdout.write(str(replace(each, kind=label_of(each.kind))))
+        for mending in findings.mended.values():
+            self.stdout.write(str(replace(mending, kind=label_of(mending.kind))))
 
 
 def _build_bar(path: Path) -> Bar:

@@ -52,7 +52,7 @@ class Command(JobCommand):
         for ids, what in ((lacking.answer, "answer"), (lacking.images, "image")):
             if ids:
                 self.stderr.write(f"warning: left out {len(ids)} items that lack an {what}; first {ids[0]}")
-        dataset, ids = find_dataset(name, project.workspace), [one.external_id for one in records]
+        dataset, ids = find_dataset(name, project.workspace), [record.external_id for record in records]
         for system, revision in chosen.items():
             outputs = build_executions(project, system, revision, ids)
             added = import_executions(records=outputs, dataset=dataset, system=system, revision=revision)

@@ -57,12 +57,12 @@ def _parse_examples(passage: Passage) -> Iterator[Example]:
             item = ModuleItem(id=pair.query_id, text=pair.question, passage=text, tokens=tokens)
         except ValidationError as error:
             raise ValueError(f"qa_pairs[{number}].{format_first_problem(error)}") from error
-        texts, others = _list_texts(pair.answer), [_list_texts(each) for each in pair.validated_answers]
+        texts, others = _list_texts(pair.answer), [_list_texts(answer) for answer in pair.validated_answers]
         if not texts:
             continue
         program = _build_program(pair)
         gold = () if program is None else _collect_gold(pair, len(tokens))
-        also = tuple(dict.fromkeys(one for one in others if one and one != texts))
+        also = tuple(dict.fromkeys(other for other in others if other and other != texts))
         yield Example(item, texts, build_answer(texts, item), also, program, gold)
 
 

@@ -55,23 +55,23 @@ def _apply(modules: Modules, text: Text, node: Node, asked: Tensor, below: Seque
             return modules.find(text, asked)
         case "extract-answer", ():
             return modules.extract_answer(text)
-        case "filter", (Attention() as one,):
-            return modules.filter(text, asked, one)
-        case "relocate", (Attention() | Mentions() as one,):
-            return modules.relocate(text, asked, one)
-        case "find-num" | "find-date", (Attention() as one,):
-            return modules.find_mentions(text, one, "numbers" if node.module == "find-num" else "dates")
-        case "find-max-num" | "find-min-num", (Attention() | Mentions() as one,):
-            return modules.find_extreme(text, one, largest=node.module == "find-max-num")
-        case "num-compare" | "date-compare", (one, other):
-            return modules.compare(text, one, other, node.argument or "")
-        case "count", (Attention() | Mentions() as one,):
-            return modules.count(one)
-        case "subtraction", (Mentions() as one,):
-            return compute_distance(one)
-        case "addition" | "subtraction", (one, other):
-            return combine(one, other, minus=node.module == "subtraction")
-    raise AssertionError(f"{node.module} over {[type(one).__name__ for one in below]}: no program has it")
+        case "filter", (Attention() as state,):
+            return modules.filter(text, asked, state)
+        case "relocate", (Attention() | Mentions() as state,):
+            return modules.relocate(text, asked, state)
+        case "find-num" | "find-date", (Attention() as state,):
+            return modules.find_mentions(text, state, "numbers" if node.module == "find-num" else "dates")
+        case "find-max-num" | "find-min-num", (Attention() | Mentions() as state,):
+            return modules.find_extreme(text, state, largest=node.module == "find-max-num")
+        case "num-compare" | "date-compare", (first, second):
+            return modules.compare(text, first, second, node.argument or "")
+        case "count", (Attention() | Mentions() as state,):
+            return modules.count(state)
+        case "subtraction", (Mentions() as state,):
+            return compute_distance(state)
+        case "addition" | "subtraction", (first, second):
+            return combine(first, second, minus=node.module == "subtraction")
+    raise AssertionError(f"{node.module} over {[type(state).__name__ for state in below]}: no program has it")
 
 
 def log_likelihood(modules: Modules, text: Text, root: State, answer: Answer) -> Tensor | None:
@@ -99,7 +99,7 @@ def _find_right_values(root: Mentions | Amount, answer: Answer) -> Tensor | None
     """Return which of the values are right."""
     if isinstance(root, Amount):
         return _find_equal_values(root.values, answer.number)
-    values = [one.value for one in root.quantities.items]
+    values = [quantity.value for quantity in root.quantities.items]
     if any(isinstance(value, str) for value in values):
         year = None if answer.number is None else f"{int(answer.number):04}"
         wanted = {answer.date, year} - {None}

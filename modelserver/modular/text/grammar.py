@@ -43,7 +43,9 @@ class Production:
 @cache
 def list_all_productions() -> tuple[Production, ...]:
     """Return all productions in table order, by which networks number them."""
-    return tuple(one for module in MODULES["spans"].values() for one in _list_productions(module))
+    return tuple(
+        production for module in MODULES["spans"].values() for production in _list_productions(module)
+    )
 
 
 def _list_productions(module: Module) -> Iterator[Production]:
@@ -57,12 +59,12 @@ def _list_fillings(module: Module) -> Iterator[tuple[Slot, ...]]:
     for count in range(module.least, len(module.inputs) + 1):
         slots = module.inputs[:count]
         if module.output is None:  # the type of the first input is that of the whole
-            yield from (((each,), *slots[1:]) for each in slots[0])
+            yield from (((type_,), *slots[1:]) for type_ in slots[0])
         elif count < len(module.inputs):
-            yield tuple(tuple(each for each in slot if each in OBJECTS) for slot in slots)
+            yield tuple(tuple(type_ for type_ in slot if type_ in OBJECTS) for slot in slots)
         elif module.alike:
             for dated in (False, True):
-                yield tuple(tuple(each for each in slot if (each == "dates") == dated) for slot in slots)
+                yield tuple(tuple(type_ for type_ in slot if (type_ == "dates") == dated) for slot in slots)
         else:
             yield slots
 
@@ -97,14 +99,14 @@ class Language:
         while True:
             before = dict(fewest)
             for production in usable:
-                size = 1 + sum(min(fewest[each] for each in slot) for slot in production.slots)
+                size = 1 + sum(min(fewest[type_] for type_ in slot) for slot in production.slots)
                 fewest[production.output] = min(fewest[production.output], size)
             if fewest == before:
                 return fewest
 
     def room(self, slots: Sequence[Slot]) -> float:
         """Return the fewest nodes that fill all of these places."""
-        return sum(min(self.smallest[each] for each in slot) for slot in slots)
+        return sum(min(self.smallest[type_] for type_ in slot) for slot in slots)
 
     def can_express(self, program: Program) -> bool:
         """Return whether a program uses only modules of the language."""
@@ -132,8 +134,10 @@ class Derivation:
         left = most - len(self.taken) - 1 - language.room(rest)
         return [
             number
-            for number, one in enumerate(list_all_productions())
-            if one.output in wanted and language.can_use(one.module) and language.room(one.slots) <= left
+            for number, production in enumerate(list_all_productions())
+            if production.output in wanted
+            and language.can_use(production.module)
+            and language.room(production.slots) <= left
         ]
 
     def take(self, number: int) -> Derivation:
@@ -157,8 +161,8 @@ class Derivation:
         given = tuple(words) or (None,) * len(self.taken)
         taken = [list_all_productions()[number] for number in self.taken]
         parts = [
-            Part(depth, one.module, one.choice or (argument if one.worded else None), 0)
-            for one, depth, argument in zip(taken, self.depths, given, strict=True)
+            Part(depth, production.module, production.choice or (argument if production.worded else None), 0)
+            for production, depth, argument in zip(taken, self.depths, given, strict=True)
         ]
         return build("spans", parts, "")
 

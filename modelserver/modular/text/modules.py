@@ -178,7 +178,7 @@ class Modules(nn.Module):
         These are num-compare and date-compare.
         """
         kind = "numbers" if choice in ("greater", "less") else "dates"
-        first, second = (self._mentions(text, each, kind) for each in (first_state, second_state))
+        first, second = (self._mentions(text, state, kind) for state in (first_state, second_state))
         wins = _compute_wins(first.quantities, choice).to(first.joint)
         p = (first.probabilities @ wins @ second.probabilities).clamp(max=1)  # as if nothing were rounded
         weights = p * _get_events(first_state) + (1 - p) * _get_events(second_state)
@@ -276,7 +276,7 @@ def _keep_likeliest(state: Amount) -> Amount:
 
 
 def _has_dates(state: Mentions) -> bool:
-    return any(isinstance(one.value, str) for one in state.quantities.items)
+    return any(isinstance(quantity.value, str) for quantity in state.quantities.items)
 
 
 def _get_events(state: State) -> Tensor:
@@ -293,7 +293,7 @@ def _compute_wins(quantities: Quantities, choice: str) -> Tensor:
         values = collect_values(quantities.items)
         signs = torch.sign(values[:, None] - values)
     else:
-        texts = [str(one.value) for one in quantities.items]
-        signs = torch.tensor([[compare_dates(one, other) or 0 for other in texts] for one in texts])
+        dates = [str(quantity.value) for quantity in quantities.items]
+        signs = torch.tensor([[compare_dates(date, other) or 0 for other in dates] for date in dates])
     wanted = signs if choice in ("greater", "later") else -signs
     return (1 + wanted) / 2

@@ -118,7 +118,7 @@ class Network(nn.Module):
         question = contextual.look_up(windows[0][1][:asked], reading.question_first)
         words = contextual.look_up(torch.cat(parts), reading.first)
         both = (self.question(self.dropout(question)), self.words(self.dropout(words)))
-        near = [one + mix(one.T[None])[0].T for one, mix in zip(both, self.around, strict=True)]
+        near = [vectors + mix(vectors.T[None])[0].T for vectors, mix in zip(both, self.around, strict=True)]
         return self.modules_.text(near[0], near[1], reading)
 
 

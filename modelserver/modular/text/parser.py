@@ -102,9 +102,11 @@ class Parser(nn.Module):
         scores = question.new_zeros(len(derivations))
         asked: list[list[Tensor | None]] = [[] for _ in derivations]
         growing = [Derivation() for _ in derivations]
-        for index in range(max(len(one.taken) for one in derivations)):
-            taken = [one.taken[index] if index < len(one.taken) else 0 for one in derivations]
-            live = [index < len(one.taken) for one in derivations]
+        for index in range(max(len(derivation.taken) for derivation in derivations)):
+            taken = [
+                derivation.taken[index] if index < len(derivation.taken) else 0 for derivation in derivations
+            ]
+            live = [index < len(derivation.taken) for derivation in derivations]
             memory, seen, logits = self.step(rows, memory, *_find_context(growing))
             masked = logits + _build_mask(growing, language, logits, also=taken)
             step = torch.log_softmax(masked, 1)[range(len(taken)), taken]
@@ -115,7 +117,7 @@ class Parser(nn.Module):
                 if live[row]:
                     growing[row] = growing[row].take(number)
                     asked[row].append(attention[row] if list_all_productions()[number].worded else None)
-        return [Parse(one, scores[row], tuple(asked[row])) for row, one in enumerate(growing)]
+        return [Parse(derivation, scores[row], tuple(asked[row])) for row, derivation in enumerate(growing)]
 
     def beam(self, question: Tensor, language: Language, size: int) -> list[Derivation]:
         """Return the most probable programs by beam search, best first.
@@ -173,8 +175,8 @@ def _update_memory(memory: Memory, question: Tensor, attention: Tensor, taken: S
 
 def _find_context(derivations: Sequence[Derivation]) -> tuple[list[int], list[int]]:
     """Return each derivation's last production, and that above the next slot."""
-    before = [one.taken[-1] if one.taken else NOTHING for one in derivations]
-    return before, [_find_parent(one) for one in derivations]
+    before = [derivation.taken[-1] if derivation.taken else NOTHING for derivation in derivations]
+    return before, [_find_parent(derivation) for derivation in derivations]
 
 
 def _find_parent(derivation: Derivation) -> int:

@@ -157,4 +157,4 @@ def _mark_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
 
 def _build_quantities(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Quantities:
     placed = locate_quantities(quantities, tokens)
-    return Quantities(tuple(one for one, _ in placed), tuple(words for _, words in placed))
+    return Quantities(tuple(quantity for quantity, _ in placed), tuple(words for _, words in placed))

@@ -26,9 +26,9 @@ def remove_sorting(example: Example) -> Example:
     text = _reduce_subtree(program, 0, kept)
     left = {node: index for index, node in enumerate(kept) if node is not None}
     gold = tuple(
-        replace(one, nodes=tuple(left[node] for node in one.nodes))
-        for one in example.gold
-        if all(node in left for node in one.nodes)
+        replace(gold_list, nodes=tuple(left[node] for node in gold_list.nodes))
+        for gold_list in example.gold
+        if all(node in left for node in gold_list.nodes)
     )
     return replace(example, program=parse(text, kind="spans"), gold=gold)
 
@@ -43,7 +43,11 @@ def _reduce_subtree(program: Program, index: int, kept: list[int | None]) -> str
         return _reduce_subtree(program, node.children[0], kept)
     if node.module in SORTING:
         below = program.nodes[index + 1 : program.end(index)]
-        words = " ".join(one.argument for one in below if one.argument and one.module not in SORTING)
+        words = " ".join(
+            descendant.argument
+            for descendant in below
+            if descendant.argument and descendant.module not in SORTING
+        )
         kept.append(None)
         return format_module("find", words or None)
     kept.append(index)

@@ -39,12 +39,15 @@ def score(system: TextSystem, examples: Sequence[Example], *, given: bool = Fals
 
     With ``given``, gold programs replace the system's own.
     """
-    executions = run(system, [_add_program(one) if given else one.item for one in examples])
-    answered = [score_answer(example, one.answer) for example, one in zip(examples, executions, strict=True)]
+    executions = run(system, [_add_program(example) if given else example.item for example in examples])
+    answered = [
+        score_answer(example, execution.answer)
+        for example, execution in zip(examples, executions, strict=True)
+    ]
     em, f1 = np.mean(answered, axis=0)
     parsed = [
-        _drop_words(str(example.program)) == _drop_words(one.program)
-        for example, one in zip(examples, executions, strict=True)
+        _drop_words(str(example.program)) == _drop_words(execution.program)
+        for example, execution in zip(examples, executions, strict=True)
         if example.program is not None
     ]
     share = float(np.mean(parsed)) if parsed else None
@@ -58,7 +61,7 @@ def _add_program(example: Example) -> ModuleItem:
 def run(system: TextSystem, items: Sequence[ModuleItem]) -> list[Execution]:
     """Execute items in batches, in their order."""
     starts = [*range(0, len(items), BATCH), len(items)]
-    return [one for start, end in pairwise(starts) for one in system.execute(items[start:end])]
+    return [execution for start, end in pairwise(starts) for execution in system.execute(items[start:end])]
 
 
 def score_answer(example: Example, answer: object) -> tuple[float, float]:
@@ -71,7 +74,7 @@ def score_answer(example: Example, answer: object) -> tuple[float, float]:
     for right in (example.answer_texts, *example.also):
         alone = len(right) == 1
         em = float(alone and exact_match(right[0], predicted))
-        scores.append((em, max(answer_f1(one, predicted).f1 for one in right) / len(right)))
+        scores.append((em, max(answer_f1(text, predicted).f1 for text in right) / len(right)))
     return max(scores, key=lambda pair: pair[1])
 
 
@@ -101,11 +104,13 @@ def score_faithfulness(system: TextSystem, examples: Sequence[Example]) -> SpanS
         return None
     gold, outputs = [], {}
     for example, execution in zip(chosen, run(system, list(map(_add_program, chosen))), strict=True):
-        lists = tuple((one.module, np.array(one.spans, dtype=np.int64)) for one in example.gold)
+        lists = tuple(
+            (gold_list.module, np.array(gold_list.spans, dtype=np.int64)) for gold_list in example.gold
+        )
         gold.append(GoldSpans(example.item.id, lists))
         rows = [
-            (one.module, np.stack([execution.modules[node].attention for node in one.nodes]))
-            for one in example.gold
+            (gold_list.module, np.stack([execution.modules[node].attention for node in gold_list.nodes]))
+            for gold_list in example.gold
         ]
         outputs[example.item.id] = SpanOutput(example.item.id, tuple(rows))
     return score_spans(gold, outputs)

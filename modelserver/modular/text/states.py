@@ -109,7 +109,10 @@ def to_amount(state: State) -> Amount:
 
 def collect_values(quantities: Sequence[Quantity]) -> Tensor:
     """Return the values of numbers, or the years of dates."""
-    values = [split_date(one.value)[0] if isinstance(one.value, str) else one.value for one in quantities]
+    values = [
+        split_date(quantity.value)[0] if isinstance(quantity.value, str) else quantity.value
+        for quantity in quantities
+    ]
     return torch.tensor(values, dtype=torch.float64)
 
 

@@ -19,7 +19,7 @@ from modelserver.modular.visual.regions import Sights
 
 def read_beside_images(encoder: transformers.LxmertModel, ids: Tensor, mask: Tensor, sights: Sights) -> Any:
     """Return an encoder's output for texts [n, t], each beside its images."""
-    ids, mask = (each.to(sights.boxes.device).repeat_interleave(IMAGES, dim=0) for each in (ids, mask))
+    ids, mask = (tensor.to(sights.boxes.device).repeat_interleave(IMAGES, dim=0) for tensor in (ids, mask))
     return encoder(
         input_ids=ids,
         attention_mask=mask,

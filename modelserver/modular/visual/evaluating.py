@@ -58,7 +58,7 @@ def evaluate_scenes(
         raise UnreadableData(f"{data or scenes}: its regions have {width} features; {weights} reads {size}")
     if outputs:
         _, module_outputs = scoring.compute_outputs(network, examples)
-        write_items(outputs, (_format_output(each) for each in module_outputs))
+        write_items(outputs, (_format_output(output) for output in module_outputs))
     result = {"revision": revision, **scoring.compute_scores(network, examples)}
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
 
@@ -68,7 +68,7 @@ def _read_examples(
 ) -> list[Example]:
     if scenes is not None:
         examples = read_scenes(scenes, split)
-        return [_add_proposals(each) for each in examples] if proposer else examples
+        return [_add_proposals(example) for example in examples] if proposer else examples
     if data is None:
         raise UnreadableData("name what to score on: --scenes FOLDER, or --data ITEMS with --regions PATH")
     if regions is None:

@@ -245,7 +245,7 @@ def read_scenes(path: Path, image_data: Path | None) -> Iterator[Scene]:
                     f"{path}: image {key}: has no width; with a file of Visual Genome name --image-data"
                 )
             graph = _validate_entry(_GqaScene, entry, f"{path}: image {key}")
-            objects = {name: (thing, (thing.name,)) for name, thing in graph.objects.items()}
+            objects = {name: (entity, (entity.name,)) for name, entity in graph.objects.items()}
             yield _build_scene(key, graph.width, graph.height, objects)
         return
     images = (_validate_entry(_GenomeImage, entry, f"{image_data}: entry {key}")
@@ -255,7 +255,7 @@ def read_scenes(path: Path, image_data: Path | None) -> Iterator[Scene]:
         genome = _validate_entry(_GenomeScene, entry, f"{path}: entry {key}")
         if genome.image_id not in sizes:
             raise UnreadableData(f"{path}: entry {key}: {image_data} has no image {genome.image_id}")
-        things = {str(thing.object_id): (thing, tuple(thing.names)) for thing in genome.attributes}
+        things = {str(entity.object_id): (entity, tuple(entity.names)) for entity in genome.attributes}
         yield _build_scene(str(genome.image_id), *sizes[genome.image_id], things)
 
 
@@ -263,12 +263,12 @@ def _build_scene(
     image: str, width: float, height: float, objects: Mapping[str, tuple[_Object, tuple[str, ...]]]
 ) -> Scene:
     things = {}
-    for name, (thing, names) in objects.items():
-        right, bottom = thing.x + thing.w, thing.y + thing.h
-        edges = (thing.x / width, thing.y / height, right / width, bottom / height)
+    for name, (entity, names) in objects.items():
+        right, bottom = entity.x + entity.w, entity.y + entity.h
+        edges = (entity.x / width, entity.y / height, right / width, bottom / height)
         left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), 5) for edge in edges)
         if left < right and top < bottom:
-            attributes = frozenset(each.strip().lower() for each in thing.attributes)
+            attributes = frozenset(attribute.strip().lower() for attribute in entity.attributes)
             things[name] = Thing(tuple(map(_stem, names)), attributes, (left, top, right, bottom))
     return Scene(image, width, height, things)
 

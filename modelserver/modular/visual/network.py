@@ -184,12 +184,12 @@ def relate_boxes(first: Tensor, second: Tensor) -> Tensor:
     """
     first, second = torch.broadcast_tensors(first, second)
     sizes = [(boxes[..., 2:] - boxes[..., :2]).clamp(min=LEAST_SIDE) for boxes in (first, second)]
-    way = (first[..., :2] + first[..., 2:] - second[..., :2] - second[..., 2:]) / 2
-    scaled = (2 * way / (sizes[0] + sizes[1])).clamp(-3, 3)
+    offset = (first[..., :2] + first[..., 2:] - second[..., :2] - second[..., 2:]) / 2
+    scaled = (2 * offset / (sizes[0] + sizes[1])).clamp(-3, 3)
     edges = torch.minimum(first[..., 2:], second[..., 2:]) - torch.maximum(first[..., :2], second[..., :2])
     shared = edges.clamp(min=0).prod(dim=-1, keepdim=True)
     shares = [shared / size.prod(dim=-1, keepdim=True) for size in sizes]
-    return torch.cat([way, scaled, *shares, (sizes[0] / sizes[1]).log()], dim=-1)
+    return torch.cat([offset, scaled, *shares, (sizes[0] / sizes[1]).log()], dim=-1)
 
 
 class VisualNetwork(nn.Module):
@@ -231,7 +231,9 @@ class VisualNetwork(nn.Module):
         )
         if not self.training:
             sides = pairs.first, pairs.other, self.relation.out.weight
-            require_finite_logits(*(each.detach().float().cpu().numpy() for each in (scores.score, *sides)))
+            require_finite_logits(
+                *(tensor.detach().float().cpu().numpy() for tensor in (scores.score, *sides))
+            )
         whole = regions[len(readers) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]
@@ -279,12 +281,12 @@ class VisualNetwork(nn.Module):
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
             nothing = sights.features.new_zeros
             return nothing(0, images, hidden), nothing(0, images, m, hidden)
-        distinct = {each.text: None for each in texts.texts}  # texts differ in what is kept of a sentence
+        distinct = {text.text: None for text in texts.texts}  # texts differ in what is kept of a sentence
         row_of = {text: row for row, text in enumerate(distinct)}
         tokens = self.tokenizer([*distinct], padding=True, return_tensors="pt", return_offsets_mapping=True)
-        sentences = [row_of[each.text] for each in texts.texts]
+        sentences = [row_of[text.text] for text in texts.texts]
         offsets = tokens["offset_mapping"][sentences]
-        kept = _find_read_tokens(offsets, [each.kept for each in texts.texts])
+        kept = _find_read_tokens(offsets, [text.kept for text in texts.texts])
         # Zeroed words are masked too, because attention would spread over their zeros.
         ids = tokens["input_ids"][sentences].masked_fill(~kept, self.tokenizer.pad_token_id)
         mask = tokens["attention_mask"][sentences] * kept

@@ -53,4 +53,4 @@ def collate(items: Sequence[Sequence[Regions]], device: torch.device) -> Sights:
             boxes[row, index, :n], features[row, index, :n], present[row, index, :n] = (
                 image.boxes, image.features, 1,
             )  # fmt: skip
-    return Sights(*(torch.from_numpy(each).to(device) for each in (boxes, features, present)))
+    return Sights(*(torch.from_numpy(array).to(device) for array in (boxes, features, present)))

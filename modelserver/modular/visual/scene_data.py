@@ -84,7 +84,7 @@ def read_further(folder: Path, split: str, path: Path) -> list[Example]:
 
     Raises UnreadableData, naming file and line.
     """
-    scenes = {each.id: each for each in read_scenes(folder, split)}
+    scenes = {example.id: example for example in read_scenes(folder, split)}
 
     def parse(record: dict[str, Any]) -> Example:
         return _build_example(
@@ -159,20 +159,20 @@ def collect_gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[i
     """Return a gold document's boxes by node and image, references resolved."""
     drawn: dict[str, dict[str, Any]] = {}
     for layer in document["layers"].values():
-        drawn |= {each["id"]: each for each in layer.get("objects", ())}
+        drawn |= {mark["id"]: mark for mark in layer.get("objects", ())}
     boxes = {}
     for node, layer in document["layers"].items():
         objects = [
-            _follow_references(each, drawn) for each in layer.get("objects", ())
+            _follow_references(mark, drawn) for mark in layer.get("objects", ())
         ]  # a step without has none
         boxes[int(node)] = tuple(
-            np.array([each["box"] for each in objects if each["image"] == image], np.float32).reshape(-1, 4)
+            np.array([mark["box"] for mark in objects if mark["image"] == image], np.float32).reshape(-1, 4)
             for image in range(images)
         )
     return boxes
 
 
-def _follow_references(each: dict[str, Any], drawn: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    while "ref" in each:
-        each = drawn[each["ref"]]
-    return each
+def _follow_references(mark: dict[str, Any], drawn: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    while "ref" in mark:
+        mark = drawn[mark["ref"]]
+    return mark

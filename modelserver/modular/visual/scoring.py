@@ -38,26 +38,26 @@ def compute_outputs(network: Network, examples: Sequence[Example]) -> tuple[list
     predicted: list[OutputExample] = []
     for first in range(0, len(examples), BATCH):
         batch = examples[first : first + BATCH]
-        sights = collate([each.regions for each in batch], device)
+        sights = collate([example.regions for example in batch], device)
         if isinstance(network, Baseline):
-            truths += network([each.sentence for each in batch], sights).tolist()
+            truths += network([example.sentence for example in batch], sights).tolist()
             continue
-        forward = network([each.question for each in batch], sights)
+        forward = network([example.question for example in batch], sights)
         truths += forward.truth.tolist()
-        predicted += [_build_output(each, forward, index) for index, each in enumerate(batch)]
+        predicted += [_build_output(example, forward, index) for index, example in enumerate(batch)]
     return truths, predicted
 
 
 def _build_output(example: Example, forward: Forward, index: int) -> OutputExample:
     """Return the outputs of all scored modules: gold may list any."""
     plan = example.question.plan
-    nodes, regions = [], list(example.regions)  # once: those of a file are read at each access
+    nodes, images = [], list(example.regions)  # once: those of a file are read at each access
     for node in plan.program.nodes:
         if node.type == "boxes" and is_scored(node.module):
             p = compute_node_boxes(plan, forward, index, node.index)
-            shown = [p[image, : len(each.boxes)] for image, each in enumerate(regions)]
+            shown = [p[number, : len(image.boxes)] for number, image in enumerate(images)]
             nodes.append(OutputModule(node.index, node.module, torch.cat(shown).double().cpu().numpy()))
-    proposals = tuple(np.asarray(each.boxes, dtype=float) for each in regions)
+    proposals = tuple(np.asarray(image.boxes, dtype=float) for image in images)
     return OutputExample(example.id, proposals, tuple(nodes))
 
 
@@ -68,10 +68,10 @@ def compute_scores(network: Network, examples: Sequence[Example]) -> dict[str, A
     ``upper_bound`` is the most that the proposals allow.
     """
     truths, predicted = compute_outputs(network, examples)
-    right = [(truth > 0.5) == each.label for truth, each in zip(truths, examples, strict=True)]
+    right = [(truth > 0.5) == example.label for truth, example in zip(truths, examples, strict=True)]
     scored: dict[str, Any] = {"n": len(examples), "accuracy": float(np.mean(right))}
-    if predicted and any(each.gold for each in examples):
-        result = score_boxes([each.gold_example for each in examples], predicted)
+    if predicted and any(example.gold for example in examples):
+        result = score_boxes([example.gold_example for example in examples], predicted)
         scored |= {"faithfulness": _build_table(result), "upper_bound": _build_table(result, upper=True)}
     return scored
 

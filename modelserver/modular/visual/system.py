@@ -83,10 +83,10 @@ class VisualSystem(Identified):
         """
         if not items:
             return []
-        read = [self._read(item) for item in items]
+        reads = [self._read(item) for item in items]
         device = next(self.model.parameters()).device
         with torch.inference_mode(), self._lock:
-            sights = collate([each.regions for each in read], device)
+            sights = collate([read.regions for read in reads], device)
             if isinstance(self.model, Baseline):
                 truths = self.model([item.text for item in items], sights)
                 require_finite_logits(truths.float().cpu().numpy())
@@ -95,15 +95,15 @@ class VisualSystem(Identified):
                         id=item.id,
                         program=item.program or "",
                         answer=truth > 0.5,
-                        proposals=[_round_boxes(regions) for regions in each.regions],
+                        proposals=[_round_boxes(regions) for regions in read.regions],
                         modules=[],
                     )
-                    for item, each, truth in zip(items, read, truths.tolist(), strict=True)
+                    for item, read, truth in zip(items, reads, truths.tolist(), strict=True)
                 ]
-            forward = self.model([each.question for each in read], sights)
+            forward = self.model([read.question for read in reads], sights)
         return [
-            _build_execution(item, each, forward, index)
-            for index, (item, each) in enumerate(zip(items, read, strict=True))
+            _build_execution(item, read, forward, index)
+            for index, (item, read) in enumerate(zip(items, reads, strict=True))
         ]
 
     def _read(self, item: ModuleItem) -> _Read:
@@ -200,7 +200,9 @@ def _build_execution(item: ModuleItem, read: _Read, forward: Forward, index: int
 def _list_probabilities(read: _Read, forward: Forward, index: int, node: int) -> list[float]:
     p = compute_node_boxes(read.question.plan, forward, index, node)
     return [
-        each for image, regions in enumerate(read.regions) for each in p[image, : len(regions.boxes)].tolist()
+        probability
+        for image, regions in enumerate(read.regions)
+        for probability in p[image, : len(regions.boxes)].tolist()
     ]
 
 

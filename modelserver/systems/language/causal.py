@@ -165,7 +165,7 @@ class CausalSystem(Identified):
         ]
         shares, usage = {}, whole.usage
         limits = BatchLimits(tokens=choose_batch_tokens(self.model.device.type))
-        for batch in plan_batches([self.cost(each) for each in asked], limits):
+        for batch in plan_batches([self.cost(variant) for variant in asked], limits):
             for position, written in zip(batch, self._write([asked[at] for at in batch]), strict=True):
                 assert written.target is not None
                 shares[position + 1] = compute_lost_share(whole.logprob, written.target)
@@ -212,8 +212,8 @@ class CausalSystem(Identified):
         """Return tokens and mask, shorter texts padded on the left."""
         device, longest = self.model.device, max(map(len, texts))
         padding = self.tokenizer.pad_token_id or 0
-        rows = torch.tensor([[padding] * (longest - len(one)) + one for one in texts], device=device)
-        mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in texts], device=device)
+        rows = torch.tensor([[padding] * (longest - len(text)) + text for text in texts], device=device)
+        mask = torch.tensor([[0] * (longest - len(text)) + [1] * len(text) for text in texts], device=device)
         return rows, mask
 
     @torch.inference_mode()

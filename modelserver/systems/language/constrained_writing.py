@@ -223,7 +223,7 @@ class AnswerWriter:
         first = torch.tensor([self._candidates[name][0] for name in TYPES], device=logits.device)
         chances = torch.log_softmax(logits[first], -1).tolist()
         self.type_logprobs = dict(zip(TYPES, chances, strict=True))
-        self._write_type(max(TYPES, key=lambda each: self.type_logprobs[each]))
+        self._write_type(max(TYPES, key=lambda name: self.type_logprobs[name]))
 
     def _choose_label(self, logits: Tensor) -> None:
         chances, end = label_chances(logits, self._value, self.labels, self.sets)

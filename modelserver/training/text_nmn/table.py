@@ -163,7 +163,9 @@ def _build_row(text: str, scores: Scores) -> dict[str, Any]:
         intervals = scores.faithfulness.intervals(rng=np.random.default_rng(1))
         row["loss"] = {name: losses[name].loss for name in GROUPS if name in losses}
         bounds = {name: intervals[name].interval for name in GROUPS if name in intervals}
-        row["interval"] = {name: [each.low, each.high] for name, each in bounds.items() if each is not None}
+        row["interval"] = {
+            name: [interval.low, interval.high] for name, interval in bounds.items() if interval is not None
+        }
         row["questions"] = losses["overall"].n
     return row
 

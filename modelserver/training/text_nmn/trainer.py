@@ -150,7 +150,7 @@ class Trainer(loop.Trainer[Example]):
             compute_loss(self.network, text, example, self.supervision)
             for (example, _), text in zip(batch, texts, strict=True)
         ]
-        learned = [each for each in losses if each is not None]
+        learned = [loss for loss in losses if loss is not None]
         self.steps += 1
         if not learned:
             return None

@@ -251,7 +251,7 @@ def _open_items(options: SceneOptions, path: Path, test_file: Path | None) -> Sc
     else:
         train_set, dev = hold_out(path, items)
     most = options.most_modules
-    train_set = [each for each in train_set if most is None or len(each.modules) <= most]
+    train_set = [example for example in train_set if most is None or len(example.modules) <= most]
     if not train_set:
         raise UnreadableData(f"{path}: no item to train on has at most {most} modules")
     test = read_items(test_file, regions) if test_file else []
@@ -268,17 +268,17 @@ def _read_pretraining_items(
     """
     path = options.pretraining_data
     if path is None:
-        return [each for each in train_set if each.gold]
+        return [example for example in train_set if example.gold]
     own = options.pretraining_regions
     examples = read_items(path, read_regions(own) if own else regions)
-    if not any(each.gold for each in examples):
+    if not any(example.gold for example in examples):
         raise UnreadableData(f"{path}: no item has gold boxes to pretrain on")
-    widths = [each[0].regions[0].features.shape[1] for each in (train_set, examples)]
+    widths = [dataset[0].regions[0].features.shape[1] for dataset in (train_set, examples)]
     if widths[0] != widths[1]:
         raise UnreadableData(
             f"{own}: its regions have {widths[1]} features, those of the task have {widths[0]}"
         )
-    return [each for each in examples if each.gold]
+    return [example for example in examples if example.gold]
 
 
 def require_lxmert(options: SceneOptions) -> None:
@@ -322,7 +322,7 @@ def train_one(
             expected = model.config.visual_feat_dim
             raise UnreadableWeights(f"{options.encoder}: reads {expected} features a region, not {features}")
     else:
-        sentences = [each.sentence for each in scenes.train]
+        sentences = [example.sentence for example in scenes.train]
         new = folder.create_bilinear_encoder if options.new_encoder == "bilinear" else folder.create_encoder
         model, tokenizer = new(sentences, hidden=options.hidden, features=features)
         name = f"{options.new_encoder}, {options.hidden}"

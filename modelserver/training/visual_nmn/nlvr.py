@@ -77,9 +77,11 @@ def _build_example(row: dict[str, Any], picture: Path) -> Example:
     sentence = " ".join(row["sentence"].split())
     colour, noun = find_colour_and_noun(sentence)
     laid_out = plan_program(build_program(sentence))
-    things = [(thing, slot) for slot, panel in enumerate(ORDERS[0]) for thing in row["structured_rep"][panel]]
-    shaped = [(thing, slot) for thing, slot in things if _is(thing, None, noun)]
-    layers = [shaped] if colour is None else [[each for each in shaped if _is(each[0], colour, noun)], shaped]
+    figures = [
+        (figure, slot) for slot, panel in enumerate(ORDERS[0]) for figure in row["structured_rep"][panel]
+    ]
+    shaped = [(figure, slot) for figure, slot in figures if _is(figure, None, noun)]
+    layers = [shaped] if colour is None else [[pair for pair in shaped if _is(pair[0], colour, noun)], shaped]
     marked = [node.index for node in laid_out.program.nodes if node.module in ("find", "filter")][1:]
     return Example(
         id=row["identifier"],
@@ -115,10 +117,10 @@ def build_program(sentence: str) -> str:
     return f"equal(count({fitting}), 0)" if _NONE.search(sentence) else f"exist({fitting})"
 
 
-def _is(thing: dict[str, Any], colour: str | None, noun: str) -> bool:
+def _is(figure: dict[str, Any], colour: str | None, noun: str) -> bool:
     shape = SHAPES.get(noun.removesuffix("s"))
-    right = colour is None or thing["color"].lower() == COLOURS[colour]
-    return right and (shape is None or thing["type"] == shape)
+    right = colour is None or figure["color"].lower() == COLOURS[colour]
+    return right and (shape is None or figure["type"] == shape)
 
 
 def _scale_boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
@@ -132,7 +134,7 @@ def _scale_boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
 
 def split_examples(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
     """Return training and test examples without a common sentence."""
-    sentences = sorted({_normalise_sentence(each) for each in examples})
+    sentences = sorted({_normalise_sentence(example) for example in examples})
     held = set(sentences[::HELD_OUT])
     return [e for e in examples if _normalise_sentence(e) not in held], [
         e for e in examples if _normalise_sentence(e) in held
@@ -190,7 +192,7 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
         train(trainer, learn, out, **options.start)
         return compute_scores(_open_network(out, device)[0], test)
 
-    true = float(np.mean([each.label for each in test]))
+    true = float(np.mean([example.label for example in test]))
     table.fill(
         score, format_table, train=len(learn), test=len(test), majority=max(true, 1 - true), before=before
     )

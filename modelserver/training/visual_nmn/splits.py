@@ -59,11 +59,11 @@ def split_scenes(scenes: Scenes, name: SplitName, most: int) -> Scenes:
     """
     taught, asked = SPLITS[name]
     parts = [
-        [each for each in part if taught(each.modules)]
+        [scene for scene in part if taught(scene.modules)]
         for part in (scenes.train, scenes.dev, scenes.pretraining)
     ]
     everything = [*scenes.test, *scenes.dev, *scenes.train]
-    test = [each for each in everything if asked(each.modules)][:most]
+    test = [scene for scene in everything if asked(scene.modules)][:most]
     if not parts[0] or not parts[1] or not test:
         raise UnreadableData(f"split {name}: there are too few scenes for all of its parts")
     return Scenes(train=parts[0], dev=parts[1], test=test, pretraining=parts[2])

@@ -143,7 +143,7 @@ class Trainer(loop.Trainer[Example]):
         self.title = f"{config.system} {config.count}" if config.system != "lxmert" else config.system
         self.network = self.model = network
         self.config, self.recipe, self.examples, self.source = config, recipe, examples, source or {}
-        self.supervised = [each for each in pretraining if can_supervise(each)]
+        self.supervised = [example for example in pretraining if can_supervise(example)]
         self.first = recipe.pretraining if self.supervised and config.system != "lxmert" else 0
         self.total_steps = self.first + recipe.steps
         self.check_every, self.patience = recipe.check_every, recipe.patience
@@ -152,7 +152,7 @@ class Trainer(loop.Trainer[Example]):
         if not self.first and isinstance(network, VisualNetwork):
             nn.init.constant_(network.by_words.bias, UNLIKELY)
         self.device = next(network.parameters()).device
-        levels = [count_word_modules(each) for each in examples] if recipe.curriculum else []
+        levels = [count_word_modules(example) for example in examples] if recipe.curriculum else []
         self._simple = [[i for i, level in enumerate(levels) if level <= most] for most in CURRICULUM]
         self._labels: dict[str, dict[int, Tensor]] = {}
 
@@ -247,12 +247,12 @@ class Trainer(loop.Trainer[Example]):
         return compute_schedule_pace(done, self.recipe.schedule, self.recipe.warm_up, total)
 
     def _loss(self, batch: list[Example], *, supervised: bool) -> Tensor:
-        sights = collate([each.regions for each in batch], self.device)
-        labels = torch.tensor([float(each.label) for each in batch], device=self.device)
+        sights = collate([example.regions for example in batch], self.device)
+        labels = torch.tensor([float(example.label) for example in batch], device=self.device)
         if isinstance(self.network, Baseline):
-            truth = self.network([each.sentence for each in batch], sights)
+            truth = self.network([example.sentence for example in batch], sights)
             return _cross_entropy(truth, labels, SURE_OF_LABELS)
-        forward = self.network([each.question for each in batch], sights)
+        forward = self.network([example.question for example in batch], sights)
         if not supervised:
             return _cross_entropy(forward.truth, labels, SURE_OF_LABELS)
         return _cross_entropy(forward.truth, labels, SURE) + self._auxiliary(batch, forward)
@@ -266,8 +266,8 @@ class Trainer(loop.Trainer[Example]):
                 box_labels_of_rows.append(labels)
         predicted = forward.outputs.boxes[rows]
         labels = torch.full(predicted.shape, -1.0)  # the label of padding
-        for row, each in enumerate(box_labels_of_rows):
-            labels[row, : each.shape[0], : each.shape[1]] = each
+        for row, box_labels in enumerate(box_labels_of_rows):
+            labels[row, : box_labels.shape[0], : box_labels.shape[1]] = box_labels
         labels = labels.to(self.device)
         is_labelled = labels >= 0
         return _cross_entropy(predicted[is_labelled], labels[is_labelled], SURE, reduction="sum") / len(rows)

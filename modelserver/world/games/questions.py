@@ -207,7 +207,7 @@ def _ask_sum(rng: random.Random, report: Report) -> Question:
     ]
     wordings = (f"How many yards were the longest {kinds[0]} and the longest {kinds[1]} together?",)
     return Question(
-        wordings, make_computed_step("addition", *ends), sum(max(map(_get_yards, each)) for each in plays)
+        wordings, make_computed_step("addition", *ends), sum(max(map(_get_yards, scores)) for scores in plays)
     )
 
 
@@ -231,8 +231,8 @@ def _ask_which_more(rng: random.Random, report: Report) -> Question:
 
 def _find_total(total: Total) -> Step:
     (verb, noun), _, _ = TOTALS[total.kind]
-    statement = find(f"{total.team} {verb} {noun}", [total], lambda each: each.event)
-    return link_spans("find-num", None, statement, lambda each: each.span)
+    statement = find(f"{total.team} {verb} {noun}", [total], lambda subject: subject.event)
+    return link_spans("find-num", None, statement, lambda subject: subject.span)
 
 
 def _ask_how_many_more(rng: random.Random, report: Report) -> Question:
@@ -246,14 +246,14 @@ def _ask_how_many_more(rng: random.Random, report: Report) -> Question:
     )
 
 
-def _find_date(thing: Dated) -> Step:
-    return link_spans("find-date", None, find(thing.words, [thing], lambda t: t.event), lambda t: t.date)
+def _find_date(event: Dated) -> Step:
+    return link_spans("find-date", None, find(event.words, [event], lambda t: t.event), lambda t: t.date)
 
 
 def _ask_which_first(rng: random.Random, report: Report) -> Question:
     first, second = rng.sample(report.dated, 2)
     wanted = rng.choice(("earlier", "later"))
-    chosen = (min if wanted == "earlier" else max)((first, second), key=lambda thing: thing.day)
+    chosen = (min if wanted == "earlier" else max)((first, second), key=lambda event: event.day)
     asked = "first" if wanted == "earlier" else "later"
     wordings = (
         f"Which happened {asked}, the {first.words} or the {second.words}?",
@@ -268,7 +268,7 @@ def _ask_years(rng: random.Random, report: Report) -> Question:
 
     Their full years are also the difference of the years' numbers.
     """
-    pairs = [sorted(pair, key=lambda thing: thing.day) for pair in combinations(report.dated, 2)]
+    pairs = [sorted(pair, key=lambda event: event.day) for pair in combinations(report.dated, 2)]
     full = [pair for pair in pairs if pair[0].day.timetuple()[1:3] <= pair[1].day.timetuple()[1:3]]
     if not full:
         raise NothingToAsk

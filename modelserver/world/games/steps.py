@@ -44,7 +44,7 @@ class Step:
 
 def find(words: str, about: Iterable[Any], span: Callable[[Any], Span]) -> Step:
     """Return a `find` step whose spans are about the given things."""
-    return Step(call("find", argument=words), tuple(Mention(each, span(each)) for each in about))
+    return Step(call("find", argument=words), tuple(Mention(subject, span(subject)) for subject in about))
 
 
 def make_answer_step(words: str, span: Span) -> Step:

@@ -172,14 +172,14 @@ def write_further(path: Path, split: Split, n: int, seed: int, statements: int) 
     """
     write_items(path, (
         {
-            "external_id": each.name,
-            "program": str(each.claim.program),
-            "text": each.sentence,
-            "answer": each.label,
-            "extra": {"world": {"scene": scene.name, "sentence": each.kind}},
+            "external_id": statement.name,
+            "program": str(statement.claim.program),
+            "text": statement.sentence,
+            "answer": statement.label,
+            "extra": {"world": {"scene": scene.name, "sentence": statement.kind}},
         }
         for scene in generate(split, n, seed)
-        for each in generate_further(scene, split, statements)
+        for statement in generate_further(scene, split, statements)
     ))  # fmt: skip
 
 

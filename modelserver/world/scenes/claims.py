@@ -180,7 +180,7 @@ def _build_existence_calls(*nouns: Noun) -> list[Call]:
 def _pick_related_pair(rng: random.Random, pair: Pair) -> tuple[str, Thing, Thing]:
     relation = rng.choice(SPATIAL)
     shapes = [t for t in pair if t.is_shape]
-    pairs = [(one, other) for one in shapes for other in shapes if check_relation(relation, one, other)]
+    pairs = [(shape, other) for shape in shapes for other in shapes if check_relation(relation, shape, other)]
     return (relation, *pick(rng, pairs))
 
 

@@ -101,8 +101,8 @@ def _filter(node: Call, pair: Pair) -> Pair:
 
 def _filter_first_child(node: Call, pair: Pair, test: Callable[[Thing, Pair], bool]) -> Pair:
     """Return the first child's things that pass a test with the second's."""
-    ones, others = (evaluate_objects(child, pair) for child in node.children)
-    return tuple(one for one in ones if test(one, others))
+    things, others = (evaluate_objects(child, pair) for child in node.children)
+    return tuple(thing for thing in things if test(thing, others))
 
 
 def _is_in_relation(relation: str, thing: Thing, others: Pair) -> bool:

@@ -40,7 +40,7 @@ def propose(scene: Scene, image: int) -> list[Box]:
     boxes = [*own, *(_shift_box(box, rng) for box in own)][:PROPOSALS]
     while len(boxes) < PROPOSALS:
         box = _draw_box(rng)
-        if all(compute_overlap(box, thing) <= ELSEWHERE for thing in own):
+        if all(compute_overlap(box, other) <= ELSEWHERE for other in own):
             boxes.append(box)
     rng.shuffle(boxes)
     return boxes

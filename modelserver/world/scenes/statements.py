@@ -138,7 +138,7 @@ def draw_nouns(rng: random.Random, pair: Pair, *images: int | None) -> list[Noun
     """
     named = [t for t in pair if t.kind != FLAG]
     things = [[t for t in named if image in (None, t.image)] for image in images]
-    nouns = [describe(rng, rng.choice(each)) for each in things if each]
+    nouns = [describe(rng, rng.choice(candidates)) for candidates in things if candidates]
     if len(nouns) < len(images):
         raise NoClaim
     return nouns

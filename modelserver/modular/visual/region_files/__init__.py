@@ -34,7 +34,7 @@ def read_regions(path: Path) -> Mapping[str, Regions]:
             field. Access to an image raises it too.
     """
     file = _open(path)
-    first = next((each for each in map(file.__getitem__, file) if len(each.boxes)), None)
+    first = next((regions for regions in map(file.__getitem__, file) if len(regions.boxes)), None)
     if first is None:
         raise UnreadableData(f"{path}: holds no image with regions")
     file.width = first.features.shape[1]

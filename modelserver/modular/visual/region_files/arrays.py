@@ -51,7 +51,7 @@ def _map_file(path: Path) -> NDArray[Any]:
 
 
 def _find_array(arrays: Mapping[str, Any], *names: str) -> Any:
-    name = next((each for each in names if each in arrays), None)
+    name = next((candidate for candidate in names if candidate in arrays), None)
     if name is None:
         raise KeyError(f"there is no {' or '.join(names)} in it")
     try:
@@ -65,7 +65,7 @@ class NpzFolder(RegionFile):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.index = dict.fromkeys(sorted(each.stem for each in path.glob("*.npz")))
+        self.index = dict.fromkeys(sorted(file.stem for file in path.glob("*.npz")))
 
     def describe_source(self, name: str) -> str:
         """Return the file of an image."""

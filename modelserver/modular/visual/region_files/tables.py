@@ -109,8 +109,8 @@ class TableFolder(RegionFile):
 
     def __init__(self, path: Path) -> None:
         self.index: dict[str, Table] = {}
-        for each in sorted(path.glob("*.tsv")):
-            table = Table(each)
+        for file in sorted(path.glob("*.tsv")):
+            table = Table(file)
             if (twice := next((name for name in table if name in self.index), None)) is not None:
                 earlier = self.index[twice].describe_source(twice)
                 raise UnreadableData(
