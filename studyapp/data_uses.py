@@ -30,14 +30,14 @@ def list_run_uses(run: PredictionRun) -> list[str]:
     if find_latest_run(dataset, system) == run:
         named = {"system": system}
         drafts = Study.objects.filter(workspace=dataset.workspace_id, definition__dataset=dataset.name)
-        studies |= Q(pk__in=[each.pk for each in drafts if _has_condition(each, named)])
+        studies |= Q(pk__in=[draft.pk for draft in drafts if _has_condition(draft, named)])
     return _name_studies(Study.every.filter(studies))
 
 
 def _has_condition(study: Study, named: dict[str, str]) -> bool:
     """Return True if a condition of the draft has these values."""
     conditions = study.definition.get("conditions") or []
-    return any(isinstance(one, dict) and named.items() <= one.items() for one in conditions)
+    return any(isinstance(condition, dict) and named.items() <= condition.items() for condition in conditions)
 
 
 def _name_studies(studies: QuerySet[Study]) -> list[str]:

@@ -24,9 +24,12 @@ def execute_questions(*, system: str, revision: str, questions: Sequence[Questio
     Raises as `execute_items`.
     """
     requests = [_build_request(question) for question in questions]
-    items = [each for each in requests if isinstance(each, ModuleItem)]
+    items = [request for request in requests if isinstance(request, ModuleItem)]
     answers = iter(execute_items(system=system, revision=revision, items=items) if items else [])
-    return [each if isinstance(each, ItemError) else _build_columns(next(answers), each) for each in requests]
+    return [
+        request if isinstance(request, ItemError) else _build_columns(next(answers), request)
+        for request in requests
+    ]
 
 
 def _build_request(question: Question) -> ModuleItem | ItemError:
@@ -36,7 +39,7 @@ def _build_request(question: Question) -> ModuleItem | ItemError:
             text=question.text,
             context=question.context,
             steps=None if question.steps is None else STEPS.validate_python(question.steps),
-            images=[_build_image(each) for each in IMAGES.validate_python(question.images)],
+            images=[_build_image(image) for image in IMAGES.validate_python(question.images)],
         )
     except ValidationError as error:
         return _build_refusal(question.external_id, "invalid_item", format_first_error(error))

@@ -147,7 +147,9 @@ def _answer_questions(run: PredictionRun, questions: list[Question]) -> None:
     else:
         items = [question.wire() for question in questions]
         answers = predict_items(system=run.system.name, revision=run.revision, items=items)
-        outcomes = [each if isinstance(each, ItemError) else Prediction.columns(each) for each in answers]
+        outcomes = [
+            answer if isinstance(answer, ItemError) else Prediction.columns(answer) for answer in answers
+        ]
     _store(run, questions, outcomes)
 
 
@@ -260,8 +262,13 @@ def import_predictions(
         _note_mendings(findings, file, batch, read)
         report.added, report.unchanged = report.added + len(new), report.unchanged + len(read) - len(new)
         report.first += [
-            {"external_id": one.external_id, "text": one.text, "answer": each.answer, "facts": each.facts}
-            for one, each in read[: FIRST_ROWS - len(report.first)]
+            {
+                "external_id": question.external_id,
+                "text": question.text,
+                "answer": prediction.answer,
+                "facts": prediction.facts,
+            }
+            for question, prediction in read[: FIRST_ROWS - len(report.first)]
         ]
     _check_ids(report, file, dataset, findings)
     if run is not None and not dry_run:

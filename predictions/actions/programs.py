@@ -51,7 +51,7 @@ def import_executions(
         },
     )
     keys = dict(dataset.questions.values_list("external_id", "pk"))
-    stored = {one.question_id: one for one in run.predictions.all()}
+    stored = {prediction.question_id: prediction for prediction in run.predictions.all()}
     new = []
     for record in records:
         if record.external_id not in keys:

@@ -117,7 +117,7 @@ def compute_records(*, probe_id: int, first: int, last: int) -> int:
     records = list(list_pending(probe).filter(pk__range=(first, last)).select_related("instance"))
     if not records:
         return 0
-    instances = [Instance.model_validate_json(json.dumps(one.instance.content)) for one in records]
+    instances = [Instance.model_validate_json(json.dumps(record.instance.content)) for record in records]
     try:
         results = _compute_results(probe, instances)
     except Unavailable:
@@ -134,9 +134,12 @@ def _compute_results(probe: ReadingProbe, instances: Sequence[Instance]) -> list
 
     Each distinct text is sent once.
     """
-    originals = {compute_text_key(one.original): _build_item(one.original) for one in instances}
+    originals = {
+        compute_text_key(instance.original): _build_item(instance.original) for instance in instances
+    }
     items = originals | {
-        compute_text_key(one.counterfactual): _build_item(one.counterfactual) for one in instances
+        compute_text_key(instance.counterfactual): _build_item(instance.counterfactual)
+        for instance in instances
     }
     who = {"system": probe.system.name, "revision": probe.revision}
     answers = dict(zip(items, predict_items(items=list(items.values()), **who), strict=True))
@@ -185,7 +188,7 @@ def _build_result(
     if isinstance(why, str):
         names["no_saliency"] = why
     elif isinstance(why, Explanation):
-        weights = [(one.article, one.index, one.start, one.end, one.score) for one in why.scores]
+        weights = [(token.article, token.index, token.start, token.end, token.score) for token in why.scores]
     elif why is not None and why.error == "prediction_failed":
         # It read nothing that has a logit: that cannot be tested, and counts as one that does not align.
         names["saliency_error"], weights = why.message, []

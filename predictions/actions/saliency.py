@@ -71,7 +71,7 @@ def compute_weights(*, run_id: int, first: int, last: int) -> int:
     if not lacking or run.saliency is None:
         return 0
     options = SaliencyOptions.model_validate(run.saliency)
-    items = [one.question.wire() for one in lacking]
+    items = [row.question.wire() for row in lacking]
     try:
         explanations = explain_items(
             system=run.system.name, revision=run.revision, items=items, options=options

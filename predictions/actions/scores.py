@@ -96,7 +96,7 @@ def _list_unanswered_inputs(
                 labels=tuple(question.labels),
             ),
         )
-        for prediction, question in ((one, one.question) for one in predictions)
+        for prediction, question in ((prediction, prediction.question) for prediction in predictions)
         for digest, context in sorted(reduce_prediction(prediction).contexts.items())
         if (prediction.pk, digest) not in answered
     ]
@@ -143,7 +143,7 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
         RunFailed: Reduced inputs have no answer yet.
     """
     standard = scoring.Standard()
-    parts = {question: standard.add(one) for question, one in _read_scoring_inputs(run)}
+    parts = {question: standard.add(prediction) for question, prediction in _read_scoring_inputs(run)}
     scores, answers = standard.scores(), _Answers()
     if farm_reason is None:
         farm = _compute_farm(run, answers)

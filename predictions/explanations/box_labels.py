@@ -35,7 +35,9 @@ def place_labels(
     """
     placed: list[Rectangle] = []
     for box, size in zip(boxes, sizes, strict=True):
-        tried = [(each, _move_inside(each, image)) for each in _list_candidates(box, size, gap)]
+        tried = [
+            (candidate, _move_inside(candidate, image)) for candidate in _list_candidates(box, size, gap)
+        ]
         _, best = min(tried, key=lambda pair: (_sum_overlaps(pair[1], placed), pair[0] != pair[1]))
         placed.append(best)
     return placed

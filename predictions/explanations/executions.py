@@ -21,7 +21,7 @@ def format_program(steps: Sequence[Step]) -> str:
 
     def text(number: int) -> str:
         step = steps[number - 1]
-        inputs = ", ".join(text(each) for each in step.inputs)
+        inputs = ", ".join(text(child) for child in step.inputs)
         return format_module(step.module, step.argument) + (f"({inputs})" if inputs else "")
 
     return text(len(steps))
@@ -72,7 +72,7 @@ def list_steps(execution: Execution, item: ModuleItem) -> list[Step] | None:
     if not execution.modules:
         return None
     program = parse(execution.program, kind="boxes" if item.images else "spans")
-    outputs = _map_outputs_to_nodes(program, {each.index: each for each in execution.modules})
+    outputs = _map_outputs_to_nodes(program, {output.index: output for output in execution.modules})
     numbers = {index: number for number, index in enumerate(program.walk, start=1)}
 
     def step(node: Node) -> Step:
@@ -95,7 +95,7 @@ def list_steps(execution: Execution, item: ModuleItem) -> list[Step] | None:
 def _map_outputs_to_nodes(program: Program, given: Mapping[int, NodeOutput]) -> dict[int, NodeOutput]:
     """Return outputs by node; one of equal subtrees has the output of all."""
     shared = {
-        program.representative[index]: one for index, one in given.items() if index < len(program.nodes)
+        program.representative[index]: output for index, output in given.items() if index < len(program.nodes)
     }
     every = {
         node.index: given.get(node.index, shared.get(program.representative[node.index]))

@@ -39,12 +39,12 @@ def extract_weights(context: Context, explanation: Explanation) -> list[tuple[st
     """
     last = {title: number for number, (title, _) in enumerate(context)}
     return [
-        (one.title, one.index, one.start, one.end, one.score)
-        for one in explanation.scores
-        if one.title is not None and one.index is not None and last[one.title] == one.article
+        (token.title, token.index, token.start, token.end, token.score)
+        for token in explanation.scores
+        if token.title is not None and token.index is not None and last[token.title] == token.article
     ]
 
 
 def extract_question_weights(explanation: Explanation) -> list[tuple[int, int, float]]:
     """Return start, end and score of the question's words, in order."""
-    return [(one.start, one.end, one.score) for one in explanation.scores if one.title is None]
+    return [(token.start, token.end, token.score) for token in explanation.scores if token.title is None]

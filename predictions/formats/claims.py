@@ -111,7 +111,7 @@ def read_fever(
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord | None:
         claim = _Fever.model_validate(entry)
-        sets = [facts for each in claim.evidence if (facts := _list_named_facts(each))]
+        sets = [facts for evidence_set in claim.evidence if (facts := _list_named_facts(evidence_set))]
         if not sets:
             findings.mend("without_evidence", claim.external_id)
             return None

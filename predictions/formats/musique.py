@@ -55,7 +55,7 @@ def read_musique(
             findings.mend("unanswered", asked.external_id)
             return None
         context, facts = _build_articles(asked.paragraphs)
-        if len({each.title for each in asked.paragraphs}) < len(context):
+        if len({paragraph.title for paragraph in asked.paragraphs}) < len(context):
             findings.mend("repeated_titles", asked.external_id)
         return QuestionRecord(
             external_id=asked.external_id,

@@ -219,8 +219,8 @@ def _format_fact_location(path: Path, element: Element, external_id: str, index:
 
 def _drop_bad_entries(value: Any, error: ValidationError, findings: Findings) -> _File:
     """Return the file without the entries of an error, to check the others."""
-    for each in error.errors(include_url=False, include_input=False):
-        part, *rest = each["loc"] or [""]
+    for problem in error.errors(include_url=False, include_input=False):
+        part, *rest = problem["loc"] or [""]
         holder, key = (value.get(part), rest[0]) if rest and isinstance(value, dict) else (value, part)
         if isinstance(holder, dict):
             holder.pop(key, None)

@@ -77,7 +77,7 @@ def read_squad(
     for title, passage, asked in reading.asked():
         if not asked.answers:
             findings.mend("unanswered", asked.external_id)
-        elif parts and len({one.text for one in asked.answers}) > 1:
+        elif parts and len({answer.text for answer in asked.answers}) > 1:
             findings.mend("several_answers", asked.external_id)
         else:
             yield QuestionRecord(

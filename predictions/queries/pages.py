@@ -73,20 +73,21 @@ def list_system_answers(question: Question) -> list[SystemAnswer]:
     rows = Prediction.objects.filter(question=question).select_related("run__system")
     rows = rows.order_by("run__system__name", "-run__created_at")[:SYSTEMS_AT_ONCE]
     answers = []
-    for number, each in enumerate(rows):
+    for number, prediction in enumerate(rows):
         gold = question.supporting_facts or []
-        scores = hotpotqa.score_question(question.answer, gold, each.answer, each.facts)
+        scores = hotpotqa.score_question(question.answer, gold, prediction.answer, prediction.facts)
         answers.append(
             SystemAnswer(
-                prediction=each,
+                prediction=prediction,
                 colour=number % 6 + 1,
                 exact=bool(scores["em"]),
                 answer_f1=scores["f1"],
-                facts=frozenset((title, index) for title, index in each.facts),
+                facts=frozenset((title, index) for title, index in prediction.facts),
                 pieces=build_highlights(
-                    map(tuple, each.explanation_weights or []), map(tuple, each.question_weights or [])
+                    map(tuple, prediction.explanation_weights or []),
+                    map(tuple, prediction.question_weights or []),
                 ),
-                has_sign=has_sign(each.run.saliency_method),
+                has_sign=has_sign(prediction.run.saliency_method),
             )
         )
     return answers

@@ -60,5 +60,5 @@ def read_probe_records(probe: ReadingProbe, instances: Sequence[int]) -> Iterato
     """Yield the records of a probe on these instances, in their order."""
     for at in range(0, len(instances), CHUNK):
         part = instances[at : at + CHUNK]
-        records = {one.instance_id: one for one in probe.records.filter(instance__in=part)}
+        records = {record.instance_id: record for record in probe.records.filter(instance__in=part)}
         yield from (records[key] for key in part)

@@ -304,7 +304,7 @@ def _build_dataset_rows(rows: Sequence[Dataset]) -> list[wire.DatasetRow]:
 
 
 def _build_system_rows(rows: Sequence[System]) -> Iterable[wire.SystemRow]:
-    served = {one.name: one for one in list_served_systems()}
+    served = {system.name: system for system in list_served_systems()}
     for row in rows:
         now = served.get(row.name)
         kind, revision = (now.kind, now.revision) if now else (None, None)

@@ -76,8 +76,10 @@ def workspaces_page(act: Act) -> Callable[[Page], Page]:
             user = require_user(request)
             allowed = require_somewhere(user, act)
             chosen = find_chosen_workspace(request)
-            shown: list[Workspace] = [each for each in allowed if each == chosen] or allowed
-            cast(DataRequest, request).manages = any(can(user, Act.DATA_MANAGE, each) for each in shown)
+            shown: list[Workspace] = [workspace for workspace in allowed if workspace == chosen] or allowed
+            cast(DataRequest, request).manages = any(
+                can(user, Act.DATA_MANAGE, workspace) for workspace in shown
+            )
             return view(request, shown, *args, **kwargs)
 
         return check_access

@@ -84,7 +84,7 @@ class UploadDataset(HubFields):
         assert FORMATS.keys() == QUESTION_FORMATS.keys()
         field = self.fields["workspace"]
         assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = Workspace.objects.filter(pk__in=[each.pk for each in workspaces])
+        field.queryset = Workspace.objects.filter(pk__in=[workspace.pk for workspace in workspaces])
         field.initial = workspaces[0].pk
         if len(workspaces) == 1:
             field.widget = forms.HiddenInput()
@@ -123,7 +123,9 @@ class StartRun(forms.Form):
         assert isinstance(system, forms.ChoiceField)
         datasets.queryset = Dataset.objects.filter(workspace__in=list(workspaces)).order_by("name")
         wanted = "modular" if kind == PredictionRun.Kind.EXECUTE else "reader"
-        self._served = {each.name: each for each in list_served_systems() if each.kind == wanted}
+        self._served = {
+            candidate.name: candidate for candidate in list_served_systems() if candidate.kind == wanted
+        }
         system.choices = [(name, name) for name in self._served]
 
     def clean(self) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _articles(question: Question, answers: list[SystemAnswer]) -> list[ShownArti
                 ShownSentence(
                     text.strip(),
                     (title, index) in gold,
-                    [each for each in answers if (title, index) in each.facts],
+                    [answer for answer in answers if (title, index) in answer.facts],
                 )
                 for index, text in enumerate(sentences)
                 if text.strip()

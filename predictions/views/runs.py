@@ -49,8 +49,8 @@ def systems(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
         {
             "servers": states,
             "systems": table.rows(
-                (system, [each.address for each in states if system in each.systems])
-                for system in {each for state in states for each in state.systems}
+                (system, [state.address for state in states if system in state.systems])
+                for system in {system for state in states for system in state.systems}
             ),
             "systems_table": table,
             **runs_and_scores(rows, request.GET),
@@ -218,8 +218,8 @@ def _estimate(request: HttpRequest, form: StartRun) -> dict[str, Any]:
         dataset = form.fields["dataset"].clean(wishes.get("dataset"))
     except ValidationError:
         dataset = None
-    names = {each.name: each for each in list_served_systems()}
-    system = names.get(str(wishes.get("system", "")))
+    served = {candidate.name: candidate for candidate in list_served_systems()}
+    system = served.get(str(wishes.get("system", "")))
     if dataset is None or system is None:
         return {}
     seconds = estimate_predicting_seconds(dataset, system.name, system.revision)

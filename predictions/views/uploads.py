@@ -75,7 +75,7 @@ def show_import(request: HttpRequest, job: Job) -> HttpResponse:
     """Show the progress and the preview of an import, or what it stored."""
     result = job.result or {}
     applied = find_applying_job(job) if job.options.get("dry_run") else None
-    mended = [{**each, "label": label_of(each["kind"])} for each in result.get("mended", [])]
+    mended = [{**mending, "label": label_of(mending["kind"])} for mending in result.get("mended", [])]
     return render(
         request,
         "data/import.html",

@@ -317,7 +317,11 @@ def _announce_quotas(
     held[participant.group] += 1
     webhooks.announce_full(
         participant.version.study,
-        [each for each in conditions if each.quota is not None and held[participant.group] >= each.quota],
+        [
+            condition
+            for condition in conditions
+            if condition.quota is not None and held[participant.group] >= condition.quota
+        ],
         all_groups=None if any(_has_room(groups[name], held[name]) for name in groups) else groups.values(),
     )
 

@@ -249,7 +249,7 @@ class Payer:
         if not ready:
             return
         try:
-            amounts = {_read_ids(each).session_id: each.amount or Decimal(0) for each in ready}
+            amounts = {_read_ids(bonus).session_id: bonus.amount or Decimal(0) for bonus in ready}
             transfer = self.api.set_up_bonuses(study, amounts)
         except RefusedByProlific as error:
             self._end(ready, State.FAILED, str(error))

@@ -221,7 +221,7 @@ def _remove_own_answers(participant: Participant, content: FrozenStudy) -> None:
     """Remove own answers that are not words of their item."""
     for trial in Trial.objects.filter(participant=participant, earlier__isnull=False).select_related("item"):
         item = content.item(trial.item.external_id)
-        advice = [shown.answer for each in content.conditions if (shown := each.shown.get(item.id))]
+        advice = [shown.answer for condition in content.conditions if (shown := condition.shown.get(item.id))]
         texts = [
             item.gold_answer,
             *item.options,

@@ -98,7 +98,7 @@ def announce_full(
     for condition in conditions:
         _announce_quota(study, "condition", condition.name, condition.quota or 0)
     if all_groups is not None:
-        quotas = [[each.quota for each in group if each.quota is not None] for group in all_groups]
+        quotas = [[member.quota for member in group if member.quota is not None] for group in all_groups]
         _announce_quota(study, "study", study.slug, sum(min(own) for own in quotas))
 
 

@@ -36,9 +36,9 @@ def build_draft_preregistration(study: Study, form: str = "touchstone") -> str:
     """
     plan = plan_launch(study)
     counts: dict[str, Document] = {}
-    for each in list_shown_answers(plan):
-        name = each.condition.definition.name
-        counts[name] = add_verdict(counts.get(name) or build_empty_verdicts(name), each.verdict)
+    for answer in list_shown_answers(plan):
+        name = answer.condition.definition.name
+        counts[name] = add_verdict(counts.get(name) or build_empty_verdicts(name), answer.verdict)
     decided = [check.decision for check in open_checks(study, plan) if check.decision]
     draft = {
         "version": study.versions.count() + 1,

@@ -100,12 +100,16 @@ class Summary(FrozenModel):
     @property
     def clearest(self) -> Difference | None:
         """The largest difference that is clear, else the largest one."""
-        return max(self.differences, key=lambda each: (each.is_clear, abs(each.value)), default=None)
+        return max(
+            self.differences,
+            key=lambda difference: (difference.is_clear, abs(difference.value)),
+            default=None,
+        )
 
     @property
     def clear(self) -> int:
         """The number of differences that are clear."""
-        return sum(each.is_clear for each in self.differences)
+        return sum(difference.is_clear for difference in self.differences)
 
 
 def read_summary(report: Path) -> Summary:

@@ -235,7 +235,7 @@ def build_preference_cells(trial: dict[str, Any], task: Preference) -> dict[str,
         "left_condition": trial["condition_name"],
         "right_condition": trial["other_condition_name"],
         "timed_out": trial["timed_out"] or None,
-        **{one.question: given.get(one.question) for one in task.criteria},
+        **{criterion.question: given.get(criterion.question) for criterion in task.criteria},
     }
 
 

@@ -358,12 +358,12 @@ def _answer_draft(study: Study) -> HttpResponse:
     now = read_current_draft(study)
     seen = preview_draft(now.draft, study.workspace)
     problems = [
-        wire.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
-        for each in seen.problems
+        wire.DraftProblem(field=".".join(str(part) for part in problem.location), detail=problem.message)
+        for problem in seen.problems
     ]
     checks = [
-        wire.LaunchCheck(check=each.name, state=each.state, detail=each.message)
-        for each in build_checklist(study, seen)
+        wire.LaunchCheck(check=check.name, state=check.state, detail=check.message)
+        for check in build_checklist(study, seen)
     ]
     state = shapes.DraftState(
         revision=now.number, definition=dict(now.draft), problems=problems, checks=checks

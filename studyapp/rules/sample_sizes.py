@@ -137,13 +137,13 @@ def simulate(
     )  # fmt: skip
     points = [
         SizePoint(
-            participants=one.participants,
-            power=one.all.value,
-            low=one.all.interval[0],
-            high=one.all.interval[1],
+            participants=point.participants,
+            power=point.all.value,
+            low=point.all.interval[0],
+            high=point.all.interval[1],
         )
-        for one in design.curve
-        if one.all
+        for point in design.curve
+        if point.all
     ]
     return SizeResult(
         sentence=design_sentence(design), participants=design.smallest.participants, curve=points

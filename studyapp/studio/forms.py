@@ -283,8 +283,10 @@ class _Builder:
     def items(self, widget: Widget, value: Any) -> Widget:
         """Return the items, by one of three ways."""
         fields = value if isinstance(value, dict) else {}
-        way = "hand" if fields.get("ids") is not None else "stratify" if fields.get("stratify") else "draw"
-        choice = Widget("select", ("items", "way"), "Selection", value=way, is_worded=True)
+        selection = (
+            "hand" if fields.get("ids") is not None else "stratify" if fields.get("stratify") else "draw"
+        )
+        choice = Widget("select", ("items", "way"), "Selection", value=selection, is_worded=True)
         choice.options = [
             ("draw", "Random"),
             ("stratify", "Random, with a share of correct answers"),

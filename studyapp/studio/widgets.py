@@ -176,7 +176,7 @@ def _read(widget: Widget, sent: Sent) -> dict[Any, Any]:
         case "check":
             return {widget.name: widget.path in sent}
         case "answers":
-            chosen = [widget.answers[one] for one in sent.get(widget.path, []) if one in widget.answers]
+            chosen = [widget.answers[code] for code in sent.get(widget.path, []) if code in widget.answers]
             return {widget.name: chosen} if chosen else {}
     text = sent.get(widget.path, [""])[-1].replace("\r\n", "\n").strip()
     return _parse_text(widget, text) if text else {}
@@ -302,6 +302,6 @@ def _filter_task(fields: dict[Any, Any]) -> dict[Any, Any]:
 
 def _filter_items(fields: dict[Any, Any]) -> dict[Any, Any]:
     """Return the items without the fields of other ways of choosing."""
-    way = fields.pop("way", "draw")
-    kept = {"hand": {"ids"}, "stratify": {"count", "seed", "stratify"}}.get(way, {"count", "seed"})
+    selection = fields.pop("way", "draw")
+    kept = {"hand": {"ids"}, "stratify": {"count", "seed", "stratify"}}.get(selection, {"count", "seed"})
     return {name: value for name, value in fields.items() if name in kept}

@@ -120,7 +120,9 @@ def study_tabs(context: Context, study: Study) -> dict[str, Any]:
         is_here = any(here in sheet.views for sheet in open_sheets)
         tabs.append((label, _build_address(open_sheets[0], study), is_here))
         if is_here and len(open_sheets) > 1:
-            pages = [(each.label, _build_address(each, study), here in each.views) for each in open_sheets]
+            pages = [
+                (sheet.label, _build_address(sheet, study), here in sheet.views) for sheet in open_sheets
+            ]
     return {"tabs": tabs, "pages": pages}
 
 

@@ -38,4 +38,4 @@ class Command(JobCommand):
         for mending in findings.mended.values():
             self.stderr.write(f"warning: {mending.count} {label_of(mending.kind)}")
             if mending.kind == "malformed_facts":
-                self.stderr.write("".join(f"  {each}\n" for each in mending.examples), ending="")
+                self.stderr.write("".join(f"  {example}\n" for example in mending.examples), ending="")

@@ -121,20 +121,24 @@ class Command(JobCommand):
                 build_hotpot_rows(dataset),
                 steps=options["reasoning"],
                 distributions=options["distribution"],
-                extents=["" if one == WHOLE else one for one in options["context"]],
+                extents=["" if context == WHOLE else context for context in options["context"]],
                 near_synonyms=options["near_synonyms"],
                 resolutions=_read(read_resolutions, options["clusters"]),
             )
         else:
             drafts = Drafts(_read(read_instances, options["instances"]) or [])
         kept = select_usable(drafts.instances, near_synonyms=options["near_synonyms"])
-        if doubtful := sum(one.is_doubtful for one in drafts.instances if not options["near_synonyms"]):
+        if doubtful := sum(
+            instance.is_doubtful for instance in drafts.instances if not options["near_synonyms"]
+        ):
             drafts.skipped["instances", "", NEAR_SYNONYM] += doubtful
         if left := len(drafts.instances) - len(kept) - doubtful:
             drafts.skipped["instances", "", "rejected, or without a right answer"] += left
         for (step, extent, reason), number in drafts.skipped.items():
             self.stderr.write(f"left out: {number} × {step}{extent and f' ({extent})'}: {reason}")
-        counts = Counter((one.step, one.extent or WHOLE, one.distribution) for one in kept)
+        counts = Counter(
+            (instance.step, instance.extent or WHOLE, instance.distribution) for instance in kept
+        )
         for (step, extent, distribution), number in counts.items():
             self.stdout.write(f"{number} × {step}, {extent}, {distribution}")
         if not kept:
@@ -159,9 +163,9 @@ class Command(JobCommand):
                 f"warning: {probe}: {len(errors)} instances failed; the first: {errors[0]}. Run "
                 "probe_reading again to try them once more."
             )
-        if silent := next((one["no_saliency"] for one in results if "no_saliency" in one), None):
+        if silent := next((result["no_saliency"] for result in results if "no_saliency" in result), None):
             self.stderr.write(f"note: {probe}: answers are recorded without saliency: {silent}")
-        if untold := [one["saliency_error"] for one in results if "saliency_error" in one]:
+        if untold := [result["saliency_error"] for result in results if "saliency_error" in result]:
             self.stderr.write(
                 f"warning: {probe}: {len(untold)} instances have no saliency and count as not aligned; the "
                 f"first: {untold[0]}"

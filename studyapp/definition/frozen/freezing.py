@@ -206,12 +206,16 @@ class FrozenStudy(Growing):
 
         Before the assignment, with an empty group, these are all conditions.
         """
-        return [each for each in self.conditions if not group or group == (each.group or each.name)]
+        return [
+            condition
+            for condition in self.conditions
+            if not group or group == (condition.group or condition.name)
+        ]
 
     def viewer(self, conditions: Sequence[FrozenCondition], seed: int | None = None) -> Viewer:
         """Return what decides which questions somebody sees."""
         names = frozenset(condition.name for condition in conditions)
-        return Viewer(names, any(each.explanation != "none" for each in conditions), seed)
+        return Viewer(names, any(condition.explanation != "none" for condition in conditions), seed)
 
     def instructions_for(self, viewer: Viewer) -> str:
         """Return the instructions of the viewer's conditions."""

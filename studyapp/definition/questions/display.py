@@ -98,7 +98,7 @@ class ShowIf(Growing):
             return False
         if self.is_ is not None:
             given = answer if isinstance(answer, list) else [answer]
-            return any(is_same(one, other) for one in given for other in self.is_)
+            return any(is_same(value, other) for value in given for other in self.is_)
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
         return is_number and is_within(float(answer), self.at_least, self.at_most)  # type: ignore[arg-type]
 

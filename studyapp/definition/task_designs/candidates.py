@@ -31,9 +31,9 @@ def select_candidates(
         seed: Decides mentions and order.
     """
     likely_answers = _drop_equal_answers([answer, *likely])
-    polar = [one for one in likely_answers if hotpotqa.normalise_answer(one) in YES_NO]
+    polar = [candidate for candidate in likely_answers if hotpotqa.normalise_answer(candidate) in YES_NO]
     fixed = labels or (YES_NO if len(polar) == len(likely_answers) else [])
-    if any(hotpotqa.exact_match(answer, one) for one in fixed):
+    if any(hotpotqa.exact_match(answer, option) for option in fixed):
         return _select_offered_answers(answer, fixed, likely_answers, most)
     # A system may answer a question for yes or no with words, and the other way round.
     others = [
@@ -48,9 +48,9 @@ def _select_offered_answers(
     answer: str, fixed: Sequence[str], likely_answers: Sequence[str], most: int
 ) -> list[str]:
     """Return the answers that a question offers, the likely ones if too many."""
-    own = [answer if hotpotqa.exact_match(answer, one) else one for one in fixed]
-    kept = _drop_equal_answers([*(one for one in likely_answers if one in own), *own])[:most]
-    return [one for one in own if one in kept]
+    own = [answer if hotpotqa.exact_match(answer, option) else option for option in fixed]
+    kept = _drop_equal_answers([*(option for option in likely_answers if option in own), *own])[:most]
+    return [option for option in own if option in kept]
 
 
 def _drop_equal_answers(answers: Sequence[str]) -> list[str]:

@@ -115,7 +115,7 @@ def build_final_page(
     """
     confidence = _list_confidence_questions(task, FINAL, words)
     if options:
-        is_new = advice is not None and not any(hotpotqa.exact_match(one, advice) for one in options)
+        is_new = advice is not None and not any(hotpotqa.exact_match(option, advice) for option in options)
         more = [advice] if is_new and advice is not None else []
         return [_build_answer_question("final_answer", [*options, *more], words), *confidence]
     kept = _build_final_choices(given, advice, words)
@@ -163,7 +163,7 @@ def select_page_questions(task: Task, page: str, questions: Sequence[Question]) 
     """
     if not isinstance(task, Simulation):
         return list(questions)
-    return [one for one in questions if (one.role == "helpfulness") == (page == ANSWER)]
+    return [question for question in questions if (question.role == "helpfulness") == (page == ANSWER)]
 
 
 def list_task_questions(

@@ -109,7 +109,7 @@ class ChangedItems:
         given = [answers.get(item.changed.id, "") for answers in self.answers.values()]
         likely = [before, item.changed.gold_answer, item.gold_answer or "", *given]
         if item.changed.gold_answer and is_correct(changed, answer, self.verdicts):
-            likely = [one for one in likely if not is_correct(changed, one, self.verdicts)]
+            likely = [candidate for candidate in likely if not is_correct(changed, candidate, self.verdicts)]
         options = select_candidates(
             *(answer, likely, item.changed.context, self.items[item.id].labels),
             most=self.task.options,

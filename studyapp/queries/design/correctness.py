@@ -311,10 +311,10 @@ def count_design_correctness(plan: Design) -> list[ConditionCorrectness]:
     for condition in plan.conditions:
         if condition.run is None:
             continue
-        verdicts = [each.verdict for each in shown if each.condition is condition]
-        counts = Counter(_classify_verdict(each) for each in verdicts)
+        verdicts = [answer.verdict for answer in shown if answer.condition is condition]
+        counts = Counter(_classify_verdict(verdict) for verdict in verdicts)
         written = condition.definition
-        near = sum(each.is_open for each in verdicts)
+        near = sum(verdict.is_open for verdict in verdicts)
         rows.append(
             ConditionCorrectness(written.name, written.label, condition.run, near_misses=near, **counts)
         )
@@ -352,7 +352,7 @@ def add_verdict(counts: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
 
 def count_judges(answers: Iterable[ShownAnswer]) -> int:
     """Count the people who judged any of these answers."""
-    rows = {each.verdict.row.pk for each in answers if each.verdict.row is not None}
+    rows = {answer.verdict.row.pk for answer in answers if answer.verdict.row is not None}
     return Judgement.objects.filter(judged__in=rows).values("judge").distinct().count()
 
 

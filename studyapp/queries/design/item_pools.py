@@ -105,7 +105,9 @@ def select_items(pool: ItemPool, field: str, items: ItemsDefinition, taken: set[
             else draw(usable, items.count, items.seed or 0)
         )
     if pool.simulated and field == "items":
-        ids = pool.simulated.choose_items(items, [each for each in pool.usable if each not in taken])
+        ids = pool.simulated.choose_items(
+            items, [external_id for external_id in pool.usable if external_id not in taken]
+        )
     by_key = Question.objects.in_bulk([pool.keys[external_id] for external_id in ids])
     return [by_key[pool.keys[external_id]] for external_id in ids]
 
@@ -231,7 +233,7 @@ def _explain_shortage(wanted: int, usable: int, pool: ItemPool) -> str:
     alone = {name: len(shown) for name, shown in pool.shows.items()}
     if pool.changed is not None:
         alone[pool.changed.dataset.name] = len(pool.changed.items)
-    each = ", ".join(f"{name} {number}" for name, number in alone.items())
+    counts = ", ".join(f"{name} {number}" for name, number in alone.items())
     values = {"wanted": wanted, "usable": usable, "all": len(pool.keys), "dataset": str(pool.dataset)}
     if wanted > len(pool.keys) or all(len(shown) == len(pool.keys) for shown in pool.shows.values()):
         return say(
@@ -244,5 +246,5 @@ def _explain_shortage(wanted: int, usable: int, pool: ItemPool) -> str:
         "questions of %(dataset)s (each alone: %(each)s); a run under Systems, or "
         "`.venv/bin/python manage.py predict --dataset %(dataset)s --system NAME`, fills gaps",
         **values,
-        each=each,
+        each=counts,
     )

@@ -101,7 +101,7 @@ def open_checks(study: Study, plan: Design) -> list[OpenCheck]:
     """Return the checks that need a decision before a launch of a design."""
     content_hash = plan.content.hash()
     shown = list_shown_answers(plan)
-    near = [each for each in shown if each.verdict.is_open]
+    near = [answer for answer in shown if answer.verdict.is_open]
     checks: list[tuple[str, Message, tuple[str, ...]]] = []
     if near and not isinstance(plan.content.task, Preference):  # of two answers, none is judged
         message = say(
@@ -110,7 +110,7 @@ def open_checks(study: Study, plan: Design) -> list[OpenCheck]:
             near=len(near),
             shown=len(shown),
         )
-        checks.append((CHECK.JUDGING, message, tuple(sorted({each.key for each in near}))))
+        checks.append((CHECK.JUDGING, message, tuple(sorted({answer.key for answer in near}))))
     done = count_rehearsals(study, content_hash)
     if not (done.bots or done.people):
         checks.append((CHECK.REHEARSAL, say("Nobody rehearsed this draft."), (content_hash,)))
@@ -174,7 +174,11 @@ def _build_waiting_check(name: str) -> CheckState:
 
 def _describe_judgements(plan: Design) -> Message:
     shown = list_shown_answers(plan)
-    judged = [each for each in shown if not each.verdict.exact_match and each.verdict.source != "exact match"]
+    judged = [
+        answer
+        for answer in shown
+        if not answer.verdict.exact_match and answer.verdict.source != "exact match"
+    ]
     if not shown:
         return say("No condition shows the answers of a system.")
     if not judged:
@@ -183,7 +187,7 @@ def _describe_judgements(plan: Design) -> Message:
         "Judged: %(n)s of %(shown)s shown answers, %(single)s of them by one judge alone.",
         n=len(judged),
         shown=len(shown),
-        single=sum(each.verdict.source == ONE_JUDGE for each in judged),
+        single=sum(answer.verdict.source == ONE_JUDGE for answer in judged),
     )
 
 
@@ -233,7 +237,7 @@ def _compute_admission_limit(definition: StudyDefinition) -> int | None:
     """Return the number of participants that limits allow; None without one."""
     # A group is full once one of its conditions is; without a quota in each group some are never full.
     of_groups = [
-        min((each.quota for each in group if each.quota is not None), default=None)
+        min((condition.quota for condition in group if condition.quota is not None), default=None)
         for group in group_conditions(definition.design, definition.conditions).values()
     ]
     of_conditions = None if None in of_groups else sum(filter(None, of_groups))

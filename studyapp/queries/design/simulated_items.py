@@ -54,7 +54,7 @@ class SimulatedItems:
         if items.ids is not None:
             self._check_ids(items.ids)
             return items.ids
-        with_gold = [each for each in shuffle_texts(usable, self.seed) if self.questions[each].answer]
+        with_gold = [item for item in shuffle_texts(usable, self.seed) if self.questions[item].answer]
         self._check_enough(with_gold)
         drawn = draw_balanced(
             with_gold, {item: self._list_correctness(item) for item in with_gold}, self.task.blocks.total
@@ -97,7 +97,7 @@ class SimulatedItems:
         question = self.questions[item.id]
         likely = [question.answer, *(answers.get(item.id, "") for answers in self.answers.values())]
         if self._is_right(item.id, system):
-            likely = [one for one in likely if not is_correct(question, one, self.verdicts)]
+            likely = [candidate for candidate in likely if not is_correct(question, candidate, self.verdicts)]
         options = select_candidates(
             *(self.answers[system][item.id], likely, item.context or [], question.labels),
             most=self.task.options,

@@ -113,8 +113,8 @@ def _build_lines(people: list[ExternalIds], order: PaymentOrder) -> Iterator[Lin
             yield Line(ids, group, Kind.APPROVE)
         if group in order.returns:
             yield Line(ids, group, Kind.RETURN)
-        each = order.bonus_each if group in ("done", "late") else None
-        bonus = amounts.get(ids.pk, each)
+        default_bonus = order.bonus_each if group in ("done", "late") else None
+        bonus = amounts.get(ids.pk, default_bonus)
         if bonus is not None:
             yield Line(ids, group, Kind.BONUS, order.bonus, bonus)
         if order.screen_out is not None and group == "screened_out":

@@ -277,7 +277,7 @@ def _format_answer(question: Any, answer: Any) -> str:
     labels = {"yes": _("Yes"), "no": _("No")} if is_yes_no else dict(question.choices)
     by_value = {value: labels.get(sent, sent) for sent, value in question.values.items()}
     if isinstance(answer, list):
-        return ", ".join(str(by_value.get(each, each)) for each in answer)
+        return ", ".join(str(by_value.get(value, value)) for value in answer)
     return str(by_value.get(answer, answer))
 
 

@@ -177,7 +177,7 @@ def _go(address: str, notice: str = "") -> HttpResponse:
 
 
 def _notice(request: HttpRequest) -> str:
-    return next((each for each in _NOTICES if each in request.GET), "")
+    return next((notice for notice in _NOTICES if notice in request.GET), "")
 
 
 @require_safe

@@ -78,8 +78,8 @@ def compare(request: StudyRequest, study: Study) -> HttpResponse:
     )
     rows = (
         [
-            _row(one, _questions(contents[before], contents[after]))
-            for one in find_differences(contents[before], contents[after])
+            _row(difference, _questions(contents[before], contents[after]))
+            for difference in find_differences(contents[before], contents[after])
         ]
         if before and after
         else []

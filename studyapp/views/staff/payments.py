@@ -168,7 +168,7 @@ def _page(
         "states": [
             (value, label, states[value]) for value, label in Payment.State.choices if value in states
         ],
-        "open": sum(states.get(each, 0) for each in (Payment.State.PLANNED, Payment.State.SENT)),
+        "open": sum(states.get(open_state, 0) for open_state in (Payment.State.PLANNED, Payment.State.SENT)),
         "unknown": states.get(Payment.State.UNKNOWN, 0),
         "state": state,
         "payments": rows,

@@ -224,12 +224,12 @@ def _build_first_screen(study: Study, report: Report) -> dict[str, Any]:
         "headline": _difference(summary, labels, factor),
         "differences": [
             {
-                "first": labels.get(each.first, each.first),
-                "second": labels.get(each.second, each.second),
-                **{name: getattr(each, name) * factor for name in ("value", "low", "high")},
-                "p": each.p,
+                "first": labels.get(difference.first, difference.first),
+                "second": labels.get(difference.second, difference.second),
+                **{name: getattr(difference, name) * factor for name in ("value", "low", "high")},
+                "p": difference.p,
             }
-            for each in summary.differences
+            for difference in summary.differences
         ],
         "chart": shapes,
         "zero": zero,
@@ -243,7 +243,7 @@ def _difference(summary: Summary, labels: dict[str, str], factor: float) -> dict
     if clearest is None:
         return None
     first, second = labels.get(clearest.first, clearest.first), labels.get(clearest.second, clearest.second)
-    value, low, high = (factor * each for each in (clearest.value, clearest.low, clearest.high))
+    value, low, high = (factor * number for number in (clearest.value, clearest.low, clearest.high))
     if value < 0:
         first, second, value, low, high = second, first, -value, -high, -low
     return {

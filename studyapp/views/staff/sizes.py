@@ -125,15 +125,15 @@ def _picture(result: SizeResult, plan: SizePlan) -> dict[str, Any]:
     def format_point(participants: int, power: float) -> str:
         return f"{compute_x(participants):.1f},{HEIGHT * (1 - power):.1f}"
 
-    above = [format_point(one.participants, one.high) for one in result.curve]
-    below = [format_point(one.participants, one.low) for one in reversed(result.curve)]
+    above = [format_point(point.participants, point.high) for point in result.curve]
+    below = [format_point(point.participants, point.low) for point in reversed(result.curve)]
     slot = WIDTH / len(result.curve)
     return {
         "width": WIDTH,
         "height": HEIGHT,
         "slot": f"{slot:.1f}",
-        "points": [(one, f"{compute_x(one.participants) - slot / 2:.1f}") for one in result.curve],
-        "curve": " ".join(format_point(one.participants, one.power) for one in result.curve),
+        "points": [(point, f"{compute_x(point.participants) - slot / 2:.1f}") for point in result.curve],
+        "curve": " ".join(format_point(point.participants, point.power) for point in result.curve),
         "band": " ".join(above + below),
         "target": HEIGHT * (1 - plan.assumptions["target"]),
         "first": first,

@@ -87,4 +87,4 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
 def _ids(draft: dict[str, object]) -> list[str]:
     items = draft.get("items")
     ids = items.get("ids") if isinstance(items, dict) else None
-    return [str(one) for one in ids] if isinstance(ids, list) else []
+    return [str(external_id) for external_id in ids] if isinstance(ids, list) else []

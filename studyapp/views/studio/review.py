@@ -165,14 +165,17 @@ def _review(
     context = {
         **studio_frame(study, now, problems, "review"),
         "unchanged": is_newest and study.status == Study.Status.OPEN,
-        "checks": [_check(each, decision) for each in checks],
-        "is_ready": all(each.state in ("done", "decided") for each in checks),
+        "checks": [_check(check, decision) for check in checks],
+        "is_ready": all(check.state in ("done", "decided") for check in checks),
         "correctness": count_design_correctness(plan) if plan else [],
         "judges": count_judges(list_shown_answers(plan)) if plan else 0,
         "forms": [(name, form.title) for name, form in FORMS.items()] if plan else [],
         "hash": seen.content.hash() if plan else "",
         "new_link": new_link,
-        "history": [(one, CHANGES.get(one.changed, one.changed)) for one in list_revisions(study)[:HISTORY]],
+        "history": [
+            (revision, CHANGES.get(revision.changed, revision.changed))
+            for revision in list_revisions(study)[:HISTORY]
+        ],
         "version": version,
         "file": file or ImportForm(),
         "refused": file or decision,

@@ -140,7 +140,9 @@ def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> Htt
         )
     except TouchstoneError as error:
         return _show_unsaved(request, study, step, sent, error)
-    left = [one for one in preview_draft(sent.draft, study.workspace).problems if step_of(one) == step]
+    left = [
+        problem for problem in preview_draft(sent.draft, study.workspace).problems if step_of(problem) == step
+    ]
     messages.success(request, _("Saved. This step is not complete yet.") if left else _("Saved."))
     if go_on and not left:
         next_step = STEPS.index(step) + 1
@@ -335,7 +337,7 @@ def _step_or_404(name: str) -> Step:
 def step_of(problem: Problem) -> Step | None:
     """Return the step that edits a problem."""
     first = problem.location[0] if problem.location else ""
-    return next((one for one in STEPS if first in one.fields), None)
+    return next((studio_step for studio_step in STEPS if first in studio_step.fields), None)
 
 
 def format_field_path(problem: Problem) -> str:
@@ -353,7 +355,7 @@ def studio_frame(study: Study, now: Edited, problems: list[Problem], here: str) 
         "study": study,
         "now": now,
         "here": here,
-        "steps": [(one, left.count(one)) for one in STEPS],
+        "steps": [(studio_step, left.count(studio_step)) for studio_step in STEPS],
         "left": len(problems),
         "undoable": find_undoable_revision(study, now),
         "redoable": find_redoable_revision(study, now),

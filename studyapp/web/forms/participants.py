@@ -248,8 +248,8 @@ def _build_parts(question: Question, sent: Sent, errors: Mapping[str, str]) -> t
 
 def select_wrong_rows(filled: Sequence[Row]) -> list[Row]:
     """Return the rows with an error; of a matrix those of its rows."""
-    each = [part for row in filled for part in (row, *row.parts)]
-    return [row for row in each if row.error]
+    rows = [part for row in filled for part in (row, *row.parts)]
+    return [row for row in rows if row.error]
 
 
 def _label_choices(question: Question) -> tuple[tuple[str, str], ...]:
@@ -301,7 +301,7 @@ def is_same_for_all(content: FrozenStudy, page: PageName) -> bool:
         return False
     questions = list_part_questions(content, page)
     return not is_shuffled(content, page) and not any(
-        question.random_choices or (question.show_if and any(each.page_break for each in questions))
+        question.random_choices or (question.show_if and any(entry.page_break for entry in questions))
         for question in questions
     )
 

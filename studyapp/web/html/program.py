@@ -109,7 +109,7 @@ def _describe_step(
     return StepShown(
         number=number,
         words=describe_module(step.module, step.argument),
-        inputs=", ".join(str(one) for one in step.inputs),
+        inputs=", ".join(str(child) for child in step.inputs),
         value=_round_value(step.value),
         values=list(
             zip(_label_runs(len(step.values), is_tried), map(_round_value, step.values), strict=True)
@@ -130,7 +130,7 @@ def _build_picture(
     words = _name_image(position, len(images))
     if drawn:
         count = ngettext("%(n)d box", "%(n)d boxes", len(drawn)) % {"n": len(drawn)}
-        words = f"{words}: {count}: {'; '.join(one.words for one in drawn)}"
+        words = f"{words}: {count}: {'; '.join(box.words for box in drawn)}"
     return Picture(urls[position], height, words, drawn)
 
 

@@ -138,7 +138,7 @@ def build_program_context(
     shown: Shown, images: Sequence[ItemImage], context: Sequence[tuple[str, list[str]]], slug: str
 ) -> dict[str, object]:
     """Return the images of an item and the steps of its program."""
-    urls = [reverse("studyapp:item_image", args=[slug, one.path.partition("/")[2]]) for one in images]
+    urls = [reverse("studyapp:item_image", args=[slug, image.path.partition("/")[2]]) for image in images]
     passage = "".join(context[0][1]) if context else ""
     return {
         "images": build_pictures(images, urls),

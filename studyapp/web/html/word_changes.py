@@ -66,7 +66,7 @@ def compare_articles(before: Context, after: Context) -> ChangedContext:
 
 def _compare_sentences(before: Sequence[str], after: Sequence[str]) -> list[list[ChangedPiece] | None]:
     """Return the changed sentences, with one None for each run that stayed."""
-    old, new = ([one.strip() for one in text] for text in (before, after))
+    old, new = ([sentence.strip() for sentence in text] for text in (before, after))
     rows: list[list[ChangedPiece] | None] = []
     for tag, start, end, from_, to in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
         if tag == "equal":
@@ -74,6 +74,6 @@ def _compare_sentences(before: Sequence[str], after: Sequence[str]) -> list[list
             continue
         pairs = min(end - start, to - from_)
         rows += [compare_words(old[start + at], new[from_ + at]) for at in range(pairs)]
-        rows += [[ChangedPiece(one, "removed")] for one in old[start + pairs : end]]
-        rows += [[ChangedPiece(one, "added")] for one in new[from_ + pairs : to]]
+        rows += [[ChangedPiece(sentence, "removed")] for sentence in old[start + pairs : end]]
+        rows += [[ChangedPiece(sentence, "added")] for sentence in new[from_ + pairs : to]]
     return rows

@@ -208,7 +208,7 @@ def _parse_submission(content: dict[str, Any]) -> Submission:
         str(content.get("status", "")).upper().replace("_", " ").replace("-", " "),
         str(content.get("study_id", "")),
         str(participant),
-        tuple(_parse_cents(each) for each in content.get("bonus_payments") or ()),
+        tuple(_parse_cents(bonus) for bonus in content.get("bonus_payments") or ()),
         bool(content.get("return_requested")),
     )
 

@@ -66,9 +66,9 @@ def _verify_ids(claims: dict[str, Any], sent: Mapping[str, str], site_url: str) 
     """
     audiences = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
     signed = claims.get("prolific")
-    if _parse_origin(site_url) not in [_parse_origin(str(one)) for one in audiences] or not isinstance(
-        signed, dict
-    ):
+    if _parse_origin(site_url) not in [
+        _parse_origin(str(audience)) for audience in audiences
+    ] or not isinstance(signed, dict):
         raise BadArrival("badly_signed", PARAMETER)
     ids = {name: str(signed.get(name, "")) for name in _IDS}
     if not all(ids.values()) or any(sent.get(name, ids[name]) != ids[name] for name in _IDS):
