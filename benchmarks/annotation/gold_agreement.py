@@ -50,9 +50,9 @@ def generate_box_items(count: int, seed: int) -> list[Item]:
         for node in BOX_NODES[:5]:
             there = [(int(rng.integers(2)), *_draw_corners(rng)) for _ in range(rng.integers(0, 5))]
             for person in PEOPLE:
-                kept = [one for one in there if rng.random() < 0.85]
+                kept = [box for box in there if rng.random() < 0.85]
                 kept += [(int(rng.integers(2)), *_draw_corners(rng))] * int(rng.random() < 0.1)
-                objects[person][node.index] = [_draw_box(rng, *one) for one in kept]
+                objects[person][node.index] = [_draw_box(rng, *box) for box in kept]
         for person in PEOPLE:
             values[person] = {1: len(objects[person][2]), 0: len(objects[person][2]) == 2}
         items.append(Item(f"i{number}", BOX_NODES, objects, values))
@@ -79,7 +79,7 @@ def generate_span_items(count: int, seed: int) -> list[Item]:
             for person in PEOPLE:
                 kept = [int(start) for start in starts if rng.random() < 0.85]
                 objects[person][node.index] = [
-                    (one + int(rng.integers(2)), one + 6 + int(rng.integers(2))) for one in kept
+                    (start + int(rng.integers(2)), start + 6 + int(rng.integers(2))) for start in kept
                 ]
         items.append(Item(f"i{number}", SPAN_NODES, objects, tokens=TOKENS))
     return items
@@ -101,7 +101,7 @@ def main() -> int:
         started = time.perf_counter()
         result = agreement(items, kind, rng=np.random.default_rng(1), resamples=options.resamples)  # type: ignore[arg-type]
         taken = time.perf_counter() - started
-        values = ", ".join(f"{name} {one.value:.3f}" for name, one in result.groups[DRAWN].items())
+        values = ", ".join(f"{name} {quantity.value:.3f}" for name, quantity in result.groups[DRAWN].items())
         print(f"{kind}: {len(result.groups)} groups; {values}")
         met[f"{len(items)} items × {len(PEOPLE)} people, {kind}: {taken:.2f} s, bar {MOST_SECONDS:g} s"] = (
             taken <= MOST_SECONDS

@@ -182,9 +182,9 @@ def _score_heuristics(selector: str, seed: int, sizes: Sizes, work: Path) -> Sco
     system = heuristic.load(
         WEIGHTS / "heuristic", torch.device("cpu"), name="heuristic", description="", choice=choice
     )
-    answers = [prediction.answer for prediction in system.predict([each.item for each in gold])]
+    answers = [prediction.answer for prediction in system.predict([example.item for example in gold])]
     pairs = zip(gold, answers, strict=True)
-    return {"f1": float(np.mean([answer_f1(each.answer, answer).f1 for each, answer in pairs]))}
+    return {"f1": float(np.mean([answer_f1(example.answer, answer).f1 for example, answer in pairs]))}
 
 
 def _score_reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
@@ -231,11 +231,11 @@ def compute_reason_scores(weights: Path, instances: list[Instance]) -> Scores:
         "f1_in": float(np.mean([row.counterfactual_f1 or 0.0 for row in inside])),
         "f1_out": float(np.mean([row.counterfactual_f1 or 0.0 for row in outside])),
     }
-    for each in alignments(judge(rows, rng=np.random.default_rng(1))):
-        name = f"{each.group.method}{' out' * (each.group.distribution == 'out')}"
-        scores[f"alignment {name}"] = each.score
-        if each.among_answered is not None:
-            scores[f"aligned {name}"] = each.among_answered
+    for alignment in alignments(judge(rows, rng=np.random.default_rng(1))):
+        name = f"{alignment.group.method}{' out' * (alignment.group.distribution == 'out')}"
+        scores[f"alignment {name}"] = alignment.score
+        if alignment.among_answered is not None:
+            scores[f"aligned {name}"] = alignment.among_answered
     return scores
 
 

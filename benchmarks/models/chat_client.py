@@ -166,7 +166,7 @@ def measure(url: str, model: str, turns: int, requests: int) -> list[tuple[Turn,
     settings |= {"url": url, "model": model, "decoding": {"temperature": 0, "max_tokens": 320}}
     settings |= {"structured": "none", "logprobs": False}
     settings |= {"limits": {"concurrency": AT_ONCE, "timeout": 600}}
-    asked = [one.item for one in parse_gold(generate("test", 2 * turns * requests, SEED), "world")]
+    asked = [example.item for example in parse_gold(generate("test", 2 * turns * requests, SEED), "world")]
     taken = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.yaml"
@@ -181,8 +181,8 @@ def measure(url: str, model: str, turns: int, requests: int) -> list[tuple[Turn,
                 first = time_chat(system, mine)
                 taken.append((first, asyncio.run(time_bare_client(system, bare))))
             shown = (
-                f"{name} {each.rate:.2f}/s, {each.processor:.2f} ms of processor a request"
-                for name, each in zip(("chat", "bare"), taken[-1], strict=True)
+                f"{name} {figures.rate:.2f}/s, {figures.processor:.2f} ms of processor a request"
+                for name, figures in zip(("chat", "bare"), taken[-1], strict=True)
             )
             print(f"turn {turn + 1}: {'; '.join(shown)}", flush=True)
         system.unload()

@@ -120,10 +120,10 @@ def predict_by_id(system: Predictor, items: Sequence[QAItem]) -> dict[str, QAPre
 
 def score_row(data: str, system: Predictor, asked: Sequence[Asked]) -> Row:
     """Score one system on one file."""
-    first = predict_by_id(system, [each.item for each in asked])
+    first = predict_by_id(system, [question.item for question in asked])
     forms: dict[str, Reductions] = {}
     reduced: dict[str, QAItem] = {}
-    for item in (each.item for each in asked if each.item.id in first):
+    for item in (question.item for question in asked if question.item.id in first):
         prediction = first[item.id]
         chances = [(fact.title, fact.index, fact.probability) for fact in prediction.fact_probabilities or ()]
         if not chances:
@@ -136,7 +136,7 @@ def score_row(data: str, system: Predictor, asked: Sequence[Asked]) -> Row:
             )
     again = predict_by_id(system, list(reduced.values()))
     whole = {name: form for name, form in forms.items() if all(f"{name}/{d}" in again for d in form.contexts)}
-    answered = [each for each in asked if each.item.id in (whole or first)]
+    answered = [question for question in asked if question.item.id in (whole or first)]
     scores: dict[str, float | None] = dict.fromkeys(SCORES)
     if answered:
         best = [max(answer_f1(first[e.item.id].answer, a)[0] for a in e.answers) for e in answered]
@@ -222,10 +222,10 @@ def main() -> int:
             count = f"{rows[-1].questions} ({rows[-1].left_out})"
             print(f"| `{system_name}` | {count} | {cells} |", flush=True)
         print()
-        for pair, (rho, tau, n) in correlate_scores([each for each in rows if each.data == name]).items():
+        for pair, (rho, tau, n) in correlate_scores([row for row in rows if row.data == name]).items():
             print(f"{pair}: rho {rho:+.2f}, tau {tau:+.2f}, n = {n} systems")
     if options.out:
-        options.out.write_text(json.dumps([asdict(each) for each in rows], indent=1) + "\n", "utf-8")
+        options.out.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", "utf-8")
     return 0
 
 

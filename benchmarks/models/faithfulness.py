@@ -189,8 +189,11 @@ def score_vectorised(cells: Cells) -> Found:
     scores = score_cells(cells)
     return [
         {
-            way: {name: (s.precision, s.recall, s.f1) for name, s in scores.table(way, upper=upper).items()}
-            for way in AVERAGINGS
+            averaging: {
+                name: (s.precision, s.recall, s.f1)
+                for name, s in scores.table(averaging, upper=upper).items()
+            }
+            for averaging in AVERAGINGS
         }
         for upper in (False, True)
     ]
@@ -231,7 +234,10 @@ def test_seconds(gold: list[GoldExample], outputs: list[OutputExample], seed: in
     """Return the seconds and the p of a test between two systems."""
     _, other = generate_examples(len(gold), seed)
     others = [OutputExample(o.id, o.proposals, t.modules) for o, t in zip(outputs, other, strict=True)]
-    first, second = (score_boxes(gold, each).tallies("per_example")["overall"] for each in (outputs, others))
+    first, second = (
+        score_boxes(gold, system_outputs).tallies("per_example")["overall"]
+        for system_outputs in (outputs, others)
+    )
     started = time.perf_counter()
     result = permutation_test(first, second, trials=TRIALS, rng=np.random.default_rng(seed))
     return time.perf_counter() - started, result.p

@@ -64,7 +64,12 @@ def load_questions(data: Path | None, most: int) -> tuple[list[QAItem], str]:
 def run_single_pass(system: Predictor, items: Sequence[QAItem]) -> list[QAPrediction]:
     """Answer all items in their order."""
     batches = (items[start : start + BATCH] for start in range(0, len(items), BATCH))
-    return [one for batch in batches for one in system.predict(batch) if isinstance(one, QAPrediction)]
+    return [
+        prediction
+        for batch in batches
+        for prediction in system.predict(batch)
+        if isinstance(prediction, QAPrediction)
+    ]
 
 
 def nine_passes(system: Predictor, items: Sequence[QAItem]) -> tuple[Scores, list[QAPrediction]]:
@@ -142,14 +147,14 @@ def measure_shares(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[fl
     with torch.inference_mode():
         _, rows = model.embed(batch)
         rows = torch.cat([rows, batch.context.shared[:, None].float()], -1)
-        ways: list[Callable[[], object]] = [
+        calls: list[Callable[[], object]] = [
             lambda: system.predict(chosen),
             lambda: [system.features(item) for item in chosen],
             lambda: model.embed(batch),
             lambda: reading.encode(rows, batch.context.by_article),
         ]
         whole, numbers, vectors, encoded = _run_with_threads(
-            1, lambda: [min(measure_time(way)[1] for _ in range(SHARE_TURNS)) for way in ways]
+            1, lambda: [min(measure_time(call)[1] for _ in range(SHARE_TURNS)) for call in calls]
         )
     return (numbers + vectors) / whole, encoded / whole
 
@@ -159,7 +164,10 @@ def compute_unchanged_share(system: RecurrentSystem, items: Sequence[QAItem]) ->
     same = words = 0
     for item, prediction in zip(items, run_single_pass(system, items), strict=True):
         before = _mark_shared_words(system, item)
-        reduced = {each.model_dump_json(): each for each in _list_reduced_items(item, prediction)}
+        reduced = {
+            reduced_item.model_dump_json(): reduced_item
+            for reduced_item in _list_reduced_items(item, prediction)
+        }
         for pair in reduced.values():
             for article, marks in _mark_shared_words(system, pair).items():
                 words += len(marks)
@@ -196,8 +204,11 @@ def measure_second_reads(system: RecurrentSystem, items: Sequence[QAItem]) -> tu
         reads.append(spent / whole)
     again = total = 0
     for item, prediction in zip(items, run_single_pass(system, items), strict=True):
-        contexts = {each.model_dump_json(): each for each in _list_reduced_items(item, prediction)}
-        selected = [_list_selected_sentences(each, answered) for each, answered in zip(
+        contexts = {
+            reduced_item.model_dump_json(): reduced_item
+            for reduced_item in _list_reduced_items(item, prediction)
+        }
+        selected = [_list_selected_sentences(asked, answered) for asked, answered in zip(
             [item, *contexts.values()],
             [prediction, *run_single_pass(system, list(contexts.values()))],
             strict=True,
@@ -212,7 +223,7 @@ def _list_reduced_items(item: QAItem, prediction: QAPrediction) -> list[QAItem]:
     reduced = [
         _reduce_item(item, prediction, side, k) for side in ("relevant", "irrelevant") for k in REMOVALS
     ]
-    return [each for each in reduced if each.context]
+    return [reduced_item for reduced_item in reduced if reduced_item.context]
 
 
 def _list_selected_sentences(item: QAItem, prediction: QAPrediction) -> tuple[str, ...]:

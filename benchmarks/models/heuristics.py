@@ -28,7 +28,7 @@ def main() -> None:
     path = parser.parse_args().data
     torch.set_num_threads(1)
     gold = read_gold(path) if path else parse_gold(generate("test", QUESTIONS, 1), "world")
-    items = [one.item for one in gold]
+    items = [example.item for example in gold]
     print(f"| selector | types by | F1 | exact match | n = {len(gold)} |\n|---|---|---|---|---|")
     for selector, predictor in itertools.product(SELECTORS, PREDICTORS):
         choice = Choice(selector, predictor)
@@ -37,8 +37,8 @@ def main() -> None:
         )
         answers = [found.answer for found in system.predict(items)]
         pairs = list(zip(gold, answers, strict=True))
-        f1 = 100 * sum(answer_f1(one.answer, answer).f1 for one, answer in pairs) / len(pairs)
-        exact = 100 * sum(exact_match(one.answer, answer) for one, answer in pairs) / len(pairs)
+        f1 = 100 * sum(answer_f1(example.answer, answer).f1 for example, answer in pairs) / len(pairs)
+        exact = 100 * sum(exact_match(example.answer, answer) for example, answer in pairs) / len(pairs)
         print(f"| {selector} | {predictor} | {f1:.1f} | {exact:.1f} | |", flush=True)
 
 

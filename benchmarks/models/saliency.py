@@ -163,7 +163,7 @@ def main() -> int:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     examples = parse_gold(generate("dev", 4 * arguments.items, 1), "world")
-    items = [shorten_item(one) for one in examples]
+    items = [shorten_item(example) for example in examples]
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
         systems = [
@@ -174,13 +174,13 @@ def main() -> int:
         for system in systems:
             assert isinstance(system, RecurrentSystem | ExtractiveSystem)
             # One that selects facts has nothing to explain if it selected none.
-            with_facts = [one for one in items if system.predict([one])[0].facts][: arguments.items]
+            with_facts = [item for item in items if system.predict([item])[0].facts][: arguments.items]
             for method in METHODS:
                 seconds, ratio = compare_passes(system, with_facts, method, arguments.rounds)
                 worst = max(worst, ratio)
-                each = 1000 * seconds / len(with_facts)
+                bare_ms = 1000 * seconds / len(with_facts)
                 print(
-                    f"{system.name:<18} {method:<21} bare {each:8.1f} ms an item, {ratio:5.2f} times",
+                    f"{system.name:<18} {method:<21} bare {bare_ms:8.1f} ms an item, {ratio:5.2f} times",
                     flush=True,
                 )
     print(f"largest ratio {worst:.2f}; bar {BAR}")

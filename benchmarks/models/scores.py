@@ -160,8 +160,8 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=9, help="of each way (default: %(default)s)")
     options = parser.parse_args()
     gold, predictions = generate_questions(options.questions)
-    ways = (score_plainly, hotpotqa.score, score_by_site)
-    turns = [[measure_seconds(way, gold, predictions) for way in ways] for _ in range(options.turns)]
+    scorers = (score_plainly, hotpotqa.score, score_by_site)
+    turns = [[measure_seconds(scorer, gold, predictions) for scorer in scorers] for _ in range(options.turns)]
     plain, ours, site = (statistics.median(column) for column in zip(*turns, strict=True))
     faster = statistics.median(turn[0] / turn[1] for turn in turns)
     on_site = statistics.median(turn[0] / turn[2] for turn in turns)

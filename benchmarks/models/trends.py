@@ -161,9 +161,9 @@ TRENDS = (
     Trend("S20", "added: regularised: joint F1 lower", (_QI, "joint_f1"), (f"{_QI}-reg", "joint_f1")),
     Trend("S20", "added: S&F regularised: joint F1 lower", (_SF, "joint_f1"), (f"{_SF}-reg", "joint_f1")),
     *(
-        Trend("S20", f"added: {words}: {score} of facts {way}", *pair)
+        Trend("S20", f"added: {words}: {score} of facts {direction}", *pair)
         for words, system in (("regularised", _QI), ("S&F regularised", _SF))
-        for score, way, pair in (
+        for score, direction, pair in (
             ("recall", "higher", ((f"{system}-reg", "sp_recall"), (system, "sp_recall"))),
             ("precision", "lower", ((system, "sp_prec"), (f"{system}-reg", "sp_prec"))),
         )

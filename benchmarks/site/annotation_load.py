@@ -170,10 +170,10 @@ def format_line(result: dict[str, Any]) -> str:
     ms, took = result["ms"], result["seconds"]
     parts = [f"{act} {ms[act]['p50']:.1f}/{ms[act]['p95']:.1f}" for act in ("all", "item", "next", "open",
              "save", "submit") if act in ms]  # fmt: skip
-    each, own = (1000 * result[part] / result["requests"] for part in ("server_cpu_s", "load_cpu_s"))
+    server_ms, load_ms = (1000 * result[part] / result["requests"] for part in ("server_cpu_s", "load_cpu_s"))
     return (
         f"{result['name']:>14}: {result['handed_in'] / took:6.1f} pairs/s, {result['requests'] / took:6.1f} "
-        f"requests/s, {each:.1f} ms of the server's processor each and {own:.1f} ms of the load's; "
+        f"requests/s, {server_ms:.1f} ms of the server's processor each and {load_ms:.1f} ms of the load's; "
         f"ms p50/p95: {', '.join(parts)}; load {result['machine_load']:.1f}"
     )
 

@@ -200,7 +200,7 @@ def main() -> int:
         result = simulate_plan(size, kinds)
         missed |= result.p95_ms > MOST_P95_MS
         bytes_each = costs.bytes_each, costs.written_ahead_each
-        storage = [f"{size.participants * each / 1e9:.2f}" for each in bytes_each]
+        storage = [f"{size.participants * volume / 1e9:.2f}" for volume in bytes_each]
         print(f"| {' | '.join([size.name, *result.cells(), *storage])} |", flush=True)
     return int(missed)
 

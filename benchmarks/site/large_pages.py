@@ -158,9 +158,9 @@ def measure(options: argparse.Namespace, url: str | None) -> list[list[Any]]:
 def _format_line(name: str, *both: list[dict[str, float]]) -> str:
     cells = []
     for figures in both:
-        times = [each["clock"] for each in figures]
+        times = [request["clock"] for request in figures]
         cells += [statistics.median(times), percentile_95(times), max(times)]
-        cells.append(percentile_95([each["busy"] for each in figures]))
+        cells.append(percentile_95([request["busy"] for request in figures]))
     return f"{name:36}" + "".join(f"{cell:7.0f}" for cell in (*cells, both[0][0]["queries"]))
 
 
@@ -169,7 +169,7 @@ def list_missed_pages(results: list[list[Any]], figure: str) -> list[str]:
     return [
         name
         for name, *both in results
-        if any(percentile_95([each[figure] for each in figures]) > MOST_MS for figures in both)
+        if any(percentile_95([request[figure] for request in figures]) > MOST_MS for figures in both)
     ]
 
 

@@ -171,20 +171,22 @@ def measure_here(plain: Collection[str], count: int) -> None:
     json.dump({name: [1000 * value for value in values] for name, values in figures.items()}, sys.stdout)
 
 
-def measure_ways(ways: Mapping[str, Collection[str]], turns: int, count: int) -> dict[str, dict[str, float]]:
+def measure_ways(
+    variants: Mapping[str, Collection[str]], turns: int, count: int
+) -> dict[str, dict[str, float]]:
     """Return mean milliseconds of each way, measured in turns."""
     figures: dict[tuple[str, str], list[float]] = {}
     for _turn in range(turns):
-        for way, plain in ways.items():
+        for variant, plain in variants.items():
             command = [sys.executable, "-m", "benchmarks.site.prepared_queries", "--count", str(count)]
             done = subprocess.run(
                 [*command, "--here", "--plain", *plain], cwd=ROOT, stdout=subprocess.PIPE, check=True
             )
             for name, values in json.loads(done.stdout.splitlines()[-1]).items():
-                figures.setdefault((way, name), []).extend(values)
+                figures.setdefault((variant, name), []).extend(values)
     return {
-        way: {name: statistics.fmean(figures[way, name]) for name in ("participants", "annotators")}
-        for way in ways
+        variant: {name: statistics.fmean(figures[variant, name]) for name in ("participants", "annotators")}
+        for variant in variants
     }
 
 
@@ -203,10 +205,10 @@ def main() -> int:
     if options.here:
         measure_here(options.plain, options.count)
         return 0
-    ways = {"prepared": [], "plain": options.plain or list_modules()}
-    measured = measure_ways(ways, options.turns, options.count)
+    variants = {"prepared": [], "plain": options.plain or list_modules()}
+    measured = measure_ways(variants, options.turns, options.count)
     for name, unit in (("participants", "request"), ("annotators", "pair")):
-        prepared, plain = (measured[way][name] for way in ways)
+        prepared, plain = (measured[variant][name] for variant in variants)
         print(
             f"{name}: {prepared:.2f} ms a {unit} prepared, {plain:.2f} ms built again, "
             f"{plain / prepared:.2f} times"

@@ -147,7 +147,7 @@ def _simulate_batches(
             rng = np.random.default_rng([seed, *size, batch])
             results = [STUDIES[kind](rng, size) for _ in range(min(BATCH, studies - batch * BATCH))]
             counts = {
-                label: _count_rejections([one[label] for one in results], alpha) for label in results[0]
+                label: _count_rejections([result[label] for result in results], alpha) for label in results[0]
             }
             if store is not None:
                 with store.open("a") as file:
@@ -160,7 +160,7 @@ def _read_stored_counts(store: Path | None) -> dict[str, Mapping[str, Sequence[i
     if store is None or not store.exists():
         return {}
     batches = map(json.loads, store.read_text().splitlines())
-    return {one["batch"]: one["counts"] for one in batches}
+    return {batch["batch"]: batch["counts"] for batch in batches}
 
 
 def _count_rejections(values: Sequence[float | None], alpha: float) -> list[int]:
