@@ -66,8 +66,7 @@ def scaled_site(
 def web_server(stack: Stack, number: int, port: int) -> Part:
     """Return a web server of one process, as the units of deploy/ start two."""
     given = replace_port(stack, port).web()
-    command = list(given.command)
-    command[command.index("--workers") + 1] = "1"
+    command = [*given.command, "--workers", "1"]
     log = stack.var / "log" / f"web-{number}.log"
     ready = f"http://127.0.0.1:{port}/health/ready"
     return replace(
