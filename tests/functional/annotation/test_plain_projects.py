@@ -47,6 +47,7 @@ def new_project(page: Page, title: str, slug: str, task: str) -> None:
     menu(page, "Annotation")
     follow(page.get_by_role("link", name="New project").first)
     page.get_by_label("Title").fill(title)
+    expect(page.get_by_label("Short name")).to_have_value(re.compile("^[a-z0-9-]+$"))  # it follows the title
     page.get_by_label("Short name").fill(slug)
     page.get_by_label("Task", exact=True).select_option(label=task)
 

@@ -1,4 +1,4 @@
-"""What a bot reads on a page."""
+"""A bot reads a page: its questions, texts and choices."""
 
 import pytest
 
