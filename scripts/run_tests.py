@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from scripts.debian import provide
 from scripts.sites import servers
@@ -26,6 +28,8 @@ from scripts.sites.processes import ROOT, end, interrupt_on_signals
 # Twice as many processes as cores: tests that start a site wait for most of their time. They come first, as
 # tests/conftest.py orders them, and not last, as files with few tests would.
 PARALLEL = ["-n", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
+MEMORY = Path("/dev/shm")  # noqa: S108 - the folder below has a random name
+ROOM = 6 << 30  # bytes; temporary files took up 2 GB at once
 SLOWEST = 40  # files of tests named at the end of a run
 SERVERS = {
     "TEST_POSTGRES_URL": servers.run_postgres,
@@ -37,6 +41,7 @@ SERVERS = {
 def main() -> int:
     """Run both passes; return 0 if no test failed, else 1."""
     with interrupt_on_signals(), ExitStack() as stack:
+        stack.enter_context(keep_files_in_memory())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-results-")))
         provide()
         prepared = stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-prepared-"))
@@ -48,6 +53,21 @@ def main() -> int:
             print("\nStopped; the servers are ended.", file=sys.stderr)
             return 130
         return print_summary(passes)
+
+
+@contextmanager
+def keep_files_in_memory() -> Iterator[None]:
+    """Put temporary files into a folder in memory, if that has room.
+
+    Tests write, sync and delete many small files, and on a disk they wait for each.
+    """
+    if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="touchstone-", dir=MEMORY) as folder:
+        Path(folder).chmod(0o755)  # PostgreSQL runs as another user
+        with patch.dict(os.environ, {"TMPDIR": folder}), patch.object(tempfile, "tempdir", folder):
+            yield
 
 
 def start_servers(stack: ExitStack) -> dict[str, str]:

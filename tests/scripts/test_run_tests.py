@@ -1,5 +1,7 @@
 """The test run counts what passed, failed and was skipped, over both passes."""
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,20 @@ def test_a_whole_run_counts_what_pytest_did(capsys: pytest.CaptureFixture, monke
     monkeypatch.setattr("sys.argv", ["run_tests", f"{__file__}::test_packages_are_installed_by_root_alone"])
     assert run_tests.main() == 0
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed, 0 skipped"
+
+
+@pytest.mark.parametrize(("room", "fits"), [(0, True), (1 << 60, False)])
+def test_temporary_files_are_in_memory_if_it_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, fits: bool
+):
+    monkeypatch.setattr(run_tests, "MEMORY", tmp_path)
+    monkeypatch.setattr(run_tests, "ROOM", room)
+    before = tempfile.gettempdir(), os.environ.get("TMPDIR")
+    with run_tests.keep_files_in_memory():
+        inside = tempfile.gettempdir(), os.environ.get("TMPDIR")
+        assert inside == ((str(next(tmp_path.iterdir())),) * 2 if fits else before)
+    assert (tempfile.gettempdir(), os.environ.get("TMPDIR")) == before
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", ["failure", "error"])
