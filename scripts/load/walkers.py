@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlencode, urlsplit
 
-HIDDEN = re.compile(rb'<input type="hidden" name="(csrfmiddlewaretoken|page_key)" value="([^"]*)"')
-RADIO = re.compile(rb'<input type="radio" id="[^"]*" name="([^"]+)" value="([^"]+)"')
+HIDDEN = re.compile(rb'<input\s+type="hidden"\s+name="(csrfmiddlewaretoken|page_key)"\s+value="([^"]*)"')
+RADIO = re.compile(rb'<input\s+type="radio"\s+id="[^"]*"\s+name="([^"]+)"\s+value="([^"]+)"')
 ITEM = re.compile(r"/item/\d+/$")
 RETRY_SECONDS = 0.1
 

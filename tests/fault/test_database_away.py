@@ -16,7 +16,7 @@ from scripts.sites.example import load_example, make_link
 from scripts.sites.site import Site, run_site
 from tests.waiting import eventually
 
-HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
+HIDDEN = re.compile(r'<input\s+type="hidden"\s+name="([^"]+)"\s+value="([^"]*)"')
 LOCK_SECONDS = 26.0  # SQLite waits for 20
 TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
 

@@ -400,7 +400,7 @@ def test_the_page_of_a_job_marks_its_part_of_the_menu(user: User, client: Client
         (exporting(user, factories.make_study()), "staff"),
     ):
         page = client.get(f"/jobs/{job.pk}/").content.decode()
-        assert re.findall(r'<li><a href="/(\w+)/" aria-current="page"', page) == [part]
+        assert re.findall(r'<li>\s*<a href="/(\w+)/" aria-current="page"', page) == [part]
 
 
 def test_every_kind_of_job_has_a_part_of_the_menu(settings: Any) -> None:

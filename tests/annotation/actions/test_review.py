@@ -35,6 +35,7 @@ from tests.annotation.queries.test_suggestions import handed_in
 from tests.annotation.rest.test_annotations import client_of
 from tests.annotation.test_relations import ENTITIES, MARKS, RELATIONS, relation
 from tests.annotation.test_relations import TASK as RELATION_TASK
+from tests.html import join_lines
 
 pytestmark = pytest.mark.django_db
 
@@ -119,11 +120,11 @@ def test_an_old_page_does_not_replace_the_gold_of_somebody_else() -> None:
     annotation, other = two_annotations()
     base = f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/"
     client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
-    old_page = client.get(base).content.decode()
+    old_page = join_lines(client.get(base).content.decode())
     assert 'name="version" value="0"' in old_page
     for each in (annotation, other):
         sent = {"annotation": each.pk, "revision": each.revision, "letter": "A", "version": "0"}
-        page = client.post(f"{base}accept/", sent, follow=True).content.decode()
+        page = join_lines(client.post(f"{base}accept/", sent, follow=True).content.decode())
     assert "Somebody settled the gold of this item" in page
     assert 'name="version" value="1"' in page
     assert Gold.objects.get().annotation == annotation
@@ -136,7 +137,7 @@ def test_a_decision_is_about_the_work_that_was_on_the_page() -> None:
     annotation, other = two_annotations()
     base = f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/"
     client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
-    page = client.get(base).content.decode()
+    page = join_lines(client.get(base).content.decode())
     assert (
         f'name="annotation" value="{other.pk}"><input type="hidden" name="revision" value="{other.revision}"'
         in page

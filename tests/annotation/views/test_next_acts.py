@@ -7,6 +7,7 @@ from annotation.content.schemas import Document
 from annotation.models import Annotation, Gold, Item, Project, Role
 from tests.annotation.factories import finished, make_annotation, make_items, make_member, make_project
 from tests.annotation.rest.test_annotations import client_of
+from tests.html import join_lines
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +48,7 @@ def test_empty_lists_say_what_to_do() -> None:
     for page in ("review", "under-way"):
         shown = client.get(f"/annotate/{project.slug}/{page}/").content.decode()
         assert '<div class="empty">' in shown
-        assert "</a></div>" in shown
+        assert "</a></div>" in join_lines(shown)
 
 
 def test_a_returned_annotation_comes_first() -> None:
@@ -71,7 +72,7 @@ def test_an_open_adjudication_was_not_returned_to_anybody() -> None:
     assert adjudication.status == Annotation.Status.RETURNED
     page = client_of(by).get(f"/annotate/{project.slug}/").content.decode()
     assert "returned to you" not in page
-    assert '<span class="pill pill-active">In progress</span> adjudication' in page
+    assert '<span class="pill pill-active">In progress</span>adjudication' in join_lines(page)
 
 
 def test_a_closed_project_gives_no_items() -> None:

@@ -17,6 +17,7 @@ from tests.annotation.factories import (
     make_user,
 )
 from tests.annotation.rest.test_annotations import client_of
+from tests.html import join_lines
 from tests.workspaces import give
 
 pytestmark = pytest.mark.django_db
@@ -101,7 +102,7 @@ def test_a_member_is_changed_from_their_present_values() -> None:
     answer = client.post(f"{base}set/", {"username": name, "role": "annotator", "active": "on"})
     assert answer.status_code == 422
     assert f"{name} is a member already" in answer.content.decode()
-    page = client.get(base).content.decode()
+    page = join_lines(client.get(base).content.decode())
     assert f'href="?change={name}#add" aria-label="Change {name}"' in page
     assert page.count(">without model outputs</span>") == 1
     assert (">Annotation manager<" in page, ">Manager<" in page) == (True, False)
@@ -120,7 +121,7 @@ def test_the_overview_counts_and_the_members_come_as_csv() -> None:
     annotation = finished(make_annotation())
     manager = make_member(annotation.project, Role.MANAGER)
     client = client_of(manager.user)
-    page = client.get(f"/annotate/{annotation.project.slug}/").content.decode()
+    page = join_lines(client.get(f"/annotate/{annotation.project.slug}/").content.decode())
     assert "<strong>1</strong> of 1 annotations submitted" in page
     assert "1 item is complete and waits for a decision." in page
     assert f'<th scope="row">{timezone.localdate().isoformat()}</th><td class="number">1</td>' in page
@@ -187,7 +188,7 @@ def test_roles_states_and_problems_are_said_in_german() -> None:
     assert ">Annotationsleitung</span>" in shown
     assert ">Annotierende</span>" in shown
     shown = client.get(f"{base}/items/{annotation.item_id}/", **german).content.decode()
-    assert "erledigt, 2 Objekte" in shown
+    assert "erledigt, 2 Objekte" in join_lines(shown)
     assert "falscher Aufbau" in shown
     assert "wrong structure" not in shown
 

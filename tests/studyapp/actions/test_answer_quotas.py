@@ -11,6 +11,7 @@ from studyapp.models import EntryLink, Participant
 from studyapp.queries.answer_quotas import list_answer_quotas
 from studyapp.queries.studies import find_current_page
 from studyapp.rules.page_timing import PageTiming
+from tests.html import join_lines
 from tests.studyapp import factories
 from tests.studyapp.actions.test_participants_at_once import at_once
 
@@ -74,9 +75,10 @@ def test_one_who_is_not_admitted_sees_the_page_of_a_full_study(client, link):
 def test_staff_see_how_full_the_quotas_are(client, link):
     answer(link, "man")
     client.force_login(factories.make_user())
-    page = client.get(reverse("studyapp:staff_study", args=[link.study.slug])).content.decode()
+    page = client.get(reverse("studyapp:staff_study", args=[link.study.slug]))
+    page = join_lines(page.content.decode())
     assert "Quotas of answers" in page
-    assert '<th scope="row">Man</th><td class="number">1 <span class="pill">full</span></td>' in page
+    assert '<th scope="row">Man</th><td class="number">1<span class="pill">full</span></td>' in page
 
 
 @pytest.mark.parametrize(

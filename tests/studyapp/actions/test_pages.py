@@ -322,7 +322,7 @@ def test_missing_answers_are_asked_for_and_the_others_kept(page):
     assert "3 questions need an answer" in body
     assert re.search(r'role="alert" tabindex="-1" autofocus', body)
     assert re.findall(r'<a href="#(\w+)-1">', body) == ["rated_correct", "known_before", "helpfulness"]
-    assert re.findall(r'id="([\w-]+)" name="\w+" value="\d" checked', body) == ["certainty-4"]
+    assert re.findall(r'id="([\w-]+)" name="\w+" value="\d"\s+checked', body) == ["certainty-4"]
     assert not Trial.objects.filter(answers__isnull=False).exists()
     # Nothing of one participant's form is left in what is rendered once for all.
     assert "checked" not in page.get(address_of(page, "item", 1)).content.decode()

@@ -14,6 +14,7 @@ from studyapp.models import DraftRevision, Event, Participant, Study
 from studyapp.queries.design.drafts import preview_draft, read_current_draft
 from studyapp.studio.steps import STEPS
 from tests import workspaces
+from tests.html import join_lines
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +137,7 @@ def test_an_incomplete_draft_is_kept_and_says_what_is_missing(staff, dataset):
     start(staff, dataset)
     html = send(staff, "mine", "texts", title="", consent="").content.decode()
     assert "2 problems to fix in this step" in html
-    assert "Title: is missing" in html
+    assert "Title: is missing" in join_lines(html)
     study = Study.objects.get()
     assert "consent" not in read_current_draft(study).draft
     assert study.title == "mine"
@@ -155,7 +156,7 @@ def test_what_is_left_to_do_is_said_in_german(staff, dataset, tmp_path):
     send(staff, "mine", "texts", title="", consent="")
     german = {"headers": {"accept-language": "de"}}
     html = staff.get("/staff/studio/mine/step/texts/", **german).content.decode()
-    assert "Titel: fehlt" in html
+    assert "Titel: fehlt" in join_lines(html)
     html = staff.get("/staff/studio/mine/review/", **german).content.decode()
     assert '<span class="path">Einwilligung</span> fehlt' in html
     html = staff.post("/staff/studio/mine/launch/", follow=True, **german).content.decode()
@@ -448,7 +449,7 @@ def test_a_preview_of_almost_nothing_has_a_made_up_item(staff):
     staff.post("/staff/studio/new/", {"title": "Bare", "slug": "bare", "dataset": "", "start": "empty"})
     html = page(staff, "/staff/studio/bare/step/conditions/")
     assert "This is an example item" in html
-    assert "Dataset: is missing" in html
+    assert "Dataset: is missing" in join_lines(html)
     assert "Night Harbour" in page(staff, "/staff/studio/bare/preview/conditions/?preview_page=item")
 
 

@@ -13,6 +13,7 @@ from jobs.models import Job
 from studyapp.actions.studies import close_study
 from studyapp.models import Mode, Study
 from tests import workspaces
+from tests.html import join_lines
 from tests.studyapp.factories import make_link, make_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -46,7 +47,7 @@ def test_links_of_bots_name_their_behaviour_in_the_language_of_the_page(
 ) -> None:
     make_link(study=study, mode=Mode.BOT, behaviour="speeder")
     page = researcher.get(f"/staff/studies/{study.slug}/settings/", headers={"accept-language": "de"})
-    assert "Bot (zu schnell)" in page.text
+    assert "Bot (zu schnell)" in join_lines(page.text)
 
 
 @pytest.mark.parametrize("data", [{"n": 0}, {"n": 201}, {"n": "many"}, {"behaviour": "lazy"}])

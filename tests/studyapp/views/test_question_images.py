@@ -16,6 +16,7 @@ from studyapp.models import DraftRevision
 from studyapp.queries.design.drafts import read_current_draft
 from studyapp.queries.studies import load_frozen_study
 from studyapp.web.forms.participants import render_empty_questions
+from tests.html import join_lines
 from tests.studyapp.factories import launch, make_study, make_user
 from tests.studyapp.studio.sending import sent
 
@@ -41,7 +42,7 @@ def test_it_works(client, file):
     viewer = content.viewer(content.conditions)
     html = render_empty_questions(version, "survey", "en", viewer)
     address = reverse("studyapp:item_image", args=[study.slug, file])
-    assert f'<img class="asked-image" src="{address}" alt="A red square">' in html
+    assert f'<img class="asked-image" src="{address}" alt="A red square">' in join_lines(html)
     assert client.get(address).status_code == 404
     client.force_login(make_user())
     shown = client.get(address)

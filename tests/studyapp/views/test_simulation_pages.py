@@ -96,7 +96,7 @@ def test_nothing_sent_before_the_prediction_differs_by_the_answer(client):
     assert shown.answer is not None
     if shown.answer not in articles:
         assert shown.answer not in without_options
-    tags = re.findall(r'<input type="radio"[^>]*name="predicted_choice"[^>]*>', html)
+    tags = re.findall(r'<input\s+type="radio"[^>]*name="predicted_choice"[^>]*>', html)
     assert len({re.sub(r'(id|value|aria-describedby)="[^"]*"', "", tag) for tag in tags}) == 1
 
 

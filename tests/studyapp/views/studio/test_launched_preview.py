@@ -3,6 +3,7 @@
 import pytest
 
 from studyapp.models import Event, Participant
+from tests.html import join_lines
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +84,7 @@ def test_a_survey_of_several_pages_shows_each(staff):
 
 def test_items_are_listed_by_their_question(staff):
     study = factories.make_everything()
-    page = staff.get(f"/staff/studies/{study.slug}/preview/").content.decode()
+    page = join_lines(staff.get(f"/staff/studies/{study.slug}/preview/").content.decode())
     content = study.versions.get().frozen
     for row in (*content["items"], *content["practice"]):
         assert f'value="{row["id"]}" title="{row["id"]}"' in page

@@ -12,6 +12,7 @@ from studyapp.web.forms.participants import (
     read_consent_key,
     render_questions,
 )
+from tests.html import join_lines
 
 QUESTIONS = TEMPLATES["xqa-2020"].item
 
@@ -22,7 +23,7 @@ def test_it_works():
         question.text.replace("'", "&#x27;") for question in QUESTIONS
     ]
     assert html.count("<fieldset") == html.count("</fieldset>") == 4
-    radios = re.findall(r'type="radio" id="([^"]+)" name="([^"]+)" value="([^"]+)"', html)
+    radios = re.findall(r'type="radio"\s+id="([^"]+)"\s+name="([^"]+)"\s+value="([^"]+)"', html)
     assert len(radios) == 2 + 2 + 5 + 5
     assert len({identifier for identifier, _name, _value in radios}) == len(radios)
     for identifier, _name, _value in radios:
@@ -32,14 +33,14 @@ def test_it_works():
 
 def test_every_question_counts_its_changes():
     html = render_questions(build_rows(QUESTIONS, {}, {}))
-    assert re.findall(r'type="hidden" name="changes_(\w+)" value=""', html) == [q.key for q in QUESTIONS]
+    assert re.findall(r'type="hidden"\s+name="changes_(\w+)"\s+value=""', html) == [q.key for q in QUESTIONS]
 
 
 def test_an_error_belongs_to_its_question():
     html = render_questions(
         build_rows(QUESTIONS, {"certainty": "2"}, {"known_before": "Please answer this question."})
     )
-    assert '<fieldset class="question wrong" aria-describedby="known_before-error">' in html
+    assert '<fieldset class="question wrong" aria-describedby="known_before-error">' in join_lines(html)
     assert html.count('id="known_before-error"') == html.count("wrong") == 1
     assert re.findall(r'id="([\w-]+)"[^>]*checked', html) == ["certainty-2"]
 

@@ -7,6 +7,7 @@ import pytest
 from predictions.explanations.articles import highlight_articles
 from studyapp.models import Condition
 from studyapp.web.html.stimulus import render_stimulus_once
+from tests.html import join_lines
 from tests.studyapp import factories
 
 CONTEXT = [
@@ -49,7 +50,9 @@ def shown(study):
 def test_an_item_shows_question_answer_and_marked_facts():
     item, html = shown(factories.make_study())
     assert item.text in html
-    marked = re.findall(r'<mark class="fact"><span class="visually-hidden">Highlighted: </span>([^<]+)', html)
+    marked = re.findall(
+        r'<mark\s+class="fact"><span class="visually-hidden">Highlighted: </span>([^<]+)', html
+    )
     assert marked == ["It was directed by Ada Brenn."]
     before_details, details = html.split("<details")
     assert "<h3>The Lost Harbour</h3>" in before_details
@@ -89,7 +92,7 @@ def test_weights_of_the_question_alone_are_an_explanation(style):
     conditions = [{"system": run.system.name, "explanation": style}]
     study = factories.make_study(conditions=conditions, dataset=dataset.name, items=1)
     item, html = shown(study)
-    assert f"strong: </span>{item.text[:3]}</mark>{item.text[3:]}</h1>" in html
+    assert f"strong: </span>{item.text[:3]}</mark>{item.text[3:]}</h1>" in join_lines(html)
     assert "Words of the question are underlined as well." in html
     assert "how strongly each part supported the answer" in html
     assert "gave no explanation" not in html
