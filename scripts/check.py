@@ -15,6 +15,7 @@ from pathlib import Path
 from scripts.sites.processes import ROOT
 
 BIN = Path(sys.executable).parent
+TSC = [str(BIN / "node"), "node_modules/typescript/bin/tsc", "--project"]
 
 
 def list_files_with_examples() -> list[str]:
@@ -29,6 +30,8 @@ CHECKS = {
     "spelling": [str(BIN / "codespell"), "."],
     "words": [sys.executable, "-m", "scripts.words"],
     "types": [str(BIN / "mypy"), "."],
+    "types of page scripts": [*TSC, "jsconfig.json"],
+    "types of the editor": [*TSC, "jsconfig.editor.json"],
     "import contracts": [str(BIN / "lint-imports")],
     "doctests": [
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules"),

@@ -2,6 +2,7 @@
 // and the width of the screen, and nothing finer. Without JavaScript it is unknown.
 (() => {
   "use strict";
+  /** @type {HTMLInputElement} */
   const field = document.querySelector("form input[name=device]");
   if (!field) return;
   const NARROWEST_TABLET = 600; // CSS pixels of the shorter side; the widest phones have less

@@ -2,11 +2,13 @@
 // confirmations of acts, secrets that are shown once, short names.
 (() => {
   "use strict";
+  /** @type {HTMLElement} */
   const frame = document.querySelector(".frame");
   const SHOWN_MS = 8000; // of a message that nothing has to be done about
+  /** @returns {NodeListOf<HTMLDetailsElement>} */
   const findOpenMenus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("click", (event) => {
-    for (const menu of findOpenMenus()) if (!menu.contains(event.target)) menu.open = false;
+    for (const menu of findOpenMenus()) if (!menu.contains(/** @type {Node} */ (event.target))) menu.open = false;
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
@@ -16,7 +18,8 @@
       }
     }
     const search = document.getElementById("search");
-    const isTyping = event.target.closest("input, textarea, select, [contenteditable], [role=application]");
+    const target = /** @type {Element} */ (event.target);
+    const isTyping = target.closest("input, textarea, select, [contenteditable], [role=application]");
     if (event.key === "/" && search && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       search.focus();
@@ -25,12 +28,13 @@
 
   // A secret that is shown once stands on the answer to a form. Reloaded, that would be sent again and make a
   // second secret; with the address of the list, the list comes instead.
+  /** @type {HTMLElement} */
   const once = document.querySelector("[data-once]");
   if (once) history.replaceState(null, "", once.dataset.once);
 
   // A short name follows the title until somebody writes one.
-  for (const field of document.querySelectorAll("input[data-follows]")) {
-    const title = field.form.elements.namedItem(field.dataset.follows);
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[data-follows]"))) {
+    const title = /** @type {HTMLInputElement} */ (field.form.elements.namedItem(field.dataset.follows));
     const follow = () => {
       const letters = title.value.normalize("NFKD").replace(/\p{M}/gu, "").replaceAll("ß", "ss").toLowerCase();
       const words = letters.split(/[^a-z0-9]+/).filter(Boolean);
@@ -42,7 +46,8 @@
   }
 
   // On a narrow screen the row of tabs scrolls; the current one should be in view.
-  for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
+  for (const tab of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".tabs [aria-current]"))) {
+    /** @type {HTMLElement} */
     const row = tab.closest(".tabs");
     row.scrollLeft = Math.max(0, tab.offsetLeft - row.offsetLeft - 40);
   }
@@ -64,13 +69,14 @@
   }
 
   // On a phone a row becomes a card, whose figures need the words of the head beside them.
+  /** @param {HTMLTableElement} table */
   const labelTable = (table) => {
     const head = table.tHead?.rows;
     if (head?.length !== 1 || [...head[0].cells].some((cell) => cell.colSpan > 1)) return;
     const words = [...head[0].cells].map((cell) => cell.textContent.trim());
     for (const row of [...table.tBodies].flatMap((body) => [...body.rows])) {
       if (row.cells.length !== words.length) continue;
-      for (const cell of row.querySelectorAll("td:not([data-label])")) {
+      for (const cell of /** @type {Iterable<HTMLTableCellElement>} */ (row.querySelectorAll("td:not([data-label])"))) {
         if (words[cell.cellIndex]) cell.dataset.label = words[cell.cellIndex];
       }
     }
@@ -84,13 +90,15 @@
     }
   });
   for (const box of document.querySelectorAll(".table-box")) fits.observe(box);
-  const labelAllTables = () => document.querySelectorAll(".frame-body table").forEach(labelTable);
+  const labelAllTables = () =>
+    /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll(".frame-body table")).forEach(labelTable);
   labelAllTables();
   document.addEventListener("refreshed", labelAllTables);
 
   // The value of a mark of a chart appears under the pointer and with the focus. A chart is one stop of the tab
   // key; arrows move between its marks, and Escape puts the value away.
   const hideTip = () => document.querySelector(".chart-tip")?.remove();
+  /** @param {SVGElement} mark */
   const showTip = (mark) => {
     hideTip();
     const chart = mark.closest(".chart");
@@ -107,16 +115,19 @@
   };
   for (const type of ["pointerover", "focusin"]) {
     document.addEventListener(type, (event) => {
-      const mark = event.target.closest?.(".mark");
+      const target = /** @type {Element} */ (event.target);
+      /** @type {SVGElement} */
+      const mark = target.closest?.(".mark");
       if (mark) showTip(mark);
-      else if (!event.target.closest?.(".chart")) hideTip();
+      else if (!target.closest?.(".chart")) hideTip();
     });
   }
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hideTip();
-    const mark = event.target.closest(".mark");
+    /** @type {SVGElement} */
+    const mark = /** @type {Element} */ (event.target).closest(".mark");
     if (!mark) return;
-    const marks = [...mark.closest(".chart").querySelectorAll(".mark")];
+    const marks = /** @type {SVGElement[]} */ ([...mark.closest(".chart").querySelectorAll(".mark")]);
     const here = marks.indexOf(mark);
     const next = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: marks.length - 1 }[event.key];
     if (!marks[next]) return;
@@ -128,7 +139,8 @@
 
   // An act with consequences names itself in a dialog first. The texts are on the button.
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-confirm]");
+    /** @type {HTMLButtonElement} */
+    const button = /** @type {Element} */ (event.target).closest("button[data-confirm]");
     if (!button || button.dataset.confirmed) return;
     event.preventDefault();
     const dialog = document.createElement("dialog");

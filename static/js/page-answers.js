@@ -3,17 +3,20 @@
 // removes what an earlier page has left, so the next person at this computer sees nothing of it.
 (() => {
   "use strict";
+  /** @typedef {HTMLInputElement & {options?: HTMLOptionsCollection}} Field */
+  /** @type {HTMLFormElement & {elements: {page_key: HTMLInputElement}}} */
   const form = document.querySelector("form[data-timed]");
   const pageKey = form ? form.elements.page_key.value : "";
   const storageKey = "answers:" + pageKey;
   const NOT_ANSWERS = ["hidden", "submit", "button", "reset", "image", "file", "password", "fieldset", "output"];
 
   function listFields() {
-    return Array.from(form.elements).filter(
+    return Array.from(/** @type {Iterable<Field>} */ (form.elements)).filter(
       (field) => field.name && !NOT_ANSWERS.includes(field.type) && !field.closest(".unasked"),
     );
   }
 
+  /** @param {Record<string, string[]>} kept */
   function restore(kept) {
     const left = new Map(Object.entries(kept).map(([name, values]) => [name, [...values]]));
     for (const field of listFields()) {
@@ -26,6 +29,7 @@
   }
 
   function keep() {
+    /** @type {Record<string, FormDataEntryValue[]>} */
     const kept = {};
     const chosen = new FormData(form);
     for (const { name } of listFields()) kept[name] = chosen.getAll(name);

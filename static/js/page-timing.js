@@ -2,6 +2,12 @@
 // without JavaScript, or if storage is blocked, the page works and the server stores NULL.
 (() => {
   "use strict";
+  /** @typedef {[name: string, at: number, ms: number]} Opening */
+  /**
+   * @typedef {{total: number, hidden: number, hiddenCount: number, first: number | null,
+   *   changes: Record<string, number>, articles: Opening[]}} Clocks
+   */
+  /** @type {HTMLFormElement & {elements: Record<string, HTMLInputElement>}} */
   const form = document.querySelector("form[data-timed]");
   if (!form) return;
   const storageKey = "timing:" + form.elements.page_key.value;
@@ -10,6 +16,7 @@
   let sent = false;
 
   // A reload, or the same page with an error, continues the clocks.
+  /** @type {Clocks} */
   const past = {
     total: 0,
     hidden: 0,
@@ -20,10 +27,14 @@
     ...readStored(),
   };
   if (document.hidden) past.hiddenCount += 1;
+  /** @type {Map<string, Opening>} */
   const open = new Map(); // articles that are open now: their entries in past.articles
   const MOST_OPENINGS = 100; // the server takes no more
-  const chosen = new Set(Array.from(form.querySelectorAll("input[type=radio]:checked"), (input) => input.name));
+  /** @type {NodeListOf<HTMLInputElement>} */
+  const radios = form.querySelectorAll("input[type=radio]:checked");
+  const chosen = new Set(Array.from(radios, (input) => input.name));
 
+  /** @returns {Partial<Clocks>} */
   function readStored() {
     try {
       return JSON.parse(sessionStorage.getItem(storageKey)) ?? {};
@@ -52,10 +63,10 @@
       hidden_count: hiddenCount,
       first_interaction_ms: first === null ? "" : Math.round(first),
     };
-    for (const [name, value] of Object.entries(values)) form.elements[name].value = value;
+    for (const [name, value] of Object.entries(values)) form.elements[name].value = String(value);
     if (form.elements.articles) form.elements.articles.value = JSON.stringify(articles);
-    for (const input of form.querySelectorAll("input[name^=changes_]")) {
-      input.value = changes[input.name.slice("changes_".length)] ?? 0;
+    for (const input of /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input[name^=changes_]"))) {
+      input.value = String(changes[input.name.slice("changes_".length)] ?? 0);
     }
   }
 
@@ -70,7 +81,9 @@
   });
 
   // An article of the item: [name, when it was opened, how long it was open], in milliseconds of this clock.
-  const handleToggle = ({ target }) => {
+  /** @param {Event} event */
+  const handleToggle = (event) => {
+    const target = /** @type {HTMLDetailsElement} */ (event.target);
     const name = target.dataset.article;
     if (!name) return;
     const now = Math.round(readClocks().total);
@@ -85,7 +98,8 @@
   };
   document.addEventListener("toggle", handleToggle, true); // the event does not bubble
 
-  form.addEventListener("change", ({ target }) => {
+  form.addEventListener("change", (event) => {
+    const target = /** @type {HTMLInputElement} */ (event.target);
     past.first ??= past.total + performance.now() - start;
     if (chosen.has(target.name)) past.changes[target.name] = (past.changes[target.name] ?? 0) + 1;
     chosen.add(target.name);

@@ -3,7 +3,7 @@
 // Fills each [data-load] element once from that address: what takes longer than a page may.
 (() => {
   "use strict";
-  for (const element of document.querySelectorAll("[data-load]")) {
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-load]"))) {
     fetch(element.dataset.load, { credentials: "same-origin" })
       .then(async (response) => {
         if (!response.ok || response.redirected) throw new Error(response.statusText);
@@ -16,7 +16,7 @@
   }
   const SECONDS = 5;
   const FAST_SECONDS = 1; // for work whose end the person waits for
-  for (const element of document.querySelectorAll("[data-refresh]")) {
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-refresh]"))) {
     const until = element.dataset.refreshUntil;
     const timer = setInterval(
       async () => {

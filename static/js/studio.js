@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const WAIT = 700; // ms
-  const form = document.getElementById("step");
+  const form = /** @type {HTMLFormElement} */ (document.getElementById("step"));
   const button = document.getElementById("show");
   const first = document.querySelector("iframe[name=preview]");
   if (!form || !button || !first) return;
@@ -11,7 +11,7 @@
   // A new frame has no history, so the browser's "back" button keeps its meaning.
   const show = () => {
     const old = document.querySelector("iframe[name=preview]");
-    const next = old.cloneNode();
+    const next = /** @type {HTMLIFrameElement} */ (old.cloneNode());
     next.removeAttribute("src");
     old.replaceWith(next);
     form.requestSubmit(button);
@@ -25,7 +25,8 @@
     for (const field of document.querySelectorAll("[form=step]")) field.addEventListener(event, showSoon);
   }
   // Saving sends no files, so a chosen image is uploaded at once.
-  form.addEventListener("change", ({ target }) => {
+  form.addEventListener("change", (event) => {
+    const target = /** @type {HTMLInputElement} */ (event.target);
     if (target.type === "file") target.nextElementSibling.querySelector("button").click();
   });
   // A late preview must not overtake the saving of the form.

@@ -1,7 +1,9 @@
 // Lets people drop a file on the field of a form. Without it, they choose the file in a dialog.
-for (const box of document.querySelectorAll("[data-upload]")) {
+for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-upload]"))) {
+  /** @type {HTMLInputElement} */
   const field = box.querySelector('input[type="file"]');
-  box.querySelector("[data-upload-hint]").hidden = false;
+  /** @type {HTMLElement} */ (box.querySelector("[data-upload-hint]")).hidden = false;
+  /** @param {boolean} isOver */
   const showOver = (isOver) => box.classList.toggle("is-over", isOver);
   box.addEventListener("dragover", (event) => {
     event.preventDefault();

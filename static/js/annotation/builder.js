@@ -5,6 +5,8 @@
  * @typedef {{name: string, color: string, key: string, hint: string, depth?: number}} Label; `depth` counts what holds it
  * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
  *   highest: number, hint: string, condition: Condition | null, questions: Layer[]}} Layer; `questions` are about each mark
+ * @typedef {Omit<Layer, "condition" | "directed" | "questions"> & {directed?: boolean, questions?: Exported[],
+ *   show_if?: {layer?: string, question?: string, labels: string[]}}} Exported a layer as the site reads it
  * @typedef {{asked: Layer, labels: Label[]}} Condition a choice (for a question also the layer of the mark), and the
  *   labels of which it has to have one
  */
@@ -505,7 +507,7 @@ function formatCondition({ layer, question, labels }) {
   return needed.layer ? gettext("Only if “%(layer)s” is %(labels)s", needed) : gettext("Only for %(labels)s", needed);
 }
 
-/** @param {Layer & {show_if?: {layer?: string, question?: string, labels: string[]}}} layer */
+/** @param {Exported} layer @returns {HTMLElement} */
 function buildLayerPreview(layer) {
   const buildChip = (/** @type {Label} */ { name, color }) => {
     const chip = createElement("span", { class: "label-chip-small" }, name);

@@ -64,13 +64,10 @@ export function mergeDocuments(program, mine, theirs, myOperations, conflicts, c
   const disputed = new Set(conflicts.map((conflict) => conflict.name));
   let document = theirs;
   for (const name of new Set(myOperations.flatMap(listTouchedNames))) {
-    if (splitName(name)[0] === "rejected")
-      document = apply(
-        program,
-        document,
-        createChange(name, [...new Set([...getNamedPart(theirs, name), ...getNamedPart(mine, name)])]),
-      );
-    else if (!disputed.has(name))
+    if (splitName(name)[0] === "rejected") {
+      const rejected = [theirs, mine].flatMap((side) => /** @type {string[]} */ (getNamedPart(side, name)));
+      document = apply(program, document, createChange(name, [...new Set(rejected)]));
+    } else if (!disputed.has(name))
       document = apply(program, document, createChange(name, getNamedPart(mine, name)));
   }
   for (const { name, mine: wanted } of conflicts) {

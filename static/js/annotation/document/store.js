@@ -88,7 +88,7 @@ export function createStore(annotation) {
     get isOutdated() {
       return isOutdated;
     },
-    /** The objects that can be edited at the current node. */
+    /** The objects that can be edited at the current node. @returns {import("./types.js").InPlay[]} */
     get objects() {
       if (playing.document !== document || playing.node !== store.node)
         playing = { document, node: store.node, objects: listObjectsInPlay(program, document, store.node) };
@@ -97,11 +97,11 @@ export function createStore(annotation) {
     get open() {
       return listOpenSteps(document);
     },
-    /** True if a step that may stay open is still untouched. */
+    /** True if a step that may stay open is still untouched. @returns {boolean} */
     get hasOptionalLeft() {
       return program.isPlain && store.walk.some((index) => isOpen(document, index));
     },
-    /** The steps in the order of work that answers do not hide. */
+    /** The steps in the order of work that answers do not hide. @returns {number[]} */
     get walk() {
       const hidden = findHiddenLayers(program, document);
       return hidden.size ? program.walk.filter((index) => !hidden.has(index)) : program.walk;
@@ -147,15 +147,15 @@ export function createStore(annotation) {
 
     /**
      * Change the document: one act, that one undo takes back.
-     * @param {Change} change @param {string | null} [object] to select with it
+     * @param {Change} change @param {string | null} [object] to select with it, in place of what is selected
      * @returns {boolean} false if nothing may be changed
      */
-    edit(change, object = store.object) {
+    edit(change, object) {
       if (locked) return false;
       const now = Date.now();
       const operation = addOperation(noteChangedSuggestions(change), now - lastEdit < JOIN_MS);
       lastEdit = now;
-      store.object = object;
+      if (object !== undefined) store.object = object;
       forgetGone();
       store.onPending(operation);
       store.tell("document", "history", "object", "values");
@@ -318,7 +318,7 @@ export function createStore(annotation) {
     return { id: operation.id, revision: null, operation, inverse: back, undoes: operation.undoes ?? null };
   }
 
-  /** @param {"undo" | "redo"} which */
+  /** @param {"undo" | "redo"} which @returns {boolean} */
   function takeBack(which) {
     const last = store.steps[which].at(-1);
     if (!last || !store.edit({ ...last.inverse, undoes: last.id })) return false;

@@ -24,7 +24,7 @@ export const STATES = {
   compute: { sign: "=", word: gettext("computed") },
 };
 
-/** Problems of programs: short, and as an answer to choose. */
+/** Problems of programs: short, and as an answer to choose. @type {Record<string, {short: string, text: string}>} */
 export const PROBLEMS = {
   "wrong module": { short: gettext("wrong module"), text: gettext("A step has the wrong module") },
   "wrong argument": { short: gettext("wrong argument"), text: gettext("A step has the wrong words") },

@@ -45,9 +45,9 @@ export function listAnswers(store, node) {
 /** The choices of a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
 export function listChoices({ type, labels, lowest, highest }) {
   if (type !== "rating")
-    return labels.map(({ name, key, hint, depth }) => ({ value: /** @type {Value} */ (name), key, hint, depth }));
+    return labels.map(({ name, key, hint, depth }) => ({ value: /** @type {string | number} */ (name), key, hint, depth }));
   return Array.from({ length: highest - lowest + 1 }, (_none, index) => ({
-    value: /** @type {Value} */ (lowest + index),
+    value: /** @type {string | number} */ (lowest + index),
     key: lowest + index < 10 ? String(lowest + index) : "",
     hint: "",
     depth: 0,

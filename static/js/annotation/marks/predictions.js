@@ -42,7 +42,8 @@ function listSuggestions(store, node) {
  * @returns {{node: number, own?: Thing, open?: Open}[] | null}
  */
 export function findEnds(store, ends) {
-  const marks = ends.flatMap((id) => {
+  /** @type {(id: string) => {node: number, own?: Thing, open?: Open}[]} */
+  const findEnd = (id) => {
     for (const { index: node } of store.program.nodes) {
       const open = listSuggestions(store, node).find((each) => each.id === id);
       if (!open) continue;
@@ -53,7 +54,8 @@ export function findEnds(store, ends) {
       return rejected?.includes(id) ? [] : [{ node, open }];
     }
     return [];
-  });
+  };
+  const marks = ends.flatMap(findEnd);
   return marks.length === 2 ? marks : null;
 }
 

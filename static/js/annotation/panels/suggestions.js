@@ -34,7 +34,7 @@ export function createSuggestions(store, root, acts, announce, getKeyFor, focusA
   );
   root.append(part);
 
-  /** @param {Open} suggestion */
+  /** @param {Open} suggestion @returns {string} */
   function describeSuggestion(suggestion) {
     if (suggestion.ends) {
       const ends = (findEndsOf(suggestion) ?? []).map(({ own, open }) =>
