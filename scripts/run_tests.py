@@ -29,7 +29,7 @@ from scripts.sites.processes import ROOT, end, interrupt_on_signals
 # tests/conftest.py orders them, and not last, as files with few tests would.
 PARALLEL = ["-n", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folder below has a random name
-ROOM = 6 << 30  # bytes; temporary files took up 2 GB at once
+ROOM = 6 << 30  # bytes; temporary files took up 1.5 GB at once
 SLOWEST = 40  # files of tests named at the end of a run
 SERVERS = {
     "TEST_POSTGRES_URL": servers.run_postgres,
