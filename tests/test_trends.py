@@ -73,7 +73,7 @@ def test_the_docs_show_the_table_of_what_has_run() -> None:
     assert format_table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
 
 
-def test_three_seeds_take_about_fourteen_hours_of_one_core() -> None:
+def test_three_seeds_take_about_fifteen_hours_of_one_core() -> None:
     """By the median seconds of each cell that has run, as the docs say."""
     lines = map(json.loads, (ROOT / "benchmarks/models/trends.jsonl").read_text().splitlines())
     seconds: dict[str, list[float]] = {}
@@ -85,7 +85,7 @@ def test_three_seeds_take_about_fourteen_hours_of_one_core() -> None:
         for seed in (1, 2, 3)
         if trends.CHOSEN_UNDER.get(name.partition("/")[0]) != seed
     )
-    assert 13 < hours < 15
+    assert 14 < hours < 16
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:

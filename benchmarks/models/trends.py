@@ -233,6 +233,7 @@ TRENDS = (
         for split, left_out in (
             ("length", "long programs"),
             ("filters", "two filters"),
+            ("together", "filter and relation together"),
         )
     ),
     *(
