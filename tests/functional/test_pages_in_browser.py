@@ -30,6 +30,12 @@ HIDE = """hidden => {
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
 
+REFUSE_TO_COPY = """() => {
+  Object.defineProperty(navigator, "clipboard", { value: undefined });
+  document.execCommand = () => false;
+  document.querySelector("[data-done]").textContent = "";
+}"""
+
 
 @pytest.fixture(scope="module")
 def study_site(empty_site: EmptySite) -> Iterator[Site]:
@@ -174,9 +180,12 @@ def test_staff_pages_have_no_accessibility_problems(
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy", exact=True).click()
     expect(page.get_by_text("Copied.")).to_be_visible()
-    assert (
-        page.evaluate("navigator.clipboard.readText()") == page.get_by_label("Link", exact=True).input_value()
-    )
+    link = page.get_by_label("Link", exact=True)
+    assert page.evaluate("navigator.clipboard.readText()") == link.input_value()
+    page.evaluate(REFUSE_TO_COPY)
+    page.get_by_role("button", name="Copy", exact=True).click()
+    assert link.evaluate("(field) => field.selectionEnd - field.selectionStart") == len(link.input_value())
+    expect(page.get_by_text("Copied.")).to_be_hidden()
     assert found == []
     context.close()
 
