@@ -42,12 +42,16 @@ export function listAnswers(store, node) {
   return getLayer(store.document, node).objects.flatMap(({ value }) => (value === undefined ? [] : [value]));
 }
 
-/** The choices of a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
+/**
+ * The choices of a layer or question by a button or key.
+ * @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer
+ * @returns {{value: string | number, key: string, hint: string, depth?: number}[]}
+ */
 export function listChoices({ type, labels, lowest, highest }) {
   if (type !== "rating")
-    return labels.map(({ name, key, hint, depth }) => ({ value: /** @type {string | number} */ (name), key, hint, depth }));
+    return labels.map(({ name, key, hint, depth }) => ({ value: name, key, hint, depth }));
   return Array.from({ length: highest - lowest + 1 }, (_none, index) => ({
-    value: /** @type {string | number} */ (lowest + index),
+    value: lowest + index,
     key: lowest + index < 10 ? String(lowest + index) : "",
     hint: "",
     depth: 0,
