@@ -114,6 +114,7 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
     page.goto(f"{site.url}/staff/")
     press(page, "New study")
     type_into(page, "Title", "By keyboard")
+    expect(page.get_by_label("Short name")).to_have_value("by-keyboard")  # it follows the title
     type_into(page, "Short name", "by-keyboard")
     go_to(page, "Dataset")
     page.keyboard.type("example")
