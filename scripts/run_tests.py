@@ -1,7 +1,7 @@
 """Run all tests with real servers: ``make test``.
 
-As root it installs missing servers and Chromium from Debian. It starts the servers and runs the tests twice:
-all of them on SQLite, then those marked ``database`` on PostgreSQL. Arguments go to pytest. Tests whose
+As root it installs missing servers and Chromium from Debian. It starts the servers and runs all tests on
+SQLite and, at the same time, those marked ``database`` on PostgreSQL. Arguments go to pytest. Tests whose
 server is missing are skipped and counted; with TOUCHSTONE_REQUIRE_SERVICES=1 they fail instead.
 """
 
@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 from unittest.mock import patch
 
 from scripts.debian import provide
@@ -28,6 +29,7 @@ from scripts.sites.processes import ROOT, end, interrupt_on_signals
 # Twice as many processes as cores: tests that start a site wait for most of their time. They come first, as
 # tests/conftest.py orders them, and not last, as files with few tests would.
 PARALLEL = ["-n", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
+ONE_PROCESS = ["-n", "1", *PARALLEL[2:]]
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folder below has a random name
 ROOM = 6 << 30  # bytes; temporary files took up 1.5 GB at once
 SLOWEST = 40  # files of tests named at the end of a run
@@ -82,30 +84,48 @@ def start_servers(stack: ExitStack) -> dict[str, str]:
 
 
 def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> dict[str, tuple[int, Path]]:
-    """Run pytest on SQLite and then on PostgreSQL.
+    """Run pytest on SQLite and beside it on PostgreSQL, whose output comes afterwards.
 
     Return status and result file of each pass.
     """
-    passes = {"SQLite": (dict(env), [*PARALLEL, *arguments])}
-    if "TEST_POSTGRES_URL" in env:
-        on_postgres = {**env, "DATABASE_URL": env["TEST_POSTGRES_URL"]}
-        passes["PostgreSQL"] = (on_postgres, [*PARALLEL, "-m", "database", *arguments])
+    results = {name: folder / f"{name}.xml" for name in ("SQLite", "PostgreSQL")}
     done = {}
-    for name, (environment, options) in passes.items():
-        print(f"\n== Tests on {name}", flush=True)
-        results = folder / f"{name}.xml"
-        done[name] = (run_pytest([*options, f"--junit-xml={results}"], environment), results)
+    with ExitStack() as stack:
+        beside = None
+        if "TEST_POSTGRES_URL" in env:
+            log = stack.enter_context((folder / "PostgreSQL.log").open("w+", encoding="utf-8"))
+            options = [*ONE_PROCESS, "-m", "database", f"--junit-xml={results['PostgreSQL']}", *arguments]
+            beside = stack.enter_context(start_pytest(options, leave_for_postgres(env), log))
+        print("\n== Tests on SQLite", flush=True)
+        options = [*PARALLEL, f"--junit-xml={results['SQLite']}", *arguments]
+        done["SQLite"] = stack.enter_context(start_pytest(options, env)).wait(), results["SQLite"]
+        if beside is not None:
+            done["PostgreSQL"] = beside.wait(), results["PostgreSQL"]
+            log.seek(0)
+            print(f"\n== Tests on PostgreSQL\n{log.read()}", flush=True)
     return done
 
 
-def run_pytest(options: list[str], env: Mapping[str, str]) -> int:
-    """Run pytest; when this process is stopped meanwhile, end it as well."""
+def leave_for_postgres(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of the pass on PostgreSQL, which starts its own Redis and Valkey.
+
+    Databases of those are numbered by pytest's processes, and both passes count theirs from 0.
+    """
+    kept = {name: value for name, value in env.items() if name not in ("TEST_VALKEY_URL", "TEST_REDIS_URL")}
+    return {**kept, "DATABASE_URL": env["TEST_POSTGRES_URL"]}
+
+
+@contextmanager
+def start_pytest(
+    options: list[str], env: Mapping[str, str], output: IO[str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start pytest, with its output into a file if one is given, and end it if it still runs afterwards."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options], cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL,
-        start_new_session=True,
+        stdout=output, stderr=subprocess.STDOUT if output else None, start_new_session=True,
     )  # fmt: skip
     try:
-        return process.wait()
+        yield process
     finally:
         # SIGINT makes pytest tear its fixtures down, and with them what they started.
         end(process, signal.SIGINT, 30.0)

@@ -34,7 +34,7 @@ def test_the_last_line_counts_and_the_reasons_stand_before_it(tmp_path: Path, ca
 def test_a_whole_run_counts_what_pytest_did(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run_tests, "provide", lambda: None)
     monkeypatch.setattr(run_tests, "SERVERS", {})
-    monkeypatch.setattr(run_tests, "PARALLEL", ["-n", "1", *run_tests.PARALLEL[2:]])  # each imports the site
+    monkeypatch.setattr(run_tests, "PARALLEL", run_tests.ONE_PROCESS)  # each imports the site
     monkeypatch.setattr("sys.argv", ["run_tests", f"{__file__}::test_packages_are_installed_by_root_alone"])
     assert run_tests.main() == 0
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed, 0 skipped"
