@@ -307,10 +307,9 @@ class _Import:
     def _check(self, record: ItemRecord, stored: Item | None, new: Collection[str]) -> None:
         """Check that an item fits the project, and what it holds already."""
         if record.kind != self.project.kind:
-            kinds = say(
-                "the project marks %(kind)s, not %(other)s", kind=self.project.kind, other=record.kind
-            )
-            raise Conflict(prefix_field(record.external_id, prefix_field("kind", kinds)))
+            spans, boxes = "the project marks spans, not boxes", "the project marks boxes, not spans"
+            reason = spans if self.project.kind == "spans" else boxes
+            raise Conflict(prefix_field(record.external_id, prefix_field("kind", say(reason))))
         if not record.program:
             raise conflict_at(
                 (record.external_id, "program"), "is missing; without one there is nothing to do"

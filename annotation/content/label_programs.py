@@ -77,10 +77,11 @@ def label_program(text: str, kind: Kind) -> LabelProgram:
     except ValidationError as error:
         raise LabelError(describe_mistake(error), text) from error
     if task.kind not in (None, kind):
-        raise LabelError(
-            say("layers: the task marks %(kind)s, and the project %(other)s", kind=task.kind, other=kind),
-            text,
+        spans, boxes = (
+            "layers: the task marks spans, and the project boxes",
+            "layers: the task marks boxes, and the project spans",
         )
+        raise LabelError(say(spans if task.kind == "spans" else boxes), text)
     root = Node(0, ROOT, None, tuple(range(1, len(task.layers) + 1)), None, 0, "answers", "compute")
     layers = (
         Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers", _find_role(layer))

@@ -41,10 +41,10 @@ function formatAnswer(words) {
 }
 
 class Chooser {
-  /** @param {HTMLElement} paragraph @param {HTMLElement} status */
-  constructor(paragraph, status) {
+  /** @param {HTMLElement} paragraph @param {HTMLElement[]} words @param {HTMLElement} status */
+  constructor(paragraph, words, status) {
     this.paragraph = paragraph;
-    this.words = splitWords(paragraph);
+    this.words = words;
     this.status = status;
     /** @type {number | null} */
     this.first = null; // the first word of a choice that is not ended
@@ -147,7 +147,10 @@ if (field && hint) {
   const paragraphs = document.querySelectorAll(".show .article p");
   hint.hidden = !paragraphs.length;
   hint.after(status);
-  for (const paragraph of paragraphs) choosers.push(new Chooser(paragraph, status));
+  for (const paragraph of paragraphs) {
+    const words = splitWords(paragraph);
+    if (words.length) choosers.push(new Chooser(paragraph, words, status));
+  }
   document.addEventListener("pointerup", () => setTimeout(takeSelection));
 }
 

@@ -29,6 +29,7 @@ for study in ("own", "brief"):
 @pytest.fixture(scope="module")
 def site(empty_site: EmptySite) -> Iterator[Site]:
     examples = [each for each in generate("test", 20, 1) if each["answer"] not in ("yes", "no")]
+    examples[0]["context"].append(["An article without words", [" "]])
     study = {
         "title": "Own answers",
         "dataset": "world-test",
@@ -66,6 +67,8 @@ def test_words_of_the_articles_become_the_answer(site: Site, browser: Browser):
     expect(field).to_have_value(words_of(page, 3))
     expect(page.locator(".word.chosen")).to_have_count(3)
     expect(page.get_by_role("timer")).to_be_in_viewport()  # far below the articles, people would not see it
+    paragraphs = page.locator(".show .article p")
+    expect(page.locator(".choosable")).to_have_count(paragraphs.count() - 1)  # one has no words
     text.focus()
     for key in ("Home", "Enter", "ArrowRight", "Enter"):
         page.keyboard.press(key)

@@ -124,9 +124,8 @@ def require_kind(record: ItemRecord, kind: str, form: str) -> None:
         ValueError: Names the item.
     """
     if record.kind != kind:
-        other = {"spans": "texts", "boxes": "images"}
-        text = "%(form)s files hold %(kind)s only"
-        raise field_error(record.external_id, text, form=form, kind=other[kind])
+        texts, images = "%(form)s files hold texts only", "%(form)s files hold images only"
+        raise field_error(record.external_id, texts if kind == "spans" else images, form=form)
 
 
 def require_item_image_size(record: ItemRecord, image: int) -> tuple[int, int]:

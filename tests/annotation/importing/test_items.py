@@ -217,7 +217,7 @@ def test_reasons_are_german_on_german_pages(project: Project, user: User) -> Non
     page = german(upload(project, user, lines([{**example(0), "sentence": 5}]), "dev.jsonl"))
     assert "muss ein Text sein; gefunden: 5" in page
     job = upload(make_project(kind="spans"), user, zipped(pairs(1)))
-    assert (job.status, "das Projekt markiert spans, nicht boxes" in german(job)) == ("failed", True)
+    assert (job.status, "das Projekt markiert Abschnitte, nicht Kästen" in german(job)) == ("failed", True)
     page = german(upload(project, user, zipped({"../a.json": b"[]"}), dry_run=True))
     assert "liegt außerhalb des Ordners der Zip-Datei" in page
 
